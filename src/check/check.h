@@ -33,6 +33,8 @@ enum as_check_fault {
 	AS_CHECK_FAIL_ALLOC = 1,
 	AS_CHECK_FAIL_READ = 2,
 	AS_CHECK_FAIL_WRITE = 4, /* and flushes */
+	AS_CHECK_CHOICE =
+		8, /* nothing fails, but a question (as_ask()) is answered in another way */
 };
 
 #define AS_CHECK_FAULTS_MAX 3u
@@ -63,6 +65,7 @@ struct as_check_counts {
 	uint64_t restores, replayed; /* states brought back, and operations that took */
 	uint64_t compared; /* trees */
 	uint64_t discarded; /* states for which there was no room */
+	uint64_t wrong; /* states at which a power cut is a finding: they are not expanded */
 	uint64_t deaths; /* workers that died or hung */
 	uint64_t lost; /* states that could not be brought back */
 	uint64_t failures; /* operations that were tried with something that fails */

@@ -22,6 +22,7 @@ struct as_suspect {
 	 * the same run, and changed nothing. */
 	char text[AS_SUSPECT_TEXT], full[AS_SUSPECT_TEXT];
 	char faults[AS_SUSPECT_FAULTS]; /* what failed meanwhile; "": nothing */
+	char choices[AS_RUN_CHOICES_MAX]; /* how the target was answered; "": as ever */
 	char why[512];
 };
 
@@ -33,8 +34,10 @@ struct as_check_lane {
 	volatile enum as_check_phase phase;
 	volatile uint32_t state; /* AS_STORE_NONE: none */
 	volatile uint32_t move; /* the one in flight */
+	volatile uint32_t fresh; /* with AS_CHECK_CRASH: the state it led to */
 	/* As those of a suspect: */
 	char text[AS_SUSPECT_TEXT], full[AS_SUSPECT_TEXT], faults[AS_SUSPECT_FAULTS];
+	char choices[AS_RUN_CHOICES_MAX];
 	struct as_flight flight; /* of the crash state in flight */
 	struct as_stack stack;
 	struct as_host_log log;
@@ -100,8 +103,8 @@ AS_MUST_CHECK int as_crashes_new(const struct as_worker_args *args, struct as_cr
 				 struct as_err *err);
 void as_crashes_free(struct as_crashes *crashes); /* takes NULL */
 /* Cuts the power while the last operation of the workload runs. upto[i]: what is legal after i
- * operations, as a digest. plan: what fails meanwhile; NULL: nothing. *fine false: something is
- * wrong, and was told. *wrote: sectors that recovery has written. */
+ * operations, as a digest. plan: what fails meanwhile; NULL: nothing. The target is answered as the
+ * lane says. *fine false: something is wrong, and was told. *wrote: sectors that recovery has written. */
 AS_MUST_CHECK int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 				 const struct as_digest *upto, const struct as_plan *plan,
 				 bool *fine, uint64_t *wrote, struct as_err *err);

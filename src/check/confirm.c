@@ -49,6 +49,9 @@ struct as_confirm *as_confirm_new(const struct as_checking *c)
 	f->filter = as_known_filter(f->known, &f->counter, false);
 	f->options = *c->args->run;
 	f->options.check_every_op = true;
+	/* Nobody else answers the target then, either. */
+	if (c->options->faults & AS_CHECK_CHOICE)
+		memcpy(f->options.choices, "0", 2);
 	as_crash_options_print(&c->crash, &f->params);
 	f->ops[BY_RUN] = &as_scenario_sequential;
 	f->ops[BY_CRASH] = &as_scenario_crash;
@@ -98,7 +101,8 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, cons
 {
 	unsigned way = suspect->crash ? BY_CRASH : BY_RUN;
 	struct as_run_options options = f->options;
-	struct as_scenario *own = NULL, **scenario = *suspect->faults ? &own : &f->open[way];
+	bool special = *suspect->faults || *suspect->choices;
+	struct as_scenario *own = NULL, **scenario = special ? &own : &f->open[way];
 	struct as_seq *seq = NULL;
 	int rc = as_parse_text("trace", text, strlen(text), &seq, err);
 
@@ -108,8 +112,10 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, cons
 		options.faults = suspect->faults;
 		options.check_every_op = false;
 	}
+	if (*suspect->choices)
+		memcpy(options.choices, suspect->choices, sizeof(options.choices));
 	if (!rc && !*scenario)
-		rc = open_way(f, way, *suspect->faults ? &options : &f->options, scenario, err);
+		rc = open_way(f, way, special ? &options : &f->options, scenario, err);
 	if (!rc)
 		rc = run_seq(f, way, *scenario, seq, found, err);
 	if (own)
@@ -120,8 +126,9 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, cons
 
 static void say_unconfirmed(struct as_sink *sinks, const struct as_suspect *suspect)
 {
-	as_emit_note(sinks, "not confirmed when it was run alone: %s%s%s", suspect->why,
-		     *suspect->faults ? "; with --fault " : "", suspect->faults);
+	as_emit_note(sinks, "not confirmed when it was run alone: %s%s%s%s%s", suspect->why,
+		     *suspect->faults ? "; with --fault " : "", suspect->faults,
+		     *suspect->choices ? "; with --choices " : "", suspect->choices);
 	for (const char *at = suspect->full; *at;) {
 		size_t len = strcspn(at, "\n");
 

@@ -86,6 +86,7 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 {
 	const struct as_checking *c = crashes->args->checking;
 	struct as_crash_counts counts = { 0 };
+	struct as_shares shares = { 0 };
 	struct as_judge_args args = { .recording = recording,
 				      .recoverer = crashes->recoverer,
 				      .options = &c->crash,
@@ -93,6 +94,7 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 				      .dedup = crashes->args->dedup,
 				      .flight = &crashes->args->lane->flight,
 				      .counts = &counts,
+				      .shares = &shares,
 				      .report = report,
 				      .known = known,
 				      .recovered = recovered,
@@ -119,6 +121,7 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 				       .seed = c->args->run->seed,
 				       .log = &crashes->args->lane->log,
 				       .plan = plan,
+				       .choices = crashes->args->lane->choices,
 				       .open_end = true,
 				       .step = record_step,
 				       .ctx = crashes };

@@ -171,6 +171,8 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 	if (w->failing)
 		as_instance_set_faults(w->instance,
 				       w->plan ? w->plan : as_failing_counts(w->failing));
+	if (w->asks)
+		as_asks_begin(w->asks);
 	rc = as_instance_back(w->instance, w->fresh, err);
 	if (rc)
 		return rc;
@@ -249,11 +251,15 @@ static int reach(struct as_expander *w, const struct as_op *op, struct as_err *e
 	case AS_STORE_NEW:
 		break;
 	}
+	w->lane->fresh = id;
 	rc = crash(w, op, &fine, &wrote, err);
+	w->lane->fresh = AS_STORE_NONE;
 	if (!rc && fine && !is_too_deep(w, id))
 		as_store_push(c->store, id, rank_of(w, id, op, wrote));
 	else
 		as_store_stop(c->store, id);
+	if (!fine)
+		AS_CHECK_ADD(c, wrong, 1);
 	return rc;
 }
 
@@ -341,6 +347,8 @@ static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_
 		rc = try_move(w, i, err);
 		if (!rc && w->failing)
 			rc = as_failing_try(w, &w->moves->ops[i], err);
+		if (!rc && w->asks)
+			rc = as_asks_try(w, &w->moves->ops[i], err);
 	}
 	if (!rc && w->back && w->since.len && as_model_mounted(w->model)) {
 		as_worker_note(w, "");
@@ -394,10 +402,14 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 		return rc;
 	w->policy = as_policy_of(c->args->target);
 	w->disk = args.disk = as_medium_copy(c->fresh.disk);
+	if (c->options->faults & AS_CHECK_CHOICE) {
+		w->asks = as_asks_new();
+		args.choice = as_asks_choice(w->asks);
+	}
 	rc = as_instance_open(&args, &w->instance, err);
 	if (!rc)
 		w->fresh = as_instance_mark(w->instance);
-	if (!rc && c->options->faults)
+	if (!rc && c->options->faults & ~(unsigned)AS_CHECK_CHOICE)
 		w->failing = as_failing_new(c->options);
 	if (!rc && c->options->crash)
 		rc = as_crashes_new(w->args, &w->crashes, err);
@@ -411,6 +423,7 @@ static void close_worker(struct as_expander *w)
 	as_failing_free(w->failing);
 	as_instance_mark_free(w->fresh);
 	as_instance_close(w->instance);
+	as_asks_free(w->asks);
 	as_medium_free(w->disk);
 	as_verdict_free(&w->verdict);
 	as_seq_free(w->seq);

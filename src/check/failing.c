@@ -130,6 +130,14 @@ static int cut_power(struct as_expander *w, const struct as_op *op, const struct
 	return rc;
 }
 
+int as_failing_judge(struct as_expander *w, const struct as_op *op, const struct as_plan *plan,
+		     bool follows, struct as_err *err)
+{
+	int rc = follows ? judge_rest(w, op, plan && as_plan_hits_writes(plan), err) : 0;
+
+	return rc ? rc : cut_power(w, op, plan, err);
+}
+
 /* *fired: all faults of the set have hit. */
 static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bool *fired,
 		   struct as_err *err)
@@ -152,10 +160,8 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 		did = as_worker_do(w, op, (uint32_t)w->seq->n, &got);
 		*fired = as_instance_hits(w->instance) >= n;
 		as_instance_end_faults(w->instance);
-		if (*fired && (did == AS_DID_AGREE || did == AS_DID_FAIL))
-			rc = judge_rest(w, op, as_plan_hits_writes(plan), err);
-		if (!rc && *fired && did != AS_DID_WRONG)
-			rc = cut_power(w, op, plan, err);
+		if (*fired && did != AS_DID_WRONG)
+			rc = as_failing_judge(w, op, plan, did != AS_DID_END, err);
 	}
 	w->plan = NULL;
 	w->back = false;

@@ -52,7 +52,7 @@ static int run_lane(const struct as_checking *c, unsigned i, struct as_err *err)
 	struct as_ended ended;
 	int rc = 0;
 
-	lane->state = AS_STORE_NONE;
+	lane->state = lane->fresh = AS_STORE_NONE;
 	while (!rc && !c->shared->stop) {
 		lane->ended = false;
 		rc = as_spawn_fork_limited(as_check_worker, &args, &limits, &ended, err);
@@ -61,6 +61,11 @@ static int run_lane(const struct as_checking *c, unsigned i, struct as_err *err)
 		if (lane->phase == AS_CHECK_START)
 			return as_fail(err, AS_EIO, "a worker ended before it began");
 		note_death(c, lane, &ended);
+		if (lane->fresh != AS_STORE_NONE) {
+			as_store_stop(c->store, lane->fresh);
+			AS_CHECK_ADD(c, wrong, 1);
+			lane->fresh = AS_STORE_NONE;
+		}
 		/* A state that cannot even be brought back any more is left. */
 		args.first = lane->phase == AS_CHECK_BACK ? UINT32_MAX : lane->move + 1;
 	}

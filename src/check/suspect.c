@@ -55,6 +55,7 @@ void as_suspect_add(const struct as_checking *checking, const struct as_check_la
 	memcpy(suspect->text, lane->text, sizeof(suspect->text));
 	memcpy(suspect->full, lane->full, sizeof(suspect->full));
 	memcpy(suspect->faults, lane->faults, sizeof(suspect->faults));
+	memcpy(suspect->choices, lane->choices, sizeof(suspect->choices));
 	snprintf(suspect->why, sizeof(suspect->why), "%s", why);
 	__atomic_store_n(&suspect->ready, true, __ATOMIC_RELEASE);
 }

@@ -9,6 +9,7 @@
 #include "legal/policy.h"
 #include "run/instance.h"
 
+struct as_asks;
 struct as_failing;
 
 struct as_expander {
@@ -35,6 +36,7 @@ struct as_expander {
 	struct as_buf why, line;
 	/* Faults: */
 	struct as_failing *failing; /* NULL: nothing is made to fail */
+	struct as_asks *asks; /* who answers the target; NULL: nobody in particular */
 	const struct as_plan *plan; /* what fails now; NULL: nothing */
 	char faults[AS_SUSPECT_FAULTS]; /* the same, as text */
 };
@@ -66,8 +68,23 @@ struct as_failing *as_failing_new(const struct as_check_options *options);
 void as_failing_free(struct as_failing *failing); /* takes NULL */
 /* A plan in which nothing fails, and calls are counted. */
 const struct as_plan *as_failing_counts(const struct as_failing *failing);
+/* After the operation, whatever it answered: the tree is as the model says and, unless writes were
+ * lost, so is the disk after an unmount; then the power is cut. plan: what failed; NULL: nothing. */
+AS_MUST_CHECK int as_failing_judge(struct as_expander *w, const struct as_op *op,
+				   const struct as_plan *plan, bool follows, struct as_err *err);
 /* Runs operation `op` of the state again and again, each time with another call of it that
  * fails. */
 AS_MUST_CHECK int as_failing_try(struct as_expander *w, const struct as_op *op, struct as_err *err);
+
+/* ---- asks.c ---- */
+
+struct as_asks *as_asks_new(void);
+void as_asks_free(struct as_asks *asks); /* takes NULL */
+struct as_choice *as_asks_choice(struct as_asks *asks);
+/* The next question is the first one. */
+void as_asks_begin(struct as_asks *asks);
+/* Runs an operation of the state again and again, each time with another answer to one of the
+ * questions that it asks. */
+AS_MUST_CHECK int as_asks_try(struct as_expander *w, const struct as_op *op, struct as_err *err);
 
 #endif

@@ -47,6 +47,7 @@ static int read_faults(const char *text, unsigned *faults, struct as_err *err)
 	} rows[] = { { "alloc", AS_CHECK_FAIL_ALLOC },
 		     { "read", AS_CHECK_FAIL_READ },
 		     { "write", AS_CHECK_FAIL_WRITE },
+		     { "choice", AS_CHECK_CHOICE },
 		     { "all", ~0u } };
 
 	while (*text) {
@@ -57,7 +58,7 @@ static int read_faults(const char *text, unsigned *faults, struct as_err *err)
 			i++;
 		if (i == sizeof(rows) / sizeof(rows[0]))
 			return as_fail(err, AS_EUSE,
-				       "--faults %.*s: expected alloc, read, write or all",
+				       "--faults %.*s: expected alloc, read, write, choice or all",
 				       (int)len, text);
 		*faults |= rows[i].fault;
 		text += len + (text[len] == ',');
@@ -173,6 +174,7 @@ static void print_json(const struct check_session *s, const char *event,
 	as_json_kuint(&j, "during_recovery", c->crash.again);
 	as_json_kuint(&j, "discarded", c->discarded);
 	as_json_kuint(&j, "lost", c->lost);
+	as_json_kuint(&j, "wrong", c->wrong);
 	as_json_kuint(&j, "deaths", c->deaths);
 	as_json_kuint(&j, "failures", c->failures);
 	as_json_kuint(&j, "findings", c->findings);
@@ -232,7 +234,7 @@ static void print_table(const struct check_session *s, const struct as_check_sta
 		{ "transitions to another state", c->changing },
 		{ "states brought back", c->restores },
 		{ "operations to bring them back", c->replayed },
-		{ "transitions with a call that fails", c->failures },
+		{ "transitions with a fault or choice", c->failures },
 		{ "trees compared", c->compared },
 		{ "crash states", c->crash.generated },
 		{ "crash states judged", c->crash.distinct },
@@ -272,6 +274,10 @@ static void say_end(const struct check_session *s, const struct as_check_status 
 			     o->depth ? "" : " at most needed");
 	else
 		as_emit_note(s->out.chain, "not all states were explored: %s", why);
+	if (c->wrong)
+		as_emit_note(s->out.chain,
+			     "%llu states were not expanded: a power cut is a finding there",
+			     (unsigned long long)c->wrong);
 	if (c->discarded)
 		as_emit_note(s->out.chain, "%llu states were discarded: --max-states",
 			     (unsigned long long)c->discarded);
@@ -404,7 +410,8 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "KINDS",
 	  .help = "try each operation again with each call of it that can fail: alloc, read, write "
-		  "(which includes flushes) or all, with commas; default: none" },
+		  "(which includes flushes); or with each answer to what it asks (choice); or all; "
+		  "several with commas; default: none" },
 	{ .name = "max-faults",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",

@@ -27,7 +27,7 @@ for search in dfs random recovery novelty; do
 done
 tap_run "calls that fail" 0 "$ASSAY" check --target lab --nodes 1 --depth 1 --faults all \
 	--max-faults 2 --no-store
-tap_like "are counted" "$WORK/out" '^transitions with a call that fails +[1-9]'
+tap_like "are counted" "$WORK/out" '^transitions with a fault or choice +[1-9]'
 tap_run "all operations" 0 "$ASSAY" check --target lab --nodes 1 --depth 2 --ops all --no-store
 tap_like "to the end" "$WORK/out" '^all [0-9]+ states'
 
@@ -59,6 +59,7 @@ found "a failed allocation" 21 'SIGSEGV' --nodes 1 --faults alloc --no-crash
 found "a failed read" 22 '' --nodes 2 --faults read --no-crash
 found "a power cut" 26 'rename: .*half done' --nodes 1
 found "a power cut during recovery" 37 '' --nodes 1
+found "an answer to a question" 95 '' --nodes 2 --faults choice --no-crash
 found "a failed write, then a power cut" 48 '' --nodes 1 --depth 3 --faults write
 tap_run "a mistake does not end it" 1 "$ASSAY" check --target lab:bug=5 --nodes 1 --no-crash \
 	--depth 3 --no-store
@@ -100,7 +101,7 @@ refused "other settings" 'made with other settings' --target lab --nodes 3 -o "$
 refused "nothing to go on with" 'no check to go on with' --target lab -o "$WORK/none" --resume
 refused "an unknown operation" 'fly: there is no such operation' --target lab --ops fly --no-store
 refused "an unknown search" 'search' --target lab --search best --no-store
-refused "an unknown fault" 'expected alloc, read, write or all' --faults disk --no-store
+refused "an unknown fault" 'expected alloc, read, write, choice or all' --faults disk --no-store
 refused "sets of nothing" 'max-faults needs' --target lab --max-faults 2 --no-store
 refused "a directory" 'disk' --target "dir:$WORK" --no-store
 refused "no nodes" 'nodes' --target lab --nodes 0 --no-store

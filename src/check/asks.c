@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * asks: questions of the target (as_ask(), as_choose()), and an operation with other answers to them
+ * (FiSC section 3.3, "expose choice points"). All questions are answered 0, but for one of the
+ * operation that is tried: that one gets each of its other answers in turn.
+ *
+ * Questions are counted from the mount on. So the answers can be written as `assay run --choices`
+ * takes them: "0.0.1" is answer 1 to the third question.
+ */
+#include "check/worker_priv.h"
+
+#include <assay/choice.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More questions than can be written down are answered 0. */
+#define ASKS_MAX (AS_RUN_CHOICES_MAX / 2 - 1)
+
+struct as_asks {
+	struct as_choice choice;
+	unsigned n; /* so far */
+	unsigned room[ASKS_MAX]; /* of each: how many answers it has */
+	unsigned other, answer; /* which of them gets which answer; answer 0: none does */
+};
+
+static unsigned pick(struct as_choice *choice, unsigned n)
+{
+	struct as_asks *asks = (struct as_asks *)choice;
+	unsigned i = asks->n++;
+
+	if (i >= ASKS_MAX)
+		return 0;
+	asks->room[i] = n;
+	return asks->answer && i == asks->other && asks->answer < n ? asks->answer : 0;
+}
+
+struct as_asks *as_asks_new(void)
+{
+	struct as_asks *asks = as_xcalloc(1, sizeof(*asks));
+
+	asks->choice.pick = pick;
+	return asks;
+}
+
+void as_asks_free(struct as_asks *asks)
+{
+	free(asks);
+}
+
+struct as_choice *as_asks_choice(struct as_asks *asks)
+{
+	return &asks->choice;
+}
+
+void as_asks_begin(struct as_asks *asks)
+{
+	asks->n = 0;
+}
+
+/* "0.0.1": all answers up to the one that is not 0. */
+static void print(const struct as_asks *asks, char text[AS_RUN_CHOICES_MAX])
+{
+	for (unsigned i = 0; i <= asks->other; i++) {
+		text[2 * i] = (char)('0' + (i == asks->other ? asks->answer : 0));
+		text[2 * i + 1] = i < asks->other ? '.' : '\0';
+	}
+}
+
+static int try_answer(struct as_expander *w, const struct as_op *op, struct as_err *err)
+{
+	struct as_outcome got;
+	enum as_did did;
+	int rc;
+
+	print(w->asks, w->lane->choices);
+	rc = as_worker_bring_back(w, err);
+	if (!rc && w->back) {
+		as_worker_note(w, as_buf_str(&w->line));
+		w->lane->phase = AS_CHECK_MOVE;
+		AS_CHECK_ADD(w->c, failures, 1);
+		did = as_worker_do(w, op, (uint32_t)w->seq->n, &got);
+		if (did == AS_DID_AGREE)
+			rc = as_failing_judge(w, op, NULL, true, err);
+	}
+	w->back = false;
+	w->lane->choices[0] = '\0';
+	return rc;
+}
+
+int as_asks_try(struct as_expander *w, const struct as_op *op, struct as_err *err)
+{
+	struct as_asks *asks = w->asks;
+	unsigned room[ASKS_MAX], first, last;
+	struct as_outcome got;
+	int rc = as_worker_bring_back(w, err);
+
+	if (rc || !w->back)
+		return rc;
+	first = asks->n;
+	w->lane->phase = AS_CHECK_MOVE;
+	if (as_worker_do(w, op, (uint32_t)w->seq->n, &got) == AS_DID_WRONG)
+		first = ASKS_MAX; /* that was told */
+	last = asks->n < ASKS_MAX ? asks->n : ASKS_MAX;
+	memcpy(room, asks->room, sizeof(room));
+	w->back = false;
+	for (unsigned i = first; i < last && !rc; i++)
+		for (unsigned a = 1; a < room[i] && a < 10 && !rc && !w->c->shared->stop; a++) {
+			asks->other = i;
+			asks->answer = a;
+			rc = try_answer(w, op, err);
+			asks->answer = 0;
+		}
+	return rc;
+}
