@@ -367,12 +367,13 @@ int as_store_open(int fd, const char *ident, uint32_t max, struct as_store **out
 		rc = as_fail_errno(err, errno, "cannot look at the file of states");
 	if (!rc)
 		rc = map_all(s, fd, st.st_size, max, err);
-	if (!rc && st.st_size) {
+	/* A process that was killed before it had begun leaves nothing but zeros. */
+	if (!rc && s->header->magic[0]) {
 		rc = take_up(s, ident, max, err);
 	} else if (!rc) {
-		memcpy(s->header->magic, MAGIC, sizeof(MAGIC));
 		memcpy(s->header->ident, ident, strlen(ident) + 1);
 		s->header->max = max;
+		memcpy(s->header->magic, MAGIC, sizeof(MAGIC));
 	}
 	if (rc) {
 		as_store_close(s);

@@ -16,7 +16,8 @@ tap_run "make install" 0 make --no-print-directory CC="${flavour%%-*}" SAN="${sa
 	PREFIX=$prefix DESTDIR="$root" install
 files=$(cd "$root$prefix" && find . -type f | sort | xargs)
 tap_is "what is installed" "$files" "./bin/assay ./bin/labfs-fsck ./bin/labfs-mkfs \
-./include/assay/bd.h ./include/assay/choice.h ./include/assay/target.h ./lib/pkgconfig/assay.pc \
+./include/assay/bd.h ./include/assay/choice.h ./include/assay/host.h ./include/assay/target.h \
+./lib/pkgconfig/assay.pc \
 ./share/bash-completion/completions/assay ./share/man/man1/assay.1 \
 ./share/zsh/site-functions/_assay"
 tap_is "nothing is elsewhere" "$(ls "$root")" opt

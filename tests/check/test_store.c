@@ -156,6 +156,27 @@ static void test_file(void **state)
 	close(fd);
 }
 
+/* Killed before it had begun: the file has its size, and nothing in it. */
+static void test_zeros(void **state)
+{
+	int fd = open_file(t_tmpdir());
+	struct as_store *store = open_store(fd, MAX);
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	(void)state;
+	as_store_close(store);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(ftruncate(fd, size), 0);
+	store = open_store(fd, MAX);
+	assert_int_equal(as_store_n(store), 0);
+	(void)add(store, 1, AS_STORE_NONE, "");
+	as_store_close(store);
+	store = open_store(fd, MAX);
+	assert_int_equal(as_store_n(store), 1);
+	as_store_close(store);
+	close(fd);
+}
+
 /* Every byte of the beginning of the file is changed once: it is refused, or nothing happens. */
 static void test_damaged(void **state)
 {
@@ -189,9 +210,10 @@ static void test_damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order), cmocka_unit_test(test_full),
-		cmocka_unit_test(test_trace), cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_file),  cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_order),	cmocka_unit_test(test_full),
+		cmocka_unit_test(test_trace),	cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_file),	cmocka_unit_test(test_zeros),
+		cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,7 +183,7 @@ static void test_what_a_tester_wants_to_see(void **state)
 	}
 	assert_true(p.replaced > 300 && p.exchanged > 300 && p.unlink_dir > 30);
 	assert_true(p.not_empty > 100 && p.exists > 300 && p.too_long > 20 && p.longest > 1000);
-	assert_true(p.create_again > 15 && p.replace_none > 15);
+	assert_true(p.create_again > 10 && p.replace_none > 15);
 	assert_true(p.deep > 5 && p.large > 1);
 	assert_true(p.twice > 5000 && p.linked > 50 && p.append > 1000 && p.setuid > 500);
 	tear_down(&s);

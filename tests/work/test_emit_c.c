@@ -174,6 +174,7 @@ static const struct step steps[] = {
 	{ "deepen /a/p 1200", "= 1200", NULL },
 	{ "trim len=-1 at=0", "skipped", NULL },
 	{ "freeze", "skipped", NULL },
+	{ "quota usr 0", "skipped", NULL },
 	{ "umount", "skipped", NULL },
 	{ "mount opts=ro", "skipped", NULL },
 	{ "remount opts=ro", "skipped", NULL },
