@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * asks: questions of the target (as_ask(), as_choose()), and an operation with other answers to them
- * (FiSC section 3.3, "expose choice points"). All questions are answered 0, but for one of the
+ * asks: questions of the target (as_ask(), as_choose()), and an operation with other answers to
+ * them (FiSC section 3.3, "expose choice points"). All questions are answered 0, but for one of the
  * operation that is tried: that one gets each of its other answers in turn.
  *
  * Questions are counted from the mount on. So the answers can be written as `assay run --choices`

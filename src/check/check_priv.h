@@ -104,7 +104,8 @@ AS_MUST_CHECK int as_crashes_new(const struct as_worker_args *args, struct as_cr
 void as_crashes_free(struct as_crashes *crashes); /* takes NULL */
 /* Cuts the power while the last operation of the workload runs. upto[i]: what is legal after i
  * operations, as a digest. plan: what fails meanwhile; NULL: nothing. The target is answered as the
- * lane says. *fine false: something is wrong, and was told. *wrote: sectors that recovery has written. */
+ * lane says. *fine false: something is wrong, and was told. *wrote: sectors that recovery has
+ * written. */
 AS_MUST_CHECK int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 				 const struct as_digest *upto, const struct as_plan *plan,
 				 bool *fine, uint64_t *wrote, struct as_err *err);

@@ -69,7 +69,8 @@ void as_failing_free(struct as_failing *failing); /* takes NULL */
 /* A plan in which nothing fails, and calls are counted. */
 const struct as_plan *as_failing_counts(const struct as_failing *failing);
 /* After the operation, whatever it answered: the tree is as the model says and, unless writes were
- * lost, so is the disk after an unmount; then the power is cut. plan: what failed; NULL: nothing. */
+ * lost, so is the disk after an unmount; then the power is cut. plan: what failed; NULL: nothing.
+ */
 AS_MUST_CHECK int as_failing_judge(struct as_expander *w, const struct as_op *op,
 				   const struct as_plan *plan, bool follows, struct as_err *err);
 /* Runs operation `op` of the state again and again, each time with another call of it that
