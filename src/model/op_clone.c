@@ -196,7 +196,10 @@ void as_rule_dedupe_range(struct as_rule_step *s)
 		return as_rule_refuse(s, EINVAL);
 	if (is_dir(r.from))
 		return as_rule_refuse(s, EISDIR);
-	if (!can_share(s))
+	/* Nothing is shared of nothing, and the type is not asked. */
+	if (!r.len && s->m->traits->maybe & AS_FEAT_CLONE)
+		as_rule_allow(s, EOPNOTSUPP);
+	else if (!can_share(s))
 		return;
 	if (bad_area(s->op->off, r.len) || r.off + r.len > r.from->reg.size)
 		return as_rule_refuse(s, EINVAL);

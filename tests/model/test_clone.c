@@ -159,11 +159,33 @@ static void test_contents(void **state)
 	assert_true(holds(apart, 0));
 }
 
+/* A type that knows the call, on a disk that was made without shared blocks. */
+static void test_maybe(void **state)
+{
+	struct as_traits traits = t_any_traits;
+	const char *nothing = "$0 = open /f O_RDWR|O_CREAT 0644\n"
+			      "dedupe_range $0 $0 len=0 at=0 to=0\n";
+	const char *some = "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=9000 at=0 fill=1\n"
+			   "dedupe_range $0 $0 len=4096 at=0 to=4096\n";
+
+	(void)state;
+	traits.features &= ~(uint64_t)AS_FEAT_CLONE;
+	assert_false(t_judges(&traits, nothing, 0, 0));
+	assert_false(t_judges(&traits, some, -1, EINVAL));
+	traits.maybe |= AS_FEAT_CLONE;
+	assert_true(t_judges(&traits, nothing, 0, 0));
+	assert_true(t_judges(&traits, nothing, -1, EOPNOTSUPP));
+	assert_true(t_judges(&traits, some, -1, EINVAL));
+	assert_true(t_judges(&traits, some, -1, EOPNOTSUPP));
+	assert_false(t_judges(&traits, some, 4096, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_maybe),
 		cmocka_unit_test(test_contents),
 	};
 
