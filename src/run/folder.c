@@ -328,20 +328,33 @@ static bool take_answer(struct as_folder *f)
 	return true;
 }
 
+/* A part of the deadline; one that took longer by far than it was to take does not count: then we
+ * were stopped, too. */
+#define SLICE_MS 250
+
 /* False: it has not answered, and for that long nothing went on. */
 static bool await_answer(struct as_folder *f)
 {
 	struct pollfd way = { .fd = f->fd, .events = POLLIN };
 	volatile uint64_t *done = &f->told->done;
-	uint64_t seen;
+	uint64_t seen = *done;
+	int64_t left_ms = f->deadline_ms;
 
-	do {
-		seen = *done;
-		if (poll(&way, 1, (int)f->deadline_ms) > 0)
+	while (left_ms > 0) {
+		int slice_ms = left_ms < SLICE_MS ? (int)left_ms : SLICE_MS;
+		int64_t began_us = as_now_us();
+
+		if (poll(&way, 1, slice_ms) > 0)
 			/* When it ends it says nothing: what it could not do is in the shared
 			 * memory. */
 			return take_answer(f) || f->told->rc;
-	} while (*done != seen);
+		if (as_now_us() - began_us < 4 * SLICE_MS * 1000)
+			left_ms -= slice_ms;
+		if (*done != seen) {
+			seen = *done;
+			left_ms = f->deadline_ms;
+		}
+	}
 	return false;
 }
 
