@@ -52,8 +52,10 @@ static enum as_did follow_fault(const struct as_op *op, const struct as_outcome 
 	case AS_OP_UMOUNT:
 		return AS_DID_END;
 	default:
-		return as_op_table[op->code].calls == AS_CALLS_MANY && got->done ? AS_DID_END
-										 : AS_DID_FAIL;
+		return as_op_writes_then_syncs(op) ||
+				       (as_op_table[op->code].calls == AS_CALLS_MANY && got->done)
+			       ? AS_DID_END
+			       : AS_DID_FAIL;
 	}
 }
 

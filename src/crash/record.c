@@ -167,11 +167,10 @@ static bool is_undone(const struct rec *r, const struct as_op *op, const struct 
 	case AS_OP_MOUNT:
 	case AS_OP_UMOUNT:
 	case AS_OP_CRASH:
-	case AS_OP_MSTORE:
-	case AS_OP_MMAP_WRITE: /* what failed may be the msync after the write */
 		return false;
 	default:
-		return r->strict && !(as_op_table[op->code].calls == AS_CALLS_MANY && got->done);
+		return r->strict && !as_op_writes_then_syncs(op) &&
+		       !(as_op_table[op->code].calls == AS_CALLS_MANY && got->done);
 	}
 }
 

@@ -101,13 +101,9 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 	case AS_OP_CRASH:
 		c->blind = true;
 		return false;
-	case AS_OP_MSTORE:
-	case AS_OP_MMAP_WRITE:
-		/* What failed may be the msync that follows the write. */
-		c->blind = true;
-		return true;
 	default:
-		if (as_op_table[op->code].calls == AS_CALLS_MANY && got->done)
+		if (as_op_writes_then_syncs(op) ||
+		    (as_op_table[op->code].calls == AS_CALLS_MANY && got->done))
 			c->blind = true;
 		return true;
 	}

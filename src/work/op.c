@@ -282,6 +282,12 @@ bool as_op_sends_into_itself(uint64_t from, uint64_t to, uint64_t len, uint64_t 
 	return len && (apart < len || (from < size && len > size - from));
 }
 
+bool as_op_writes_then_syncs(const struct as_op *op)
+{
+	return op->code == AS_OP_MSTORE || op->code == AS_OP_MMAP_WRITE ||
+	       (op->code == AS_OP_PWRITEV2 && op->flags & (AS_RWF_DSYNC | AS_RWF_SYNC));
+}
+
 bool as_op_maps(enum as_opcode code)
 {
 	return code == AS_OP_MSTORE || code == AS_OP_MLOAD || code == AS_OP_MSYNC ||

@@ -155,6 +155,9 @@ uint32_t as_op_node_type(const struct as_op *op);
 /* Of sendfile and splice within one file of `size` bytes: whether the ranges overlap, or the source
  * passes the end, which the transfer may move. They are refused without a call (EINVAL). */
 bool as_op_sends_into_itself(uint64_t from, uint64_t to, uint64_t len, uint64_t size);
+/* Whether a library is called twice: to write, and to make that stable. If it failed, the bytes may
+ * be there all the same. */
+bool as_op_writes_then_syncs(const struct as_op *op);
 /* Whether its slot is that of a mapping, and not that of a descriptor. */
 bool as_op_maps(enum as_opcode code);
 /* A time of utimens as utimensat(2) takes it. */
