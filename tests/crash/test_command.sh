@@ -90,7 +90,8 @@ tap_run "options of old findings" 0 "$ASSAY" hunt --scenario crash:every=64 --ta
 
 # ---- A write that is made stable by a second call, which fails: the bytes may be there ----
 printf '%s\n' '$0 = open /b O_RDWR|O_CREAT 0644' \
-	'pwritev2 $0 len=16385 at=0 fill=4 flags=RWF_DSYNC' 'pwrite $0 len=8192 at=1972 fill=6' 'fsync $0' >"$WORK/two.txt"
+	'pwritev2 $0 len=16385 at=0 fill=4 flags=RWF_DSYNC' \
+	'pwrite $0 len=8192 at=1972 fill=6' 'fsync $0' >"$WORK/two.txt"
 tap_run "a write, then a sync that fails" 0 "$ASSAY" crash --target lab --fault write:3:eio \
 	--view 1 --again 0 --no-store "$WORK/two.txt"
 
