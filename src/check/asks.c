@@ -68,20 +68,13 @@ static void print(const struct as_asks *asks, char text[AS_RUN_CHOICES_MAX])
 
 static int try_answer(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
-	struct as_outcome got;
 	enum as_did did;
 	int rc;
 
 	print(w->asks, w->lane->choices);
-	rc = as_worker_bring_back(w, err);
-	if (!rc && w->back) {
-		as_worker_note(w, as_buf_str(&w->line));
-		w->lane->phase = AS_CHECK_MOVE;
-		AS_CHECK_ADD(w->c, failures, 1);
-		did = as_worker_do(w, op, (uint32_t)w->seq->n, &got);
-		if (did == AS_DID_AGREE)
-			rc = as_failing_judge(w, op, NULL, true, err);
-	}
+	rc = as_worker_try(w, op, &did, err);
+	if (!rc && did == AS_DID_AGREE)
+		rc = as_failing_judge(w, op, NULL, true, err);
 	w->back = false;
 	w->lane->choices[0] = '\0';
 	return rc;

@@ -188,6 +188,22 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 	return 0;
 }
 
+int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *did,
+		  struct as_err *err)
+{
+	struct as_outcome got;
+	int rc = as_worker_bring_back(w, err);
+
+	*did = AS_DID_END;
+	if (rc || !w->back)
+		return rc;
+	as_worker_note(w, as_buf_str(&w->line));
+	w->lane->phase = AS_CHECK_MOVE;
+	AS_CHECK_ADD(w->c, failures, 1);
+	*did = as_worker_do(w, op, (uint32_t)w->seq->n, &got);
+	return 0;
+}
+
 /* ---- Successors ------------------------------------------------------------------------------ */
 
 static struct as_digest key_of(const struct as_expander *w)
@@ -210,9 +226,8 @@ static uint64_t rank_of(struct as_expander *w, uint32_t id, const struct as_op *
 	return as_search_rank(o->search, &of);
 }
 
-/* Power cuts while the last operation runs. */
-static int crash(struct as_expander *w, const struct as_op *op, bool *fine, uint64_t *wrote,
-		 struct as_err *err)
+int as_worker_cut_power(struct as_expander *w, const struct as_op *op, const struct as_plan *plan,
+			bool *fine, uint64_t *wrote, struct as_err *err)
 {
 	struct as_seq *seq;
 	int rc;
@@ -223,7 +238,7 @@ static int crash(struct as_expander *w, const struct as_op *op, bool *fine, uint
 	seq = as_seq_copy(w->seq);
 	as_seq_add(seq, op);
 	w->upto[w->seq->n + 1] = as_past_exact(w->past);
-	rc = as_crashes_try(w->crashes, seq, w->upto, NULL, fine, wrote, err);
+	rc = as_crashes_try(w->crashes, seq, w->upto, plan, fine, wrote, err);
 	as_seq_free(seq);
 	return rc;
 }
@@ -254,7 +269,7 @@ static int reach(struct as_expander *w, const struct as_op *op, struct as_err *e
 		break;
 	}
 	w->lane->fresh = id;
-	rc = crash(w, op, &fine, &wrote, err);
+	rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
 	w->lane->fresh = AS_STORE_NONE;
 	if (!rc && fine && !is_too_deep(w, id))
 		as_store_push(c->store, id, rank_of(w, id, op, wrote));

@@ -112,30 +112,14 @@ static int judge_rest(struct as_expander *w, const struct as_op *op, bool lost_w
 	return rc;
 }
 
-static int cut_power(struct as_expander *w, const struct as_op *op, const struct as_plan *plan,
-		     struct as_err *err)
-{
-	struct as_seq *seq;
-	uint64_t wrote;
-	bool fine;
-	int rc;
-
-	if (!w->crashes)
-		return 0;
-	w->lane->phase = AS_CHECK_CRASH;
-	seq = as_seq_copy(w->seq);
-	as_seq_add(seq, op);
-	rc = as_crashes_try(w->crashes, seq, w->upto, plan, &fine, &wrote, err);
-	as_seq_free(seq);
-	return rc;
-}
-
 int as_failing_judge(struct as_expander *w, const struct as_op *op, const struct as_plan *plan,
 		     bool follows, struct as_err *err)
 {
 	int rc = follows ? judge_rest(w, op, plan && as_plan_hits_writes(plan), err) : 0;
+	uint64_t wrote;
+	bool fine;
 
-	return rc ? rc : cut_power(w, op, plan, err);
+	return rc ? rc : as_worker_cut_power(w, op, plan, &fine, &wrote, err);
 }
 
 /* *fired: all faults of the set have hit. */
@@ -143,7 +127,6 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 		   struct as_err *err)
 {
 	struct as_plan *plan = NULL;
-	struct as_outcome got;
 	enum as_did did;
 	int rc = make_plan(w, n, &plan, err);
 
@@ -152,17 +135,11 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 		return rc;
 	w->plan = plan;
 	memcpy(w->lane->faults, w->faults, sizeof(w->faults));
-	rc = as_worker_bring_back(w, err);
-	if (!rc && w->back) {
-		as_worker_note(w, as_buf_str(&w->line));
-		w->lane->phase = AS_CHECK_MOVE;
-		AS_CHECK_ADD(w->c, failures, 1);
-		did = as_worker_do(w, op, (uint32_t)w->seq->n, &got);
-		*fired = as_instance_hits(w->instance) >= n;
-		as_instance_end_faults(w->instance);
-		if (*fired && did != AS_DID_WRONG)
-			rc = as_failing_judge(w, op, plan, did != AS_DID_END, err);
-	}
+	rc = as_worker_try(w, op, &did, err);
+	*fired = !rc && as_instance_hits(w->instance) >= n;
+	as_instance_end_faults(w->instance);
+	if (*fired && did != AS_DID_WRONG)
+		rc = as_failing_judge(w, op, plan, did != AS_DID_END, err);
 	w->plan = NULL;
 	w->back = false;
 	as_instance_set_faults(w->instance, w->failing->counts);

@@ -62,6 +62,14 @@ bool as_worker_tree_agrees(struct as_expander *w, unsigned code);
 /* After an unmount: whether the checker finds nothing, and all is there after a mount. */
 bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *err, int *rc);
 
+/* Brings the state back and carries the operation out, with whatever fails or is answered now. */
+AS_MUST_CHECK int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *did,
+				struct as_err *err);
+/* Power cuts while the operation runs that was carried out last. See as_crashes_try(). */
+AS_MUST_CHECK int as_worker_cut_power(struct as_expander *w, const struct as_op *op,
+				      const struct as_plan *plan, bool *fine, uint64_t *wrote,
+				      struct as_err *err);
+
 /* ---- failing.c ---- */
 
 struct as_failing *as_failing_new(const struct as_check_options *options);
