@@ -12,9 +12,11 @@
 #include "cli/stopping.h"
 #include "cli/trust.h"
 #include "os/rundir.h"
+#include "os/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -108,6 +110,21 @@ static int read_options(struct check_session *s, struct as_err *err)
 
 /* ---- The file of states ---------------------------------------------------------------------- */
 
+/* The workers of a check that was killed hold the lock until they die, a moment later. */
+#define DYING_US 5000000
+#define DYING_LOOK_MS 20
+
+static bool lock_states(int fd)
+{
+	int64_t until_us = as_now_us() + DYING_US;
+	int rc;
+
+	while ((rc = flock(fd, LOCK_EX | LOCK_NB)) && errno == EWOULDBLOCK &&
+	       as_now_us() < until_us)
+		poll(NULL, 0, DYING_LOOK_MS);
+	return !rc;
+}
+
 static int open_states(struct check_session *s, struct as_err *err)
 {
 	bool resume = as_args_has(s->args, "resume");
@@ -126,7 +143,7 @@ static int open_states(struct check_session *s, struct as_err *err)
 			       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (s->options.fd < 0)
 		return as_fail_errno(err, errno, "%s/" STATES, s->below.path);
-	if (flock(s->options.fd, LOCK_EX | LOCK_NB))
+	if (!lock_states(s->options.fd))
 		return as_fail(err, AS_EUSE, "%s: another check uses this folder", s->below.path);
 	if (!resume && ftruncate(s->options.fd, 0))
 		return as_fail_errno(err, errno, "%s/" STATES, s->below.path);
