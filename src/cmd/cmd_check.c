@@ -25,6 +25,7 @@
 #define FOLDER "check"
 #define STATES "states"
 #define NODES 3
+#define FOR_DEFAULT "5m"
 #define STATES_DEFAULT (1u << 22)
 
 struct check_session {
@@ -72,7 +73,9 @@ static int read_options(struct check_session *s, struct as_err *err)
 {
 	const struct as_args *args = s->args;
 	struct as_check_options *o = &s->options;
-	const char *time = as_args_text(args, "for", NULL);
+	/* Without a limit to its traces it may go on for ever. */
+	const char *time =
+		as_args_text(args, "for", as_args_number(args, "depth", 0) ? NULL : FOR_DEFAULT);
 	int rc = 0;
 
 	*o = (struct as_check_options){
@@ -382,7 +385,8 @@ static const struct as_opt opts[] = {
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",
-	  .help = "stop after this time, such as 90s or 10m; default: when all is explored" },
+	  .help = "stop after this time, such as 90s or 10m; default 5m, and with --depth when all "
+		  "is explored" },
 	{ .name = "nodes",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
