@@ -79,7 +79,7 @@ struct as_digest as_dedup_recrash(struct as_digest disk, enum as_way way, bool a
 struct as_digest as_dedup_tree(const struct as_recording *rec, const struct as_tree *tree)
 {
 	return as_digest_add(as_digest_bind(as_tree_digest(tree), 23),
-			     as_digest_bind(rec->upto[rec->n_ops], 31));
+			     as_digest_bind(rec->upto[rec->raced ? 0 : rec->n_ops], 31));
 }
 
 struct as_digest as_dedup_problem(const char *signature)

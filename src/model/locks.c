@@ -86,11 +86,12 @@ void as_locks_set(struct as_model *m, struct as_record want)
 			want.end = r.end > want.end ? r.end : want.end;
 		} else {
 			left.end = left.end < want.start ? left.end : want.start - 1;
-			right.start = right.start > want.end ? right.start : want.end + 1;
 			add(now, left);
 			/* There is nothing after the largest offset. */
-			if (want.end < INT64_MAX)
+			if (want.end < INT64_MAX) {
+				right.start = right.start > want.end ? right.start : want.end + 1;
 				add(now, right);
+			}
 		}
 	}
 	if (want.type != AS_F_UNLCK)

@@ -100,7 +100,7 @@ static int range_of(const struct as_op *op, struct as_record *want)
 	if (len > 0 && len - 1 > INT64_MAX - op->off)
 		return EOVERFLOW;
 	if (len > 0)
-		want->end = op->off + len - 1;
+		want->end = op->off + (len - 1);
 	/* POSIX: a negative length means the bytes before the start. */
 	if (len < 0) {
 		if (op->off + len < 0)

@@ -137,8 +137,11 @@ void as_sys_quota(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 		as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
 		return;
 	}
+	/* QCMD() of the C library shifts a signed number over its end. */
 	as_sys_answer(out, syscall(SYS_quotactl_fd, s->root_fd,
-				   QCMD(Q_GETQUOTA, (unsigned)op->flags), (int)op->uid, &usage));
+				   (unsigned)Q_GETQUOTA << SUBCMDSHIFT |
+					   ((unsigned)op->flags & SUBCMDMASK),
+				   (int)op->uid, &usage));
 	if (out->ret < 0)
 		return;
 	out->ret = (int64_t)usage.dqb_curinodes;

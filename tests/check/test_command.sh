@@ -54,8 +54,8 @@ found() { # NAME BUG REGEX OPTION...
 found "a wrong answer" 1 'rename .*EEXIST, model says 0' --nodes 2 --no-crash
 found "a wrong tree" 44 'ctime' --nodes 1 --ops create,chmod --no-crash
 found "memory that is kept" 20 'leak|not freed' --nodes 1 --no-crash
-found "a death" 16 'SIGSEGV' --nodes 1 --ops open,unlink,pwrite --no-crash
-found "a failed allocation" 21 'SIGSEGV' --nodes 1 --faults alloc --no-crash
+found "a death" 16 'SIGSEGV|called exit' --nodes 1 --ops open,unlink,pwrite --no-crash
+found "a failed allocation" 21 'SIGSEGV|called exit' --nodes 1 --faults alloc --no-crash
 found "a failed read" 22 '' --nodes 2 --faults read --no-crash
 found "a power cut" 26 'rename: .*half done' --nodes 1
 found "a power cut during recovery" 37 '' --nodes 1

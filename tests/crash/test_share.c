@@ -183,6 +183,8 @@ static void test_kept(void **state)
 	assert_int_equal(again.n, 1);
 	assert_string_equal(again.caught[0].signature, rig.caught[0].signature);
 	assert_string_equal(again.caught[0].options, rig.caught[0].options);
+	t_crash_forget(&again);
+	t_crash_forget(&rig);
 }
 
 /* Rows that count states again by how they came about. */
