@@ -147,7 +147,8 @@ static void test_killed(void **state)
 			kill(engine, SIGKILL);
 		assert_int_equal(kill(pid, SIGKILL), 0);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
-		assert_true(WIFSIGNALED(status));
+		/* Without its engine, it may have ended by itself before it was killed. */
+		assert_true(WIFSIGNALED(status) || engine);
 		expect_nothing(pid, i);
 	}
 }
