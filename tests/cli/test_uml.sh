@@ -137,7 +137,7 @@ else
 fi
 
 # ---- Nothing is left, whoever is killed ----
-for i in $(seq 9000); do echo "create /f$i 0644"; done >long.txt
+for i in $(seq 60000); do echo "create /f$i 0644"; done >long.txt
 "${user[@]}" ./assay run --sandbox uml --target dir:/mnt -o killed long.txt >/dev/null 2>&1 &
 job=$!
 # setpriv becomes the program: the job is assay itself, and the kernel's command line names it.
