@@ -71,12 +71,12 @@ static int try_answer(struct as_expander *w, const struct as_op *op, struct as_e
 	enum as_did did;
 	int rc;
 
-	print(w->asks, w->lane->choices);
+	print(w->asks, w->lane->tried.choices);
 	rc = as_worker_try(w, op, &did, err);
 	if (!rc && did == AS_DID_AGREE)
 		rc = as_failing_judge(w, op, NULL, true, err);
 	w->back = false;
-	w->lane->choices[0] = '\0';
+	w->lane->tried.choices[0] = '\0';
 	return rc;
 }
 

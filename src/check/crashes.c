@@ -121,7 +121,7 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 				       .seed = c->args->run->seed,
 				       .log = &crashes->args->lane->log,
 				       .plan = plan,
-				       .choices = crashes->args->lane->choices,
+				       .choices = crashes->args->lane->tried.choices,
 				       .open_end = true,
 				       .step = record_step,
 				       .ctx = crashes };

@@ -27,15 +27,6 @@
 
 /* ---- One operation --------------------------------------------------------------------------- */
 
-void as_worker_note(struct as_expander *w, const char *line)
-{
-	struct as_check_lane *lane = w->lane;
-
-	snprintf(lane->text, sizeof(lane->text), "%s%s\n", as_buf_str(&w->trace), line);
-	snprintf(lane->full, sizeof(lane->full), "%s%s%s\n", as_buf_str(&w->trace),
-		 as_buf_str(&w->since), line);
-}
-
 static enum as_did suspect(struct as_expander *w, enum as_finding_kind kind, unsigned code,
 			   const char *why)
 {
@@ -135,7 +126,7 @@ static void forget(struct as_expander *w)
 	w->model = NULL;
 	w->past = NULL;
 	w->back = false;
-	as_buf_clear(&w->since);
+	as_try_forget(&w->lane->tried);
 }
 
 static void step(struct as_expander *w, const struct as_op *op, const struct as_outcome *got)
@@ -185,6 +176,10 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 	w->past = as_past_new(w->c->fresh.model, &w->policy);
 	as_model_follow_times(w->model, as_target_opts(w->c->args->target));
 	w->back = replay(w);
+	if (!w->back) {
+		AS_CHECK_ADD(w->c, lost, 1);
+		as_store_gap(w->c->store, 1);
+	}
 	return 0;
 }
 
@@ -197,7 +192,7 @@ int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *di
 	*did = AS_DID_END;
 	if (rc || !w->back)
 		return rc;
-	as_worker_note(w, as_buf_str(&w->line));
+	as_try_begin(&w->lane->tried, as_buf_str(&w->line));
 	w->lane->phase = AS_CHECK_MOVE;
 	AS_CHECK_ADD(w->c, failures, 1);
 	*did = as_worker_do(w, op, (uint32_t)w->seq->n, &got);
@@ -206,10 +201,10 @@ int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *di
 
 /* ---- Successors ------------------------------------------------------------------------------ */
 
-static struct as_digest key_of(const struct as_expander *w)
+struct as_digest as_check_key(const struct as_model *model, const struct as_past *past)
 {
-	return as_digest_add(as_digest_bind(as_model_digest_canonical(w->model), 1),
-			     as_past_digest(w->past));
+	return as_digest_add(as_digest_bind(as_model_digest_canonical(model), 1),
+			     as_past_digest(past));
 }
 
 static uint64_t rank_of(struct as_expander *w, uint32_t id, const struct as_op *op, uint64_t wrote)
@@ -259,11 +254,13 @@ static int reach(struct as_expander *w, const struct as_op *op, struct as_err *e
 	uint32_t id;
 	int rc = 0;
 
-	switch (as_store_add(c->store, key_of(w), w->id, as_buf_str(&w->line), &id)) {
+	switch (as_store_add(c->store, as_check_key(w->model, w->past), w->id, as_buf_str(&w->line),
+			     &id)) {
 	case AS_STORE_KNOWN:
 		return 0;
 	case AS_STORE_FULL:
 		AS_CHECK_ADD(c, discarded, 1);
+		as_store_gap(c->store, 1);
 		return 0;
 	case AS_STORE_NEW:
 		break;
@@ -301,7 +298,7 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 		return rc;
 	if (!w->back)
 		return 0;
-	as_worker_note(w, as_buf_str(&w->line));
+	as_try_begin(&w->lane->tried, as_buf_str(&w->line));
 	w->lane->move = i;
 	w->lane->phase = AS_CHECK_MOVE;
 	w->lane->alive++;
@@ -317,7 +314,7 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 	}
 	step(w, op, &got);
 	if (w->past == was && as_digest_eq(as_model_digest(w->model), before)) {
-		as_buf_addf(&w->since, "%s\n", as_buf_str(&w->line));
+		as_try_keep(&w->lane->tried);
 		return 0;
 	}
 	AS_CHECK_ADD(w->c, changing, 1);
@@ -345,7 +342,7 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 	if (rc)
 		return rc;
 	w->upto = as_xcalloc(w->seq->n + 2, sizeof(*w->upto));
-	as_worker_note(w, "");
+	as_try_begin(&w->lane->tried, "");
 	rc = as_worker_bring_back(w, err);
 	if (!rc && w->back)
 		w->moves = as_universe_moves(&w->c->universe, w->model);
@@ -356,8 +353,6 @@ static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_
 {
 	int rc = begin_state(w, id, err);
 
-	if (!rc && !w->moves)
-		AS_CHECK_ADD(w->c, lost, 1);
 	for (uint32_t i = first; !rc && w->moves && i < w->moves->n; i++) {
 		if (w->c->shared->stop)
 			return 0;
@@ -367,15 +362,15 @@ static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_
 		if (!rc && w->asks)
 			rc = as_asks_try(w, &w->moves->ops[i], err);
 	}
-	if (!rc && w->back && w->since.len && as_model_mounted(w->model)) {
-		as_worker_note(w, "");
+	if (!rc && w->back && w->lane->tried.since_len && as_model_mounted(w->model)) {
+		as_try_begin(&w->lane->tried, "");
 		w->lane->move = (uint32_t)w->moves->n;
 		(void)as_worker_tree_agrees(w, AS_OP_COUNT);
 	}
 	if (!rc) {
 		AS_CHECK_ADD(w->c, expanded, 1);
 		as_store_done(w->c->store, id);
-		w->lane->state = AS_STORE_NONE;
+		w->lane->tried.state = AS_STORE_NONE;
 	}
 	return rc;
 }
@@ -388,12 +383,12 @@ static int work(struct as_expander *w, struct as_err *err)
 	int rc = 0;
 
 	while (!rc && !w->c->shared->stop) {
-		if (lane->state != AS_STORE_NONE) {
-			rc = expand(w, lane->state, first, err);
+		if (lane->tried.state != AS_STORE_NONE) {
+			rc = expand(w, lane->tried.state, first, err);
 			first = 0;
 		} else if (as_store_pop(w->c->store, &id)) {
 			lane->move = 0;
-			lane->state = id;
+			lane->tried.state = id;
 		} else if (!as_store_in_work(w->c->store)) {
 			break;
 		} else {
@@ -447,7 +442,6 @@ static void close_worker(struct as_expander *w)
 	as_seq_free(w->moves);
 	free(w->upto);
 	as_buf_free(&w->trace);
-	as_buf_free(&w->since);
 	as_buf_free(&w->why);
 	as_buf_free(&w->line);
 }

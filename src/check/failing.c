@@ -134,7 +134,7 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 	if (rc)
 		return rc;
 	w->plan = plan;
-	memcpy(w->lane->faults, w->faults, sizeof(w->faults));
+	memcpy(w->lane->tried.faults, w->faults, sizeof(w->faults));
 	rc = as_worker_try(w, op, &did, err);
 	*fired = !rc && as_instance_hits(w->instance) >= n;
 	as_instance_end_faults(w->instance);
@@ -144,7 +144,7 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 	w->back = false;
 	as_instance_set_faults(w->instance, w->failing->counts);
 	as_plan_free(plan);
-	w->lane->faults[0] = w->faults[0] = '\0';
+	w->lane->tried.faults[0] = w->faults[0] = '\0';
 	return rc;
 }
 

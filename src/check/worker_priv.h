@@ -32,7 +32,6 @@ struct as_expander {
 	struct as_model *model;
 	struct as_past *past;
 	bool back; /* it is in that state */
-	struct as_buf since; /* operations that changed nothing since it was brought back */
 	struct as_buf why, line;
 	/* Faults: */
 	struct as_failing *failing; /* NULL: nothing is made to fail */
@@ -53,8 +52,6 @@ enum as_did {
 
 enum as_did as_worker_do(struct as_expander *w, const struct as_op *op, uint32_t i,
 			 struct as_outcome *got);
-/* Tells the lane what is tried: the trace, then this line. */
-void as_worker_note(struct as_expander *w, const char *line);
 /* Brings the state back; it may fail, then w->back is false. */
 AS_MUST_CHECK int as_worker_bring_back(struct as_expander *w, struct as_err *err);
 /* Whether the tree is as the model says; `code`: after which operation. */

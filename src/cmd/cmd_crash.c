@@ -490,11 +490,7 @@ static const struct as_opt opts[] = {
 	  .arg = "WAYS",
 	  .help = "how each crash state is recovered: mount, quick, fsck, full; several with "
 		  "commas; default: mount,full" },
-	{ .name = "again",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .max = AS_CRASH_AGAIN_MAX,
-	  .help = "how many power cuts to try during recovery, one after the other; default 1" },
+	AS_CLI_AGAIN_OPT,
 	{ .name = "again-prune",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "RULES",
