@@ -190,8 +190,10 @@ static int start(struct lead *l, struct as_err *err)
 
 static int lead(struct lead *l, struct as_err *err)
 {
-	int rc = start(l, err), one;
+	int rc = as_confirm_empty(l->confirm, err), one;
 
+	if (!rc)
+		rc = start(l, err);
 	while (reap(l)) {
 		one = as_confirm_all(l->confirm, rc ? NULL : err);
 		rc = rc ? rc : one;
@@ -258,6 +260,7 @@ static int open_all(struct as_checking *c, struct as_err *err)
 			       "target %s: states cannot be brought back without a disk of ours",
 			       as_target_spec(c->args->target));
 	c->universe = as_universe_of(c->fresh.model, o->nodes);
+	c->universe.wide = o->wide;
 	if (o->slots)
 		c->universe.slots = o->slots;
 	if (o->ops)

@@ -82,6 +82,7 @@ static int read_options(struct check_session *s, struct as_err *err)
 		.nodes = (unsigned)as_args_number(args, "nodes", NODES),
 		.slots = (unsigned)as_args_number(args, "slots", 0),
 		.ops = as_args_text(args, "ops", NULL),
+		.wide = as_args_has(args, "wide"),
 		.depth = (unsigned)as_args_number(args, "depth", 0),
 		.crash = !as_args_has(args, "no-crash"),
 		.crashes = as_crash_options_default(),
@@ -442,6 +443,9 @@ static const struct as_opt opts[] = {
 	  .help = "the operations to try, with commas, or `all`; default: mkdir, create, hardlink, "
 		  "rename, unlink, rmdir, open, close, pwrite, truncate, fsync, sync, umount, "
 		  "mount" },
+	{ .name = "wide",
+	  .help = "try more values of arguments, such as O_APPEND, O_SYNC, ranges that are inserted "
+		  "or collapsed, large writes and a second attribute" },
 	{ .name = "search",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "bfs|dfs|random|recovery|novelty",
