@@ -20,7 +20,7 @@ struct as_expander {
 	struct as_medium *disk;
 	struct as_instance *instance;
 	struct as_instance_mark *fresh;
-	struct as_space space; /* what statfs tells of it */
+	struct as_space_seen space; /* what statfs tells of it */
 	struct as_crashes *crashes; /* NULL: no power cuts */
 	struct as_policy policy;
 	struct as_verdict verdict;

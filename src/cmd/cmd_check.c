@@ -96,6 +96,8 @@ static int read_options(struct check_session *s, struct as_err *err)
 	o->crashes.prune = AS_PRUNE_PROVED;
 	o->crashes.budget = 0;
 	o->crashes.again = (unsigned)as_args_number(args, "again", o->crashes.again);
+	o->crashes.hold = (unsigned)as_args_number(args, "hold", 0);
+	o->crashes.early = as_args_number(args, "early", 0);
 	s->run.deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
 	s->run.seed = as_args_number(args, "seed", 0);
 	s->run.size_bytes = as_args_number(args, "size", 0);
@@ -444,8 +446,8 @@ static const struct as_opt opts[] = {
 		  "rename, unlink, rmdir, open, close, pwrite, truncate, fsync, sync, umount, "
 		  "mount" },
 	{ .name = "wide",
-	  .help = "try more values of arguments, such as O_APPEND, O_SYNC, ranges that are inserted "
-		  "or collapsed, large writes and a second attribute" },
+	  .help = "try more values of arguments, such as O_APPEND, O_SYNC, ranges that are "
+		  "inserted or collapsed, large writes and a second attribute" },
 	{ .name = "search",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "bfs|dfs|random|recovery|novelty",
@@ -458,6 +460,7 @@ static const struct as_opt opts[] = {
 	  .arg = "VIEWS",
 	  .help = "how the disk may lose writes, as in `assay crash`; default: all" },
 	AS_CLI_AGAIN_OPT,
+	AS_CLI_QUEUE_OPTS,
 	{ .name = "faults",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "KINDS",

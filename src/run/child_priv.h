@@ -19,7 +19,7 @@ struct child {
 	struct as_verdict verdict;
 	struct as_buf text;
 	bool *failed; /* by operation: it answered with an error */
-	struct as_space space;
+	struct as_space_seen space;
 	struct as_race_delay *delay; /* of the disk in a race; NULL: none */
 	bool unsure; /* an operation that a fault made fail may be on the disk, or not */
 	bool blind; /* the model no longer knows the state: answers are not judged */

@@ -15,7 +15,7 @@ static bool is_judged(const struct child *c)
 
 void as_child_space_begin(struct child *c)
 {
-	c->space = (struct as_space){ 0 };
+	c->space = (struct as_space_seen){ 0 };
 	if (is_judged(c))
 		as_space_begin(&c->space, as_instance_vfs(c->instance));
 }

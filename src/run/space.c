@@ -32,13 +32,13 @@ static int close_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
 	return 0;
 }
 
-void as_space_begin(struct as_space *space, struct as_vfs *vfs)
+void as_space_begin(struct as_space_seen *space, struct as_vfs *vfs)
 {
-	*space = (struct as_space){ 0 };
+	*space = (struct as_space_seen){ 0 };
 	space->fresh_known = ask(vfs, &space->fresh, &space->root_bytes);
 }
 
-void as_space_end(struct as_space *space, struct as_vfs *vfs, const struct as_model *model)
+void as_space_end(struct as_space_seen *space, struct as_vfs *vfs, const struct as_model *model)
 {
 	struct as_op leave = as_op_make(AS_OP_CHCWD);
 	uint64_t root_bytes;
@@ -88,7 +88,7 @@ static bool remove_all(struct as_vfs *vfs)
 	return ok;
 }
 
-bool as_space_agrees(const struct as_space *s, struct as_vfs *vfs, uint32_t promised,
+bool as_space_agrees(const struct as_space_seen *s, struct as_vfs *vfs, uint32_t promised,
 		     struct as_buf *why)
 {
 	struct as_statfs now;

@@ -22,18 +22,18 @@
 #include "vfs/vfs.h"
 
 /* What statfs told. */
-struct as_space {
+struct as_space_seen {
 	struct as_statfs fresh, ended;
 	uint64_t root_bytes; /* size of the root directory on the fresh disk */
 	bool fresh_known, ended_known;
 };
 
-void as_space_begin(struct as_space *space, struct as_vfs *vfs); /* on the fresh mount */
+void as_space_begin(struct as_space_seen *space, struct as_vfs *vfs); /* on the fresh mount */
 /* At the end of the workload, still mounted: closes what the model has open. */
-void as_space_end(struct as_space *space, struct as_vfs *vfs, const struct as_model *model);
+void as_space_end(struct as_space_seen *space, struct as_vfs *vfs, const struct as_model *model);
 /* After the next mount; removes everything. promised: the trait. False: space is missing; `why`
  * tells. */
-bool as_space_agrees(const struct as_space *space, struct as_vfs *vfs, uint32_t promised,
+bool as_space_agrees(const struct as_space_seen *space, struct as_vfs *vfs, uint32_t promised,
 		     struct as_buf *why);
 
 #endif
