@@ -23,12 +23,12 @@ measure() {
 	{ TIMEFORMAT='%U %S'; time timeout "$most" "$@" >"$WORK/out" 2>"$WORK/err"; } 2>"$WORK/time"
 	cpu=$(awk '{ printf "%.2f", $1 + $2 }' "$WORK/time")
 	length=$(grep '"event":"finding"' "$WORK/out" | grep -o '"workload":"[^"]*"' |
-		awk '{ n = gsub(/\\n/, ""); if (!NR || !least || n < least) least = n }
-			END { print least ? least : "-" }')
+		awk '{ n = gsub(/\\n/, "") } NR == 1 || n < least { least = n }
+			END { print NR ? least : "-" }')
 	[ "$length" != - ] || cpu="> $cpu"
 }
 
-class_of() { sed -n "s/^LAB_BUG($1, [A-Z_]*, \([A-Z]*\),.*/\1/p" labfs/bugs.def; } # BUG
+class_of() { sed -n "s/^LAB_BUG($1, [A-Z0-9_]*, \([A-Z]*\),.*/\1/p" labfs/bugs.def; } # BUG
 
 hunt_options() { # BUG CLASS
 	case $1,$2 in
