@@ -3,6 +3,7 @@
  * op_data: reading, writing and shaping the contents of open files. Order of errors as in Linux's
  * fs/read_write.c and fs/open.c.
  */
+#include "model/limits.h"
 #include "model/mark.h"
 #include "model/rule.h"
 
@@ -152,7 +153,7 @@ static bool accept_count(struct as_rule_step *s, uint64_t n, uint64_t *done)
 void as_rule_touch_refused(struct as_rule_step *s, const struct as_file *file)
 {
 	if (!s->got || s->got->ret >= 0 ||
-	    !(s->got->err == ENOSPC || no_wait(s) ||
+	    !(s->got->err == ENOSPC || s->got->err == EDQUOT || no_wait(s) ||
 	      (s->got->err == EINVAL && file->flags & AS_O_DIRECT)))
 		return;
 	as_node_forget_times(s->m, file->ino, false, true);
@@ -194,6 +195,9 @@ static void write_at(struct as_rule_step *s, const struct as_file *file, int64_t
 		return as_rule_refuse(s, EFBIG);
 	as_rule_allow_full(s);
 	if (!accept_count(s, n, &n))
+		return;
+	as_rule_check_limits(s, look, (uint64_t)off, n);
+	if (s->said_wrong)
 		return;
 	as_rule_changes(s);
 	inode = as_node_edit(s->m, ino, &before);
@@ -479,6 +483,9 @@ static void store_mapped(struct as_rule_step *s, uint32_t ino, uint64_t len)
 	struct as_ino_pair before;
 	struct as_inode *inode;
 
+	as_rule_check_limits(s, inode_at(s->m, ino), (uint64_t)s->op->off, len);
+	if (s->said_wrong)
+		return;
 	as_rule_changes(s);
 	inode = as_node_edit(s->m, ino, &before);
 	if (len)

@@ -5,6 +5,7 @@
  */
 #include "model/acl.h"
 #include "model/mark.h"
+#include "model/limits.h"
 #include "model/rule.h"
 
 #include <string.h>
@@ -45,8 +46,7 @@ void as_rule_mkdir(struct as_rule_step *s)
 		return as_rule_refuse(s, err);
 	if (dir_is_full(s, w.parent))
 		return as_rule_refuse(s, EMLINK);
-	as_rule_allow_full(s);
-	if (!as_rule_accept(s, 0))
+	if (!as_rule_room_for_node(s, w.parent) || !as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
 	/* vfs_mkdir(): only rwx and the sticky bit of the mode count. */
@@ -74,8 +74,7 @@ void as_rule_create(struct as_rule_step *s)
 		return as_rule_refuse(s, EEXIST);
 	if (!as_rule_may_create(s, w.parent))
 		return as_rule_refuse(s, EPERM);
-	as_rule_allow_full(s);
-	if (!as_rule_accept(s, 0))
+	if (!as_rule_room_for_node(s, w.parent) || !as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
 	inode = as_rule_make_node(s, &w, S_IFREG | (s->op->mode & 07777));
@@ -103,8 +102,7 @@ void as_rule_mknod(struct as_rule_step *s)
 		return as_rule_refuse(s, EPERM);
 	if (as_rule_has(s, AS_FEAT_UNPRIVILEGED) && device && !whiteout)
 		return as_rule_refuse(s, EPERM);
-	as_rule_allow_full(s);
-	if (!as_rule_accept(s, 0))
+	if (!as_rule_room_for_node(s, w.parent) || !as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
 	inode = as_rule_make_node(s, &w, type | (s->op->mode & 07777));
@@ -155,8 +153,7 @@ void as_rule_symlink(struct as_rule_step *s)
 		allow_too_many_names(s, text);
 	else if (len > s->m->traits->symlink_max)
 		return as_rule_refuse(s, ENAMETOOLONG);
-	as_rule_allow_full(s);
-	if (!as_rule_accept(s, 0))
+	if (!as_rule_room_for_node(s, w.parent) || !as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
 	inode = as_rule_make_node(s, &w, S_IFLNK | 0777);
@@ -412,6 +409,9 @@ static void rename_step(struct as_rule_step *s, int64_t flags)
 		return as_rule_refuse(s, err);
 	}
 	as_rule_allow_full(s);
+	/* The whiteout is an inode more. */
+	if (flags & AS_RENAME_WHITEOUT && !as_rule_room_for_node(s, from.parent))
+		return;
 	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
