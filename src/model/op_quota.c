@@ -62,18 +62,25 @@ static void check_limits(struct as_rule_step *s)
 	check_limit(s, "hard space", got->space_hard, want.space_hard, true);
 }
 
+static bool has_any(const struct as_quota_limits *max)
+{
+	return max->inodes_soft || max->inodes_hard || max->space_soft || max->space_hard;
+}
+
 /* do_quotactl(), dquot_get_dqblk(), xfs_qm_scall_getquota(). */
 void as_rule_quota(struct as_rule_step *s)
 {
 	uint32_t id = (uint32_t)s->op->uid;
+	const struct as_limit *limit;
 	int64_t owned;
 	bool late;
 
 	if (!counts(s))
 		return;
 	owned = as_model_owned(s->m, s->op->flags, id, &late);
-	/* xfs_qm_dqget(): nobody ever had anything. */
-	if (!owned && !as_limits_of(s->m, s->op->flags, id))
+	/* xfs_qm_scall_getquota(): it never had anything, and has no limit. */
+	limit = as_limits_of(s->m, s->op->flags, id);
+	if (!owned && (!limit || !has_any(&limit->max)))
 		as_rule_allow(s, ENOENT);
 	if (late && s->got && s->got->ret > owned)
 		owned = -1;

@@ -379,3 +379,8 @@ void as_lib_setquota(struct as_lib *l, const struct as_op *op, struct as_outcome
 	(void)l;
 	as_vfs_answer(out, wrong ? -EINVAL : -EOPNOTSUPP);
 }
+
+void as_lib_swapon(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_lib_trim(l, op, out);
+}

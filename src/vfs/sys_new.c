@@ -198,6 +198,7 @@ int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opts, struct as_v
 	s->mount_opts = opts;
 	prepare_process();
 	obey_limits();
+	(void)as_mount_is_guest();
 	*vfs = rc ? NULL : &s->vfs;
 	if (rc)
 		sys_free(&s->vfs);
