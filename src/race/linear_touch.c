@@ -235,6 +235,8 @@ bool as_linear_copies(const struct as_linear_call *c)
 	case AS_OP_MSTORE:
 	case AS_OP_MLOAD:
 		return true;
+	case AS_OP_FALLOCATE:
+		return c->got.done;
 	default:
 		return false;
 	}

@@ -177,8 +177,15 @@ void as_sys_ftruncate(struct as_vfs *vfs, const struct as_op *op, struct as_outc
 
 void as_sys_fallocate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	as_sys_answer(out, as_sys_do(vfs, fallocate, as_sys_fd(vfs, op->fd), (int)op->flags,
-				     (uint64_t)op->off, op->len));
+	int fd = as_sys_fd(vfs, op->fd);
+	struct stat before, after;
+	bool known = !fstat(fd, &before);
+
+	as_sys_answer(out,
+		      as_sys_do(vfs, fallocate, fd, (int)op->flags, (uint64_t)op->off, op->len));
+	if (out->ret < 0 && (out->err == ENOSPC || out->err == EDQUOT) && known &&
+	    !fstat(fd, &after) && after.st_size > before.st_size)
+		out->done = (uint64_t)(after.st_size - before.st_size);
 }
 
 void as_sys_copy_file_range(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)

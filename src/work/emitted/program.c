@@ -861,10 +861,18 @@ static struct result do_ftruncate(int slot, off_t size)
 	return answer(ftruncate(slots[slot], size));
 }
 
-/*@ fallocate: answer slots */
+/*@ fallocate: answer fail slots */
 static struct result do_fallocate(int slot, int flags, off_t off, off_t len)
 {
-	return answer(fallocate(slots[slot], flags, off, len));
+	struct stat before = { .st_size = 0 }, after = { .st_size = 0 };
+	int err;
+
+	fstat(slots[slot], &before);
+	if (!fallocate(slots[slot], flags, off, len))
+		return answer(0);
+	err = errno;
+	fstat(slots[slot], &after);
+	return fail(err, (unsigned long)(after.st_size - before.st_size));
 }
 
 /*@ fdatasync: answer slots */
