@@ -117,7 +117,7 @@ void as_sys_swapon(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 		as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
 		return;
 	}
-	fd = open(op->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = open(op->path, O_RDWR | O_NOATIME | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	rc = fd < 0 || fstat(fd, &st) ? -errno : try_file(vfs, op->path, fd, &st);
 	if (fd >= 0)
 		close(fd);
