@@ -224,6 +224,12 @@ struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk 
 		inode->mode |= S_ISGID;
 	if (handed_on && (S_ISREG(mode) || S_ISDIR(mode)))
 		as_node_set_flags(s->m, inode->ino, handed_on);
+	if (as_inode_inherits(inode_at(s->m, w->parent))) {
+		as_node_set_project(s->m, inode->ino, inode_at(s->m, w->parent)->project);
+		if (S_ISDIR(mode))
+			as_node_set_inherits(s->m, inode->ino, true);
+		inode = inode_at(s->m, inode->ino);
+	}
 	/* xfs_generic_create() sets them in transactions of their own: as_model_goes_by_steps(). */
 	if (s->one_call && as_op_table[s->op->code].calls == AS_CALLS_ONE)
 		return inode_at(s->m, inode->ino);

@@ -2,6 +2,8 @@
 /* limits: see limits.h. */
 #include "model/limits.h"
 
+#include "model/mark.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,9 +45,11 @@ struct owned {
 	int64_t inodes, files;
 };
 
-static bool owns(const struct as_inode *inode, int64_t type, uint32_t id)
+static uint32_t owner(const struct as_inode *inode, int64_t type)
 {
-	return (type == AS_QUOTA_GRP ? inode->gid : inode->uid) == id;
+	return type == AS_QUOTA_PRJ   ? inode->project
+	       : type == AS_QUOTA_GRP ? inode->gid
+				      : inode->uid;
 }
 
 static int count_owned(void *ctx, uint32_t ino, void *elem)
@@ -54,7 +58,7 @@ static int count_owned(void *ctx, uint32_t ino, void *elem)
 	struct owned *owned = ctx;
 
 	(void)ino;
-	if (owns(inode, owned->type, owned->id)) {
+	if (owner(inode, owned->type) == owned->id) {
 		owned->inodes++;
 		owned->files += is_reg(inode);
 	}
@@ -111,11 +115,6 @@ static bool is_free(const struct as_model *m, uint32_t id)
 	return !id && m->traits->quirks & AS_QUIRK_QUOTA_ROOT;
 }
 
-static const uint32_t *owner(const struct as_inode *inode, int64_t type)
-{
-	return type == AS_QUOTA_GRP ? &inode->gid : &inode->uid;
-}
-
 static bool has_space_limit(const struct as_model *m, int64_t type, uint32_t id)
 {
 	const struct as_limit *limit = is_free(m, id) ? NULL : as_limits_of(m, type, id);
@@ -127,8 +126,8 @@ static bool is_limited(const struct as_model *m, uint32_t ino)
 {
 	const struct as_inode *inode = ino ? inode_at(m, ino) : NULL;
 
-	for (int64_t type = AS_QUOTA_USR; inode && type <= AS_QUOTA_GRP; type++)
-		if (has_space_limit(m, type, *owner(inode, type)))
+	for (int64_t type = AS_QUOTA_USR; inode && type <= AS_QUOTA_PRJ; type++)
+		if (has_space_limit(m, type, owner(inode, type)))
 			return true;
 	return false;
 }
@@ -166,7 +165,7 @@ static bool may_reach_limit(const struct as_rule_step *s)
 		bool root = !limit->id && limit->type == AS_QUOTA_USR;
 
 		if (limit->max.inodes_hard && !is_free(s->m, limit->id) &&
-		    (root || limit->type == AS_QUOTA_GRP) &&
+		    (root || limit->type != AS_QUOTA_USR) &&
 		    as_op_table[s->op->code].calls == AS_CALLS_MANY)
 			return true;
 	}
@@ -182,8 +181,9 @@ bool as_rule_may_be_over(const struct as_rule_step *s)
 		return false;
 	if (!holds(m))
 		return true;
-	if (makes_nodes(op) && (has_space_limit(m, AS_QUOTA_USR, 0) ||
-				has_space_limit(m, AS_QUOTA_GRP, 0) || may_reach_limit(s)))
+	if (makes_nodes(op) &&
+	    (has_space_limit(m, AS_QUOTA_USR, 0) || has_space_limit(m, AS_QUOTA_GRP, 0) ||
+	     has_space_limit(m, AS_QUOTA_PRJ, 0) || may_reach_limit(s)))
 		return true;
 	return (op->path && path_is_limited(m, op->path)) ||
 	       (op->path2 && path_is_limited(m, op->path2)) || slot_is_limited(m, op->fd) ||
@@ -206,14 +206,20 @@ static int one_more(const struct as_rule_step *s, int64_t type, uint32_t id)
 	return late ? -EDQUOT : 0;
 }
 
+/* xfs_trans_dqresv(): a project is a disk of its own, and that is full. */
+static int over_errno(const struct as_rule_step *s, int64_t type)
+{
+	return type == AS_QUOTA_PRJ && s->m->traits->quirks & AS_QUIRK_QUOTA_ROOT ? ENOSPC : EDQUOT;
+}
+
 static bool room_for(struct as_rule_step *s, int64_t type, uint32_t id)
 {
 	int over = one_more(s, type, id);
 
 	if (over)
-		as_rule_allow(s, EDQUOT);
+		as_rule_allow(s, over_errno(s, type));
 	if (over > 0)
-		as_rule_refuse(s, EDQUOT);
+		as_rule_refuse(s, over_errno(s, type));
 	return over <= 0;
 }
 
@@ -225,33 +231,41 @@ bool as_rule_room_for_node(struct as_rule_step *s, uint32_t dir)
 	if (!s->m->limits || !holds(s->m))
 		return true;
 	return room_for(s, AS_QUOTA_USR, 0) &&
-	       room_for(s, AS_QUOTA_GRP, inode->mode & S_ISGID ? inode->gid : 0);
+	       room_for(s, AS_QUOTA_GRP, inode->mode & S_ISGID ? inode->gid : 0) &&
+	       room_for(s, AS_QUOTA_PRJ, as_inode_inherits(inode) ? inode->project : 0);
 }
 
-/* __dquot_transfer(): who stays the same is not charged. */
+/* __dquot_transfer(): who stays the same is not charged. False: refused. */
+static bool give(struct as_rule_step *s, const struct as_inode *inode, int64_t type, uint32_t id)
+{
+	if (!s->m->limits || owner(inode, type) == id)
+		return true;
+	if (!holds(s->m) || has_space_limit(s->m, type, id))
+		as_rule_allow(s, over_errno(s, type));
+	if (!holds(s->m))
+		return true;
+	if (!(s->m->traits->quirks & AS_QUIRK_QUOTA_CHOWN))
+		return room_for(s, type, id);
+	if (as_limits_of(s->m, type, id))
+		as_rule_allow(s, over_errno(s, type));
+	return true;
+}
+
 bool as_rule_room_to_give(struct as_rule_step *s, const struct as_inode *inode, int64_t uid,
 			  int64_t gid)
 {
-	const int64_t to[] = { [AS_QUOTA_USR] = uid, [AS_QUOTA_GRP] = gid };
+	return (uid < 0 || give(s, inode, AS_QUOTA_USR, (uint32_t)uid)) &&
+	       (gid < 0 || give(s, inode, AS_QUOTA_GRP, (uint32_t)gid));
+}
 
-	if (!s->m->limits)
-		return true;
-	for (int64_t type = AS_QUOTA_USR; type <= AS_QUOTA_GRP; type++) {
-		uint32_t id = (uint32_t)to[type];
+bool as_rule_room_for_project(struct as_rule_step *s, const struct as_inode *inode, uint32_t id)
+{
+	return give(s, inode, AS_QUOTA_PRJ, id);
+}
 
-		if (to[type] < 0 || *owner(inode, type) == id)
-			continue;
-		if (!holds(s->m) || has_space_limit(s->m, type, id))
-			as_rule_allow(s, EDQUOT);
-		if (!holds(s->m))
-			continue;
-		/* xfs_trans_alloc_ichange(): CAP_FOWNER is not asked for limits. */
-		if (s->m->traits->quirks & AS_QUIRK_QUOTA_CHOWN)
-			as_rule_allow(s, EDQUOT);
-		else if (!room_for(s, type, id))
-			return false;
-	}
-	return true;
+const char *as_quota_word(int64_t type)
+{
+	return type == AS_QUOTA_PRJ ? "project" : type == AS_QUOTA_GRP ? "group" : "user";
 }
 
 /* ---- Space ---- */
@@ -285,8 +299,8 @@ void as_rule_check_limits(struct as_rule_step *s, const struct as_inode *inode, 
 {
 	if (!s->m->limits || !holds(s->m) || !len)
 		return;
-	for (int64_t type = AS_QUOTA_USR; type <= AS_QUOTA_GRP; type++) {
-		uint32_t id = *owner(inode, type);
+	for (int64_t type = AS_QUOTA_USR; type <= AS_QUOTA_PRJ; type++) {
+		uint32_t id = owner(inode, type);
 		const struct as_limit *limit =
 			is_free(s->m, id) ? NULL : as_limits_of(s->m, type, id);
 		uint64_t max = limit ? limit->max.space_hard * KIB : 0, has;
@@ -297,7 +311,12 @@ void as_rule_check_limits(struct as_rule_step *s, const struct as_inode *inode, 
 		if (has > max + s->m->traits->block_bytes)
 			as_rule_wrong(
 				s, "%s %u has %llu bytes of data in this file, its limit is %llu",
-				type == AS_QUOTA_GRP ? "group" : "user", id,
-				(unsigned long long)has, (unsigned long long)max);
+				as_quota_word(type), id, (unsigned long long)has,
+				(unsigned long long)max);
 	}
+}
+
+uint32_t as_model_project(const struct as_model *model, uint32_t ino)
+{
+	return inode_at(model, ino)->project;
 }

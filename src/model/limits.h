@@ -47,6 +47,8 @@ bool as_rule_room_for_node(struct as_rule_step *s, uint32_t dir);
 /* The same of an inode that gets other owners; -1: the same as before. */
 bool as_rule_room_to_give(struct as_rule_step *s, const struct as_inode *inode, int64_t uid,
 			  int64_t gid);
+/* The same of an inode that gets another project. */
+bool as_rule_room_for_project(struct as_rule_step *s, const struct as_inode *inode, uint32_t id);
 /* What was accepted stores bytes in a file: whether all data of it is within the limits. */
 void as_rule_check_limits(struct as_rule_step *s, const struct as_inode *inode, uint64_t off,
 			  uint64_t len);

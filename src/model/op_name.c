@@ -4,8 +4,8 @@
  * are found is that of Linux's fs/namei.c; each rule names the function or manual page it is from.
  */
 #include "model/acl.h"
-#include "model/mark.h"
 #include "model/limits.h"
+#include "model/mark.h"
 #include "model/rule.h"
 
 #include <string.h>
@@ -180,6 +180,12 @@ static void link_inode(struct as_rule_step *s, uint32_t ino, struct as_walk *w)
 		return as_rule_refuse(s, ENOENT);
 	if (max && inode->nlink >= max)
 		return as_rule_refuse(s, EMLINK);
+	if (as_rule_crosses(s, w->parent, ino)) {
+		/* xfs_link() takes special files of no project. */
+		if (is_reg(inode) || inode->project)
+			return as_rule_refuse(s, EXDEV);
+		as_rule_allow(s, EXDEV);
+	}
 	as_rule_allow_full(s);
 	if (!as_rule_accept(s, 0))
 		return;
@@ -404,6 +410,13 @@ static void rename_step(struct as_rule_step *s, int64_t flags)
 			as_rule_allow(s, err);
 		return as_rule_refuse(s, EINVAL);
 	}
+	if (as_rule_crosses(s, to.parent, from.ino) && !err)
+		err = EXDEV;
+	else if (as_rule_crosses(s, to.parent, from.ino))
+		as_rule_allow(s, EXDEV);
+	/* Of an exchange, xfs_rename() asks one direction only. */
+	if (flags & AS_RENAME_EXCHANGE && as_rule_crosses(s, from.parent, to.ino))
+		as_rule_allow(s, EXDEV);
 	if (err) {
 		refused_whiteout(s, &from, flags);
 		return as_rule_refuse(s, err);

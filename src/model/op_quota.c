@@ -20,7 +20,14 @@ static bool counts(struct as_rule_step *s)
 		as_rule_refuse(s, ESRCH);
 		return false;
 	}
-	if (s->op->flags > AS_QUOTA_GRP || s->op->uid < 0) {
+	if (s->op->flags == AS_QUOTA_PRJ && !(s->m->traits->features & AS_FEAT_PROJECT)) {
+		/* It knows projects but does not count them; xfs has no file for them. */
+		as_rule_allow(s, EINVAL);
+		as_rule_allow(s, ENOSYS);
+		as_rule_refuse(s, ESRCH);
+		return false;
+	}
+	if (s->op->flags > AS_QUOTA_PRJ || s->op->uid < 0) {
 		as_rule_refuse(s, EINVAL);
 		return false;
 	}

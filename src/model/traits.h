@@ -131,6 +131,7 @@ enum as_feature {
 	AS_FEAT_HANDLE = AS_TRAIT_BIT(29), /* handles, which last: export operations */
 	AS_FEAT_ACL = AS_TRAIT_BIT(
 		30), /* access control lists, with the options that it is mounted with */
+	AS_FEAT_PROJECT = AS_TRAIT_BIT(32), /* quotas of projects, too */
 	AS_FEAT_SWAP = AS_TRAIT_BIT(31), /* files without holes can be swapped to */
 	AS_FEAT_FLAGS =
 		AS_TRAIT_BIT(25), /* FS_IOC_SETFLAGS: append-only, immutable, no dump, no atime */

@@ -384,3 +384,8 @@ void as_lib_swapon(struct as_lib *l, const struct as_op *op, struct as_outcome *
 {
 	as_lib_trim(l, op, out);
 }
+
+void as_lib_setproject(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_lib_trim(l, op, out);
+}

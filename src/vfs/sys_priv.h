@@ -83,8 +83,8 @@ int64_t as_sys_acl_marks(char *list, int64_t n, size_t len,
 			 void *ctx, const char *path);
 /* ---- sys_flags.c ---- */
 /* The flags of an open file or directory as marks (model/mark.h), each with its NUL: the number of
- * bytes, or -ERANGE. */
-int64_t as_sys_marks(int fd, char *list, size_t len);
+ * bytes, or -ERANGE. projects: its project, too. */
+int64_t as_sys_marks(int fd, bool projects, char *list, size_t len);
 bool as_sys_immutable(int fd);
 bool as_sys_barred(int fd); /* append-only or immutable */
 void as_sys_clear_flags(int fd); /* so that it can be removed */
