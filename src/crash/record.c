@@ -59,6 +59,7 @@ static int set_up(struct rec *r, struct as_err *err)
 					.after_ns = args->after_ns,
 					.plan = args->plan,
 					.name_max = args->fresh.traits->name_max };
+	int rc;
 
 	out->medium = how.disk = as_medium_copy(args->fresh.disk);
 	if (args->crashed)
@@ -79,7 +80,10 @@ static int set_up(struct rec *r, struct as_err *err)
 	r->policy = policy;
 	r->strict = as_instance_caps(args->target) & AS_INSTANCE_STRICT;
 	r->logs = policy.guarantee != AS_GUARANTEE_REPAIR;
-	return as_instance_open(&how, &r->instance, err);
+	rc = as_instance_open(&how, &r->instance, err);
+	if (!rc)
+		as_instance_vfs(r->instance)->recorded = true;
+	return rc;
 }
 
 /* ---- Operations ------------------------------------------------------------------------------ */

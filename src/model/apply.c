@@ -4,6 +4,7 @@
  * are in op_*.c; model/rule.h says how they are written.
  */
 #include "model/acl.h"
+#include "model/limits.h"
 #include "model/locks.h"
 #include "model/mark.h"
 #include "model/persist.h"
@@ -45,6 +46,8 @@ struct as_model *as_model_copy(const struct as_model *model)
 		copy->multi->ref++;
 	if (copy->locks)
 		copy->locks->ref++;
+	if (copy->limits)
+		copy->limits->ref++;
 	(void)as_handles_get(copy->handles);
 	return copy;
 }
@@ -58,6 +61,7 @@ void as_model_free(struct as_model *model)
 	if (model->multi && --model->multi->ref == 0)
 		free(model->multi);
 	as_locks_put(model->locks);
+	as_limits_put(model->limits);
 	as_handles_put(model->handles);
 	as_stamps_free(model->stamps);
 	free(model);
@@ -81,10 +85,14 @@ void as_rule_refuse(struct as_rule_step *s, int err)
 
 void as_rule_allow_full(struct as_rule_step *s)
 {
-	if (s->m->traits->may_fill) {
-		as_rule_allow(s, ENOSPC);
+	const struct as_traits *traits = s->m->traits;
+
+	if (!traits->may_fill)
+		return;
+	as_rule_allow(s, ENOSPC);
+	/* Who else set limits, where we did not mount, is not known. */
+	if (!(traits->features & AS_FEAT_QUOTA) || as_rule_may_be_over(s))
 		as_rule_allow(s, EDQUOT);
-	}
 }
 
 bool as_rule_accept(struct as_rule_step *s, int64_t ret)
@@ -216,6 +224,12 @@ struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk 
 		inode->mode |= S_ISGID;
 	if (handed_on && (S_ISREG(mode) || S_ISDIR(mode)))
 		as_node_set_flags(s->m, inode->ino, handed_on);
+	if (as_inode_inherits(inode_at(s->m, w->parent))) {
+		as_node_set_project(s->m, inode->ino, inode_at(s->m, w->parent)->project);
+		if (S_ISDIR(mode))
+			as_node_set_inherits(s->m, inode->ino, true);
+		inode = inode_at(s->m, inode->ino);
+	}
 	/* xfs_generic_create() sets them in transactions of their own: as_model_goes_by_steps(). */
 	if (s->one_call && as_op_table[s->op->code].calls == AS_CALLS_ONE)
 		return inode_at(s->m, inode->ino);

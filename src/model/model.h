@@ -113,6 +113,11 @@ void as_model_adopt_run(struct as_model *model, const char *path, uint64_t off, 
 void as_model_adopt_xattr(struct as_model *model, const char *path, const char *name, uint64_t len,
 			  uint64_t pattern);
 
+/* "user", "group" or "project". */
+const char *as_quota_word(int64_t type);
+/* The project of an inode. */
+uint32_t as_model_project(const struct as_model *model, uint32_t ino);
+
 /* Attribute vector of Dogfood section 4.1, for clustering. */
 struct as_attrs {
 	uint32_t ino;

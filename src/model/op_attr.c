@@ -4,6 +4,7 @@
  * as in Linux's fs/open.c, fs/utimes.c and fs/stat.c.
  */
 #include "model/acl.h"
+#include "model/limits.h"
 #include "model/mark.h"
 #include "model/rule.h"
 
@@ -107,6 +108,8 @@ void as_rule_chown(struct as_rule_step *s)
 		as_rule_allow(s, EPERM);
 		as_rule_allow(s, EINVAL);
 	}
+	if (!as_rule_room_to_give(s, inode_at(s->m, w.ino), s->op->uid, s->op->gid))
+		return;
 	inode = edit_accepted(s, w.ino, AS_FEAT_OWNER, &before);
 	if (!inode)
 		return;

@@ -3,6 +3,7 @@
  * op_data: reading, writing and shaping the contents of open files. Order of errors as in Linux's
  * fs/read_write.c and fs/open.c.
  */
+#include "model/limits.h"
 #include "model/mark.h"
 #include "model/rule.h"
 
@@ -152,7 +153,7 @@ static bool accept_count(struct as_rule_step *s, uint64_t n, uint64_t *done)
 void as_rule_touch_refused(struct as_rule_step *s, const struct as_file *file)
 {
 	if (!s->got || s->got->ret >= 0 ||
-	    !(s->got->err == ENOSPC || no_wait(s) ||
+	    !(s->got->err == ENOSPC || s->got->err == EDQUOT || no_wait(s) ||
 	      (s->got->err == EINVAL && file->flags & AS_O_DIRECT)))
 		return;
 	as_node_forget_times(s->m, file->ino, false, true);
@@ -194,6 +195,9 @@ static void write_at(struct as_rule_step *s, const struct as_file *file, int64_t
 		return as_rule_refuse(s, EFBIG);
 	as_rule_allow_full(s);
 	if (!accept_count(s, n, &n))
+		return;
+	as_rule_check_limits(s, look, (uint64_t)off, n);
+	if (s->said_wrong)
 		return;
 	as_rule_changes(s);
 	inode = as_node_edit(s->m, ino, &before);
@@ -474,12 +478,28 @@ void as_rule_copy_file_range(struct as_rule_step *s)
 	as_stamp(s->m, out->ino, AS_EVENT_WRITTEN);
 }
 
+static void store_mapped(struct as_rule_step *s, uint32_t ino, uint64_t len)
+{
+	struct as_ino_pair before;
+	struct as_inode *inode;
+
+	as_rule_check_limits(s, inode_at(s->m, ino), (uint64_t)s->op->off, len);
+	if (s->said_wrong)
+		return;
+	as_rule_changes(s);
+	inode = as_node_edit(s->m, ino, &before);
+	if (len)
+		as_content_write(inode, (uint64_t)s->op->off, len, s->op->fill,
+				 (uint64_t)s->op->off);
+	as_node_finish(s->m, inode, &before);
+	as_node_forget_times(s->m, ino, true, true);
+	as_stamp(s->m, ino, AS_EVENT_MAPPED);
+}
+
 void as_rule_mmap_write(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 	const struct as_inode *look;
-	struct as_inode *inode;
-	struct as_ino_pair before;
 
 	if (!file)
 		return;
@@ -510,13 +530,12 @@ void as_rule_mmap_write(struct as_rule_step *s)
 	if (s->allowed.must)
 		return;
 	as_rule_allow_full(s);
-	if (!as_rule_accept(s, 0))
-		return;
-	as_rule_changes(s);
-	inode = as_node_edit(s->m, file->ino, &before);
-	as_content_write(inode, (uint64_t)s->op->off, s->op->len, s->op->fill,
-			 (uint64_t)s->op->off);
-	as_node_finish(s->m, inode, &before);
-	as_node_forget_times(s->m, file->ino, true, true);
-	as_stamp(s->m, file->ino, AS_EVENT_MAPPED);
+	/* A page for which there is no space raises SIGBUS (fault(), VM_FAULT_SIGBUS); those before
+	 * it were stored. */
+	if (s->m->traits->may_fill)
+		as_rule_allow(s, ENXIO);
+	if (as_rule_accept(s, 0))
+		store_mapped(s, file->ino, s->op->len);
+	else if (s->got && s->got->ret < 0 && s->got->err == ENXIO && s->m->traits->may_fill)
+		store_mapped(s, file->ino, s->got->done < s->op->len ? s->got->done : 0);
 }

@@ -112,6 +112,25 @@ static void refused_falloc(struct as_rule_step *s, uint32_t ino)
 	as_stamp(s->m, ino, AS_EVENT_TOUCHED);
 }
 
+/* ext4_alloc_file_blocks() and f2fs_expand_inode_data() allocate extent by extent. If there is no
+ * space for all of them, the file ends after those that it got. */
+static void falloc_part(struct as_rule_step *s, uint32_t ino, int64_t mode)
+{
+	uint64_t size = inode_at(s->m, ino)->reg.size + s->got->done;
+	struct as_ino_pair before;
+	struct as_inode *inode;
+
+	if (mode & ~(int64_t)ZERO || size > (uint64_t)s->op->off + s->op->len)
+		return as_rule_wrong(s, "it failed, and the file has %llu bytes more",
+				     (unsigned long long)s->got->done);
+	as_rule_changes(s);
+	inode = as_node_edit(s->m, ino, &before);
+	inode->reg.size = size;
+	as_node_finish(s->m, inode, &before);
+	as_node_forget_times(s->m, ino, false, true);
+	as_stamp(s->m, ino, AS_EVENT_SHAPED);
+}
+
 void as_rule_fallocate(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
@@ -150,6 +169,8 @@ void as_rule_fallocate(struct as_rule_step *s)
 		return as_rule_refuse(s, err);
 	}
 	as_rule_allow_full(s);
+	if (s->got && s->got->ret < 0 && s->got->done)
+		falloc_part(s, file->ino, mode);
 	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);

@@ -13,6 +13,7 @@
  *    stores nothing there: it counts as passed over.
  * 4. A store marks the times for update between now and the next msync(): MAPPED, which is MAY.
  */
+#include "model/limits.h"
 #include "model/mark.h"
 #include "model/rule.h"
 
@@ -109,6 +110,9 @@ static void store(struct as_rule_step *s, uint32_t ino, uint64_t at, uint64_t n)
 
 	n = at < size && n > size - at ? size - at : n;
 	if (at >= size)
+		return;
+	as_rule_check_limits(s, inode_at(s->m, ino), at, n);
+	if (s->said_wrong)
 		return;
 	as_rule_changes(s);
 	inode = as_node_edit(s->m, ino, &before);

@@ -4,6 +4,7 @@
  * are found is that of Linux's fs/namei.c; each rule names the function or manual page it is from.
  */
 #include "model/acl.h"
+#include "model/limits.h"
 #include "model/mark.h"
 #include "model/rule.h"
 
@@ -45,8 +46,7 @@ void as_rule_mkdir(struct as_rule_step *s)
 		return as_rule_refuse(s, err);
 	if (dir_is_full(s, w.parent))
 		return as_rule_refuse(s, EMLINK);
-	as_rule_allow_full(s);
-	if (!as_rule_accept(s, 0))
+	if (!as_rule_room_for_node(s, w.parent) || !as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
 	/* vfs_mkdir(): only rwx and the sticky bit of the mode count. */
@@ -74,8 +74,7 @@ void as_rule_create(struct as_rule_step *s)
 		return as_rule_refuse(s, EEXIST);
 	if (!as_rule_may_create(s, w.parent))
 		return as_rule_refuse(s, EPERM);
-	as_rule_allow_full(s);
-	if (!as_rule_accept(s, 0))
+	if (!as_rule_room_for_node(s, w.parent) || !as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
 	inode = as_rule_make_node(s, &w, S_IFREG | (s->op->mode & 07777));
@@ -103,8 +102,7 @@ void as_rule_mknod(struct as_rule_step *s)
 		return as_rule_refuse(s, EPERM);
 	if (as_rule_has(s, AS_FEAT_UNPRIVILEGED) && device && !whiteout)
 		return as_rule_refuse(s, EPERM);
-	as_rule_allow_full(s);
-	if (!as_rule_accept(s, 0))
+	if (!as_rule_room_for_node(s, w.parent) || !as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
 	inode = as_rule_make_node(s, &w, type | (s->op->mode & 07777));
@@ -155,8 +153,7 @@ void as_rule_symlink(struct as_rule_step *s)
 		allow_too_many_names(s, text);
 	else if (len > s->m->traits->symlink_max)
 		return as_rule_refuse(s, ENAMETOOLONG);
-	as_rule_allow_full(s);
-	if (!as_rule_accept(s, 0))
+	if (!as_rule_room_for_node(s, w.parent) || !as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
 	inode = as_rule_make_node(s, &w, S_IFLNK | 0777);
@@ -183,6 +180,12 @@ static void link_inode(struct as_rule_step *s, uint32_t ino, struct as_walk *w)
 		return as_rule_refuse(s, ENOENT);
 	if (max && inode->nlink >= max)
 		return as_rule_refuse(s, EMLINK);
+	if (as_rule_crosses(s, w->parent, ino)) {
+		/* xfs_link() takes special files of no project. */
+		if (is_reg(inode) || inode->project)
+			return as_rule_refuse(s, EXDEV);
+		as_rule_allow(s, EXDEV);
+	}
 	as_rule_allow_full(s);
 	if (!as_rule_accept(s, 0))
 		return;
@@ -407,11 +410,21 @@ static void rename_step(struct as_rule_step *s, int64_t flags)
 			as_rule_allow(s, err);
 		return as_rule_refuse(s, EINVAL);
 	}
+	if (as_rule_crosses(s, to.parent, from.ino) && !err)
+		err = EXDEV;
+	else if (as_rule_crosses(s, to.parent, from.ino))
+		as_rule_allow(s, EXDEV);
+	/* Of an exchange, xfs_rename() asks one direction only. */
+	if (flags & AS_RENAME_EXCHANGE && as_rule_crosses(s, from.parent, to.ino))
+		as_rule_allow(s, EXDEV);
 	if (err) {
 		refused_whiteout(s, &from, flags);
 		return as_rule_refuse(s, err);
 	}
 	as_rule_allow_full(s);
+	/* The whiteout is an inode more. */
+	if (flags & AS_RENAME_WHITEOUT && !as_rule_room_for_node(s, from.parent))
+		return;
 	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);

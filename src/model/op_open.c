@@ -3,6 +3,7 @@
  * op_open: open in all its forms, and close. Order of errors: build_open_flags(), then
  * path_openat() with open_last_lookups(), do_open() and may_open() of Linux's fs/namei.c.
  */
+#include "model/limits.h"
 #include "model/mark.h"
 #include "model/rule.h"
 
@@ -110,7 +111,8 @@ static void open_create(struct as_rule_step *s, const struct as_walk *w)
 	/* may_o_create() */
 	if (!as_rule_may_create(s, w->parent))
 		return as_rule_refuse(s, EPERM);
-	as_rule_allow_full(s);
+	if (!as_rule_room_for_node(s, w->parent))
+		return;
 	/* An O_DIRECT that is refused may leave the new file in place; the caller avoids that. */
 	if ((s->op->flags & AS_O_DIRECT) && !as_rule_has(s, AS_FEAT_DIRECT))
 		return as_rule_refuse(s, EINVAL);
@@ -155,8 +157,7 @@ static void open_tmpfile(struct as_rule_step *s)
 	/* A removed directory: vfs_tmpfile() does not ask, some file systems do. */
 	if (inode_at(s->m, w.ino)->nlink == 0)
 		as_rule_allow(s, ENOENT);
-	as_rule_allow_full(s);
-	if (!as_rule_accept(s, 0))
+	if (!as_rule_room_for_node(s, w.ino) || !as_rule_accept(s, 0))
 		return;
 	w.parent = w.ino;
 	inode = as_rule_make_node(s, &w, S_IFREG | (s->op->mode & 07777));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* op_sync: what makes things stable, and what takes the file system away and brings it back. */
+#include "model/limits.h"
 #include "model/rule.h"
 
 #include <string.h>
@@ -125,6 +126,8 @@ void as_rule_remount(struct as_rule_step *s)
 	as_stamps_mounted(s->m, s->op->opts, true);
 	turn_acls(s, true);
 	s->m->own_opts = has_opts(s);
+	if (s->m->own_opts)
+		as_limits_doubt(s->m);
 }
 
 void as_rule_crash(struct as_rule_step *s)
@@ -153,6 +156,8 @@ void as_rule_unmounted(struct as_rule_step *s)
 		return;
 	s->m->mounted = true;
 	s->m->own_opts = has_opts(s);
+	if (s->m->own_opts)
+		as_limits_doubt(s->m);
 	turn_acls(s, false);
 	as_stamps_mounted(s->m, s->op->opts, false);
 }

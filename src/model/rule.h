@@ -110,6 +110,8 @@ void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size)
 /* may_create() and may_delete() of fs/namei.c: what flags forbid is EPERM. */
 bool as_rule_may_create(const struct as_rule_step *s, uint32_t dir);
 bool as_model_may_delete(const struct as_model *m, uint32_t dir, uint32_t ino);
+/* Whether a directory takes in only inodes of its own project, of which this is none: EXDEV. */
+bool as_rule_crosses(const struct as_rule_step *s, uint32_t dir, uint32_t ino);
 /* filename_create(): 0 when `w` may be created, else the errno. */
 int as_rule_can_create(struct as_rule_step *s, struct as_walk *w, bool want_dir);
 

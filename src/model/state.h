@@ -100,6 +100,7 @@ struct as_inode {
 	uint8_t cwd; /* 1: working directory */
 	uint32_t nlink;
 	uint32_t uid, gid;
+	uint32_t project; /* of quotas; marks (mark.h) tell it where it can be read */
 	uint32_t used; /* value of the model's clock when last used */
 	uint16_t opens; /* descriptors */
 	uint16_t pins; /* orphaned directories whose ".." is this one */
@@ -160,6 +161,7 @@ struct as_model {
 	struct as_ino_pair orphan_sum;
 	uint32_t cwd, next_ino, n_inodes, clock, n_open;
 	struct as_locks *locks; /* of ranges; NULL: none */
+	struct as_quota_set *limits; /* of quotas; NULL: none was set */
 	struct as_stamps *stamps; /* NULL: nobody follows times */
 	bool mounted, synced, lost; /* lost: after a crash the model no longer knows the tree */
 	bool undigested; /* the sums are not kept, as nobody asks for a digest */
@@ -208,6 +210,7 @@ void as_file_put(void *file);
 void *as_inode_dup(const void *inode);
 void *as_file_dup(const void *file);
 void as_locks_put(struct as_locks *locks);
+void as_limits_put(struct as_quota_set *limits);
 void as_times_put(struct as_times *times);
 void as_xattrs_put(struct as_xattrs *xattrs);
 

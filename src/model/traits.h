@@ -10,117 +10,131 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Quirks and features have 64 bits, which is more than an int: every bit is made by this. */
+#define AS_TRAIT_BIT(n) ((uint64_t)1 << (n))
+
 /* Documented departures. Each use in model/ says which manual or source line it stands for. */
 enum as_quirk {
-	AS_QUIRK_DIR_NLINK_ONE = 1 << 0, /* btrfs: directories always have one link */
-	AS_QUIRK_DIR_NLINK_ANY = 1 << 1, /* vfat, FUSE: link counts of directories mean nothing */
-	AS_QUIRK_NO_ATIME = 1 << 2, /* access times are not kept */
+	AS_QUIRK_DIR_NLINK_ONE = AS_TRAIT_BIT(0), /* btrfs: directories always have one link */
+	AS_QUIRK_DIR_NLINK_ANY =
+		AS_TRAIT_BIT(1), /* vfat, FUSE: link counts of directories mean nothing */
+	AS_QUIRK_NO_ATIME = AS_TRAIT_BIT(2), /* access times are not kept */
 	/* xfs: xfs_rename_alloc_whiteout() makes a whiteout without the default list of its
 	 * directory */
-	AS_QUIRK_WHITEOUT_NO_ACL = 1 << 3,
-	AS_QUIRK_NO_OPEN_UNLINKED = 1 << 5, /* removing an open file may be refused with EBUSY */
+	AS_QUIRK_WHITEOUT_NO_ACL = AS_TRAIT_BIT(3),
+	AS_QUIRK_NO_OPEN_UNLINKED =
+		AS_TRAIT_BIT(5), /* removing an open file may be refused with EBUSY */
 	AS_QUIRK_XATTR_PART_REPORTED =
-		1 << 6, /* list also shows attributes nobody set (security.*) */
+		AS_TRAIT_BIT(6), /* list also shows attributes nobody set (security.*) */
 	/* ext4, f2fs: ext4_fallocate() calls file_modified() before it looks at the range, so a
 	 * refused fallocate moves mtime */
-	AS_QUIRK_FALLOC_TOUCHES = 1 << 9,
+	AS_QUIRK_FALLOC_TOUCHES = AS_TRAIT_BIT(9),
 	/* ext2: its own driver keeps whole seconds, ext4's driver on the same disk all of a
 	 * time */
-	AS_QUIRK_TIMES_MAYBE_SECONDS = 1 << 10,
+	AS_QUIRK_TIMES_MAYBE_SECONDS = AS_TRAIT_BIT(10),
 	/* minix: it has no splice_write, so copy_file_range(2) answers EINVAL */
-	AS_QUIRK_COPY_MAYBE_REFUSED = 1 << 11,
+	AS_QUIRK_COPY_MAYBE_REFUSED = AS_TRAIT_BIT(11),
 	/* ext4: ext4_rename() puts the whiteout in place before it asks whether the target is
 	 * empty, and takes it back: a refused RENAME_WHITEOUT moves the directory's mtime */
-	AS_QUIRK_WHITEOUT_TOUCHES = 1 << 12,
+	AS_QUIRK_WHITEOUT_TOUCHES = AS_TRAIT_BIT(12),
 	/* fuse2fs: op_mkdir() takes away the umask that libext2fs was born with (022), whatever
 	 * the caller's is */
-	AS_QUIRK_MKDIR_022 = 1 << 13,
+	AS_QUIRK_MKDIR_022 = AS_TRAIT_BIT(13),
 	/* ntfs-3g: NTFS has no number of inodes; ntfs_fuse_statfs() adds two guesses of its own,
 	 * and the one for the free ones may be the larger one */
-	AS_QUIRK_FREE_FILES_ANY = 1 << 14,
+	AS_QUIRK_FREE_FILES_ANY = AS_TRAIT_BIT(14),
 	/* xfs: xfs_rename() answers EEXIST for a directory that is not empty, as rename(2)
 	 * allows */
-	AS_QUIRK_RENAME_EEXIST = 1 << 15,
+	AS_QUIRK_RENAME_EEXIST = AS_TRAIT_BIT(15),
 	/* btrfs: find_desired_extent() takes a negative offset of SEEK_DATA and SEEK_HOLE for the
 	 * very start of the file */
-	AS_QUIRK_SEEK_FROM_START = 1 << 16,
+	AS_QUIRK_SEEK_FROM_START = AS_TRAIT_BIT(16),
 	/* f2fs: f2fs_rename() writes the new ".." of a directory that goes to another parent by
 	 * f2fs_set_link(), which sets the directory's own mtime */
-	AS_QUIRK_MOVE_TOUCHES = 1 << 17,
-	AS_QUIRK_DIR_READ_EINVAL = 1 << 18, /* reading a directory answers EINVAL */
+	AS_QUIRK_MOVE_TOUCHES = AS_TRAIT_BIT(17),
+	AS_QUIRK_DIR_READ_EINVAL = AS_TRAIT_BIT(18), /* reading a directory answers EINVAL */
 	/* vfat: vfat_find() does not find a name that is too long; only making one is refused */
-	AS_QUIRK_LONG_NAME_ENOENT = 1 << 19,
+	AS_QUIRK_LONG_NAME_ENOENT = AS_TRAIT_BIT(19),
 	/* minix, nilfs2: minix_rename() and nilfs_rename() write ".." of every directory that they
 	 * rename, also inside one parent, and this sets the directory's own mtime */
-	AS_QUIRK_RENAME_TOUCHES = 1 << 20,
+	AS_QUIRK_RENAME_TOUCHES = AS_TRAIT_BIT(20),
 	/* xfs: xfs_cross_rename() sets the mtime of a directory that goes to another parent;
 	 * xfs_rename() does not */
-	AS_QUIRK_EXCHANGE_TOUCHES = 1 << 21,
+	AS_QUIRK_EXCHANGE_TOUCHES = AS_TRAIT_BIT(21),
 	/* vfat: the root directory has no entry that could hold times; fat_truncate_time() leaves
 	 * it out */
-	AS_QUIRK_NO_ROOT_TIMES = 1 << 22,
+	AS_QUIRK_NO_ROOT_TIMES = AS_TRAIT_BIT(22),
 	/* udf: udf_symlink() keeps the text as a list of names in one block, each with a head of
 	 * 4 bytes and one for its character set: how much fits depends on their number */
-	AS_QUIRK_SYMLINK_OF_NAMES = 1 << 23,
+	AS_QUIRK_SYMLINK_OF_NAMES = AS_TRAIT_BIT(23),
 	/* ocfs2: ocfs2_seek_data_hole_offset() compares a negative offset with the size as signed
 	 * numbers, and vfs_setpos() refuses what it leaves with EINVAL */
-	AS_QUIRK_SEEK_NEGATIVE = 1 << 24,
+	AS_QUIRK_SEEK_NEGATIVE = AS_TRAIT_BIT(24),
 	/* fuse2fs 1.47.0: op_setxattr() does not look at its flags, and ext2fs_xattr_remove() is
 	 * content when there is nothing to remove */
-	AS_QUIRK_XATTR_LAX = 1 << 25,
+	AS_QUIRK_XATTR_LAX = AS_TRAIT_BIT(25),
 	/* fuse2fs: op_fallocate() answers EINVAL for modes that it does not know */
-	AS_QUIRK_FALLOC_EINVAL = 1 << 26,
+	AS_QUIRK_FALLOC_EINVAL = AS_TRAIT_BIT(26),
 	/* ntfs-3g: ntfs_fuse_create() keeps the permission bits of the mode alone; POSIX leaves the
 	 * others to the system */
-	AS_QUIRK_CREATE_0777 = 1 << 27,
+	AS_QUIRK_CREATE_0777 = AS_TRAIT_BIT(27),
 	/* ntfs-3g: ntfs_fuse_listxattr() lists attributes of the user alone, even to root, who can
 	 * read and write others */
-	AS_QUIRK_LISTS_USER = 1 << 28,
+	AS_QUIRK_LISTS_USER = AS_TRAIT_BIT(28),
 	/* vfat: vfat_unlink() and vfat_rmdir() set the mtime of what they remove, which may be
 	 * open */
-	AS_QUIRK_UNLINK_TOUCHES = 1 << 29,
+	AS_QUIRK_UNLINK_TOUCHES = AS_TRAIT_BIT(29),
 	/* xfs: xfs_file_buffered_read() holds the lock of the inode (XFS_IOLOCK_SHARED) that
 	 * writes, truncations and fallocates hold alone: a read shows each of them in full or not
 	 * at all. Others (ext4, btrfs, tmpfs) read page by page without it */
-	AS_QUIRK_READS_WHOLE = 1 << 30,
+	AS_QUIRK_READS_WHOLE = AS_TRAIT_BIT(30),
 	/* btrfs: btrfs_remap_file_range_prep() refuses with EINVAL if only one of the two files has
 	 * checksums, which depends on the mount options at the time when each was made */
-	AS_QUIRK_CLONE_MAYBE_REFUSED = 1u << 31,
+	AS_QUIRK_CLONE_MAYBE_REFUSED = AS_TRAIT_BIT(31),
+	/* xfs: xfs_trans_dqresv() refuses root nothing, and the limits of id 0 are those of all who
+	 * have none (xfs_qm_adjust_dqlimits()) */
+	AS_QUIRK_QUOTA_ROOT = AS_TRAIT_BIT(32),
+	/* xfs: xfs_trans_alloc_ichange() gives files away whatever the limits are */
+	AS_QUIRK_QUOTA_CHOWN = AS_TRAIT_BIT(33),
 };
 
 enum as_feature {
-	AS_FEAT_HARDLINK = 1 << 0,
-	AS_FEAT_SYMLINK = 1 << 1,
-	AS_FEAT_MKNOD = 1 << 2,
-	AS_FEAT_XATTR_USER = 1 << 3,
-	AS_FEAT_XATTR_TRUSTED = 1 << 4,
-	AS_FEAT_FALLOC_ALLOC = 1 << 5,
-	AS_FEAT_FALLOC_KEEP = 1 << 6,
-	AS_FEAT_FALLOC_PUNCH = 1 << 7,
-	AS_FEAT_FALLOC_ZERO = 1 << 8,
-	AS_FEAT_FALLOC_COLLAPSE = 1 << 9,
-	AS_FEAT_FALLOC_INSERT = 1 << 10,
-	AS_FEAT_RENAME_NOREPLACE = 1 << 11,
-	AS_FEAT_RENAME_EXCHANGE = 1 << 12,
-	AS_FEAT_RENAME_WHITEOUT = 1 << 13,
-	AS_FEAT_TMPFILE = 1 << 14,
-	AS_FEAT_OWNER = 1 << 15,
-	AS_FEAT_TIMES = 1 << 16,
-	AS_FEAT_SPARSE = 1 << 17,
-	AS_FEAT_DIRECT = 1 << 18, /* O_DIRECT can be opened */
-	AS_FEAT_MMAP = 1 << 19,
-	AS_FEAT_MOUNT = 1 << 20, /* umount, mount, remount, crash are possible */
-	AS_FEAT_LIBRARY = 1 << 21, /* linked in: no mmap, no copy_file_range of its own */
-	AS_FEAT_XATTR_SECURITY = 1 << 22, /* security.* can be set by root */
+	AS_FEAT_HARDLINK = AS_TRAIT_BIT(0),
+	AS_FEAT_SYMLINK = AS_TRAIT_BIT(1),
+	AS_FEAT_MKNOD = AS_TRAIT_BIT(2),
+	AS_FEAT_XATTR_USER = AS_TRAIT_BIT(3),
+	AS_FEAT_XATTR_TRUSTED = AS_TRAIT_BIT(4),
+	AS_FEAT_FALLOC_ALLOC = AS_TRAIT_BIT(5),
+	AS_FEAT_FALLOC_KEEP = AS_TRAIT_BIT(6),
+	AS_FEAT_FALLOC_PUNCH = AS_TRAIT_BIT(7),
+	AS_FEAT_FALLOC_ZERO = AS_TRAIT_BIT(8),
+	AS_FEAT_FALLOC_COLLAPSE = AS_TRAIT_BIT(9),
+	AS_FEAT_FALLOC_INSERT = AS_TRAIT_BIT(10),
+	AS_FEAT_RENAME_NOREPLACE = AS_TRAIT_BIT(11),
+	AS_FEAT_RENAME_EXCHANGE = AS_TRAIT_BIT(12),
+	AS_FEAT_RENAME_WHITEOUT = AS_TRAIT_BIT(13),
+	AS_FEAT_TMPFILE = AS_TRAIT_BIT(14),
+	AS_FEAT_OWNER = AS_TRAIT_BIT(15),
+	AS_FEAT_TIMES = AS_TRAIT_BIT(16),
+	AS_FEAT_SPARSE = AS_TRAIT_BIT(17),
+	AS_FEAT_DIRECT = AS_TRAIT_BIT(18), /* O_DIRECT can be opened */
+	AS_FEAT_MMAP = AS_TRAIT_BIT(19),
+	AS_FEAT_MOUNT = AS_TRAIT_BIT(20), /* umount, mount, remount, crash are possible */
+	AS_FEAT_LIBRARY = AS_TRAIT_BIT(21), /* linked in: no mmap, no copy_file_range of its own */
+	AS_FEAT_XATTR_SECURITY = AS_TRAIT_BIT(22), /* security.* can be set by root */
 	AS_FEAT_UNPRIVILEGED =
-		1 << 23, /* the executor is not root: EPERM and EACCES are possible */
-	AS_FEAT_CLONE = 1 << 24, /* files can share blocks: FICLONE and its relatives */
-	AS_FEAT_FREEZE = 1 << 26, /* FIFREEZE, FITHAW */
-	AS_FEAT_TRIM = 1 << 27, /* FITRIM, if the disk can discard */
-	AS_FEAT_QUOTA = 1 << 28, /* Q_GETQUOTA of users and groups */
-	AS_FEAT_HANDLE = 1 << 29, /* handles, which last: export operations */
-	AS_FEAT_ACL = 1 << 30, /* access control lists, with the options that it is mounted with */
-	AS_FEAT_FLAGS = 1 << 25, /* FS_IOC_SETFLAGS: append-only, immutable, no dump, no atime */
+		AS_TRAIT_BIT(23), /* the executor is not root: EPERM and EACCES are possible */
+	AS_FEAT_CLONE = AS_TRAIT_BIT(24), /* files can share blocks: FICLONE and its relatives */
+	AS_FEAT_FREEZE = AS_TRAIT_BIT(26), /* FIFREEZE, FITHAW */
+	AS_FEAT_TRIM = AS_TRAIT_BIT(27), /* FITRIM, if the disk can discard */
+	AS_FEAT_QUOTA = AS_TRAIT_BIT(28), /* Q_GETQUOTA of users and groups */
+	AS_FEAT_HANDLE = AS_TRAIT_BIT(29), /* handles, which last: export operations */
+	AS_FEAT_ACL = AS_TRAIT_BIT(
+		30), /* access control lists, with the options that it is mounted with */
+	AS_FEAT_PROJECT = AS_TRAIT_BIT(32), /* quotas of projects, too */
+	AS_FEAT_SWAP = AS_TRAIT_BIT(31), /* files without holes can be swapped to */
+	AS_FEAT_FLAGS =
+		AS_TRAIT_BIT(25), /* FS_IOC_SETFLAGS: append-only, immutable, no dump, no atime */
 };
 
 /* The times that model/stamp.h judges. */
@@ -141,6 +155,7 @@ enum as_space_promise {
 /* What Q_GETQUOTA promises of AS_FEAT_QUOTA; after a mount it is always exact. */
 enum as_quota_promise {
 	AS_QUOTA_NOW = 1 << 0, /* what was removed is given back at once */
+	AS_QUOTA_LIMITS = 1 << 2, /* it is mounted so that limits refuse */
 	AS_QUOTA_SPACE = 1 << 1, /* space is the blocks that stat tells; run/quota.h judges it */
 };
 

@@ -17,8 +17,8 @@
  *             the name is (ext4_link() counts, waits for the disk, and makes the name;
  *             vfs_unlink() takes the name from the dcache last).
  *
- * copy_file_range, sendfile and splice move bytes page by page, in several steps. If another call
- * changed one of the two files at the same time, any mixture may have been written. A race in which
+ * copy_file_range, sendfile, splice, mmap_write, mstore and mload move bytes page by page, in
+ * several steps and some without a lock. If another call changed one of the files at the same time, any mixture may have been written. A race in which
  * this can have happened, and which no order of whole calls explains, is not judged. Reads beside
  * such a call are left open even where writes are whole. Clones lock both files, and are one step.
  *
@@ -290,13 +290,12 @@ static bool answer_loosely(struct as_linear_search *x, struct as_linear_node *n,
 	return weak_read(x, n, op, call, part);
 }
 
-/* Another call changed one of the two files of a copy meanwhile: what was copied may be anything.
- */
+/* Another call changed a file of a copy meanwhile: what was copied may be anything. */
 static void note_mixture(struct as_linear_search *x, const struct as_linear_node *n,
 			 const struct as_op *op, size_t call, struct as_linear_part *part)
 {
 	for (int k = 0; k < 2; k++) {
-		const struct as_file *file = as_file_at(n->m, k ? op->fd2 : op->fd);
+		const struct as_file *file = as_file_at(n->m, as_linear_slot(op, k));
 
 		if (!file || !as_linear_mixes(x, n, call, file->ino))
 			continue;
@@ -314,7 +313,7 @@ bool as_linear_answer(struct as_linear_search *x, struct as_linear_node *n, cons
 
 	if (x->leeway[call])
 		part = tells_of(n->m, op, c, x->leeway[call] & LINEAR_TORN);
-	if (x->leeway[call] && as_linear_copies(c) && c->got.ret >= 0)
+	if (x->leeway[call] && as_linear_copies(c) && (c->got.ret >= 0 || c->got.done))
 		note_mixture(x, n, op, call, &part);
 	x->about[call] = part;
 	if (judge(x, n->m, op, &c->got))

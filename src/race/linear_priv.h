@@ -142,8 +142,11 @@ uint64_t as_linear_key(const char *name, size_t len);
  * state may get a promise. */
 bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
 		      struct as_linear_part part);
-/* Whether the call moves bytes from file to file, in several steps. */
+/* Whether the call moves bytes from file to file, or to and from memory that is one, in several
+ * steps. */
 bool as_linear_copies(const struct as_linear_call *c);
+/* The slot of its first (0) or second (1) descriptor; of a mapping, the one that holds the file. */
+int32_t as_linear_slot(const struct as_op *op, int k);
 /* Whether a call that overlapped this one changed the inode, or can still change it. */
 bool as_linear_mixes(const struct as_linear_search *x, const struct as_linear_node *n, size_t call,
 		     uint32_t ino);

@@ -50,7 +50,8 @@ static bool undid(const struct as_linear_call *c)
 	for (size_t i = 0; i < sizeof(late) / sizeof(late[0]) && c->got.ret < 0; i++)
 		if (c->got.err == late[i])
 			return true;
-	return false;
+	/* A store that ended at a page that others had cut off. */
+	return c->got.ret < 0 && c->got.done;
 }
 
 static bool same_links(const struct as_inode *a, const struct as_inode *b)
@@ -226,8 +227,26 @@ static bool touched(const struct as_linear_touch *t, const struct as_linear_part
 
 bool as_linear_copies(const struct as_linear_call *c)
 {
-	return c->op->code == AS_OP_COPY_FILE_RANGE || c->op->code == AS_OP_SENDFILE ||
-	       c->op->code == AS_OP_SPLICE;
+	switch (c->op->code) {
+	case AS_OP_COPY_FILE_RANGE:
+	case AS_OP_SENDFILE:
+	case AS_OP_SPLICE:
+	case AS_OP_MMAP_WRITE:
+	case AS_OP_MSTORE:
+	case AS_OP_MLOAD:
+		return true;
+	case AS_OP_FALLOCATE:
+		return c->got.done;
+	default:
+		return false;
+	}
+}
+
+int32_t as_linear_slot(const struct as_op *op, int k)
+{
+	bool mapped = op->code == AS_OP_MSTORE || op->code == AS_OP_MLOAD;
+
+	return k ? op->fd2 : mapped ? AS_MAP_SLOT + op->fd : op->fd;
 }
 
 /* The count of answers of this kind, and which changes may be seen in part by them; 0: it tells
@@ -238,7 +257,7 @@ static enum as_raced_count kind_of(const struct as_linear_call *c, unsigned *cha
 		*changes = AS_CHANGES_DATA;
 		return AS_RACED_SEEKS;
 	}
-	if (c->got.ret < 0)
+	if (c->got.ret < 0 && !c->got.done)
 		return 0;
 	if (as_linear_copies(c)) {
 		*changes = AS_CHANGES_DATA;
@@ -353,7 +372,7 @@ static bool may_reach(const struct as_model *m, const struct as_op *op, uint32_t
 		return w.err || !w.ino || w.ino == ino;
 	}
 	for (int k = 0; k < 2; k++) {
-		int32_t slot = k ? op->fd2 : op->fd;
+		int32_t slot = as_linear_slot(op, k);
 
 		file = slot >= 0 ? as_file_at(m, slot) : NULL;
 		if (slot >= 0 && (!file || file->ino == ino))

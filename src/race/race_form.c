@@ -9,9 +9,7 @@
  *   - remove, prune, enlarge and deepen become the calls that they would be in a run by one thread
  *     (at most MANY_MAX of them), as the model says.
  *   - sync and remount are left out if an additional thread does nothing else. So are umount,
- *     mount and crash, which need the file system for themselves. Mappings are kept where the
- *     target is a library.
- *   - mmap_write becomes pwrite: a mapping of a file that others make shorter ends in SIGBUS.
+ *     mount and crash, which need the file system for themselves.
  *   - Nodes become sockets: if a fifo replaced a file, opening it could block forever. O_DIRECT is
  *     removed: the kernel warns if it is mixed with cached reads.
  *   - The flags append-only and immutable are not set. getacl is left out: chmod(2) sets the mode
@@ -222,15 +220,6 @@ static void form_open(struct forming *f, struct as_op *op)
 
 static void form_write(struct forming *f, struct as_op *op)
 {
-	if (op->code == AS_OP_MMAP_WRITE) {
-		struct as_op write = as_op_make(AS_OP_PWRITE);
-
-		write.fd = op->fd;
-		write.len = op->len;
-		write.off = op->off;
-		write.fill = op->fill;
-		*op = write;
-	}
 	if ((op->fd >= 0 && f->appends[op->fd]) ||
 	    (op->code == AS_OP_PWRITEV2 && op->flags & AS_RWF_APPEND))
 		op->fill = 0;
@@ -273,16 +262,6 @@ static void form_left_out(struct forming *f, struct as_op *op)
 {
 	(void)op;
 	f->left_out++;
-}
-
-/* A library is called under a lock. In a kernel, others may cut the pages off at any moment, and
- * the signal that comes then is that of the process, not of one thread. */
-static void form_mapped(struct forming *f, struct as_op *op)
-{
-	if (as_model_traits(f->model)->features & AS_FEAT_LIBRARY)
-		emit(f, op);
-	else
-		f->left_out++;
 }
 
 static void form_sync(struct forming *f, struct as_op *op)

@@ -246,7 +246,7 @@ static int visitor_unmount(struct as_instance *i)
 
 static int visitor_enter(struct as_instance *i, struct as_instance_reader *reader)
 {
-	*reader = (struct as_instance_reader){ &as_tree_cwd_ops, NULL };
+	*reader = (struct as_instance_reader){ &as_tree_cwd_ops, of(i)->type->projects ? i : NULL };
 	return chdir(as_mount_path(of(i)->mount)) ? -errno : 0;
 }
 

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 
 struct owner {
-	int64_t type; /* AS_QUOTA_USR or AS_QUOTA_GRP */
+	int64_t type; /* AS_QUOTA_* */
 	uint32_t id;
 	uint64_t inodes, bytes;
 };
 
 struct counting {
 	struct as_vfs *vfs;
+	const struct as_model *model;
 	struct owner *owners;
 	size_t n, cap;
 };
@@ -43,11 +44,12 @@ static int count_one(void *ctx, const char *path, const struct as_attrs *attrs)
 	struct counting *x = ctx;
 	struct as_stat st;
 
-	(void)attrs;
 	if (as_vfs_tree(x->vfs)->stat(x->vfs, path, &st))
 		return 1;
 	charge(x, AS_QUOTA_USR, st.uid, &st);
 	charge(x, AS_QUOTA_GRP, st.gid, &st);
+	if (as_model_traits(x->model)->features & AS_FEAT_PROJECT)
+		charge(x, AS_QUOTA_PRJ, as_model_project(x->model, attrs->ino), &st);
 	return 0;
 }
 
@@ -56,7 +58,7 @@ static bool owner_agrees(struct counting *x, const struct owner *owner,
 {
 	struct as_op op = as_op_make(AS_OP_QUOTA);
 	struct as_outcome got = { 0 };
-	const char *what = owner->type == AS_QUOTA_GRP ? "group" : "user";
+	const char *what = as_quota_word(owner->type);
 	uint64_t inodes = owner->inodes + (owner->id ? 0 : traits->quota_own);
 
 	op.flags = owner->type;
@@ -79,7 +81,7 @@ static bool owner_agrees(struct counting *x, const struct owner *owner,
 bool as_quota_agrees(struct as_vfs *vfs, const struct as_model *model, struct as_buf *why)
 {
 	const struct as_traits *traits = as_model_traits(model);
-	struct counting x = { .vfs = vfs };
+	struct counting x = { .vfs = vfs, .model = model };
 	bool ok = true;
 
 	owner_of(&x, AS_QUOTA_USR, 0);

@@ -109,6 +109,7 @@ struct as_fstype {
 	enum as_journal journal;
 	enum as_disk_layout layout;
 	const char *mount; /* options of every mount, "" for none */
+	bool projects; /* inodes belong to projects (a variant's) */
 	const char *draw; /* options worth trying, separated by blanks */
 	enum as_guarantee guarantee;
 	unsigned crash; /* enum as_crash_trait */

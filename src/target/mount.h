@@ -115,6 +115,9 @@ void as_mount_set_op(struct as_mount *mount, uint32_t op);
 /* Writes what the kernel's cache of the device has to the device, as it might do by itself at any
  * time, and flushes the device if asked. Nothing without a device. */
 void as_mount_write_back(struct as_mount *mount, bool flush);
+/* Whether this kernel is a sandbox's own (User-Mode Linux). The first call must come before a mount
+ * is entered: it reads /proc. */
+bool as_mount_is_guest(void);
 /* The kernel is to write back what is older than a tick, or as late as usual. Only where the kernel
  * is a guest of ours; elsewhere that is the machine's to decide, and nothing is done. Needs no
  * mount. */

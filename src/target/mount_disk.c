@@ -111,7 +111,7 @@ void as_mount_write_back(struct as_mount *m, bool flush)
 }
 
 /* By /proc/cpuinfo, which names the machine that User-Mode Linux is. */
-static bool is_guest(void)
+static bool look_for_guest(void)
 {
 	int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
 	char text[512];
@@ -125,6 +125,15 @@ static bool is_guest(void)
 	return strstr(text, "User Mode Linux");
 }
 
+bool as_mount_is_guest(void)
+{
+	static int known = -1;
+
+	if (known < 0)
+		known = look_for_guest();
+	return known;
+}
+
 void as_mount_write_soon(bool soon)
 {
 	static const struct {
@@ -134,7 +143,7 @@ void as_mount_write_soon(bool soon)
 		{ "/proc/sys/vm/dirty_writeback_centisecs", "1", "500" },
 	};
 
-	if (!is_guest())
+	if (!as_mount_is_guest())
 		return;
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
 		const char *value = soon ? limits[i].soon : limits[i].usual;

@@ -206,6 +206,7 @@ static void change(struct as_fstype *type, const struct as_variant *variant)
 		type->default_bytes = variant->default_bytes;
 	if (variant->mount)
 		type->mount = variant->mount;
+	type->projects |= variant->projects;
 	if (variant->other_journal)
 		type->journal = AS_JOURNAL_OTHER;
 	if (variant->no_journal) {

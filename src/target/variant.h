@@ -34,6 +34,7 @@ struct as_variant {
 	/* The journal has more in it than recover/jbd2.h can read. */
 	bool other_journal;
 	const char *mount; /* options that its disks are always mounted with */
+	bool projects; /* inodes belong to projects */
 	/* It has to be named: hunts do not draw it. */
 	bool undrawn;
 	/* How mount options begin that such a disk does not take, separated by blanks. */

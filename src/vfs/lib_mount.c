@@ -371,3 +371,21 @@ void as_lib_quota(struct as_lib *l, const struct as_op *op, struct as_outcome *o
 {
 	as_lib_trim(l, op, out);
 }
+
+void as_lib_setquota(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	bool wrong = (op->off2 && op->off > op->off2) || (op->len && op->fill > op->len);
+
+	(void)l;
+	as_vfs_answer(out, wrong ? -EINVAL : -EOPNOTSUPP);
+}
+
+void as_lib_swapon(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_lib_trim(l, op, out);
+}
+
+void as_lib_setproject(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_lib_trim(l, op, out);
+}

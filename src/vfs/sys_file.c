@@ -177,8 +177,15 @@ void as_sys_ftruncate(struct as_vfs *vfs, const struct as_op *op, struct as_outc
 
 void as_sys_fallocate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	as_sys_answer(out, as_sys_do(vfs, fallocate, as_sys_fd(vfs, op->fd), (int)op->flags,
-				     (uint64_t)op->off, op->len));
+	int fd = as_sys_fd(vfs, op->fd);
+	struct stat before, after;
+	bool known = !fstat(fd, &before);
+
+	as_sys_answer(out,
+		      as_sys_do(vfs, fallocate, fd, (int)op->flags, (uint64_t)op->off, op->len));
+	if (out->ret < 0 && (out->err == ENOSPC || out->err == EDQUOT) && known &&
+	    !fstat(fd, &after) && after.st_size > before.st_size)
+		out->done = (uint64_t)(after.st_size - before.st_size);
 }
 
 void as_sys_copy_file_range(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
@@ -187,49 +194,6 @@ void as_sys_copy_file_range(struct as_vfs *vfs, const struct as_op *op, struct a
 
 	as_sys_answer(out, as_sys_do(vfs, copy_file_range, as_sys_fd(vfs, op->fd), SYS_P(&from),
 				     as_sys_fd(vfs, op->fd2), SYS_P(&to), op->len, 0));
-}
-
-/* What the format decides before mmap(2): negative errno or 0. */
-static int mmap_check(int fd, const struct as_op *op)
-{
-	struct stat st;
-	int flags = fcntl(fd, F_GETFL);
-
-	if (flags < 0 || flags & O_PATH)
-		return -EBADF;
-	if (!op->len || op->off < 0 || (op->flags & AS_MS_BOTH) == AS_MS_BOTH)
-		return -EINVAL;
-	if (fstat(fd, &st))
-		return -errno;
-	if (S_ISREG(st.st_mode) && (flags & O_ACCMODE) == O_RDWR &&
-	    (op->len > (uint64_t)st.st_size || op->off > st.st_size - (off_t)op->len))
-		return -ENXIO;
-	/* The store would be a SIGBUS where the type asks then. */
-	return as_sys_immutable(fd) ? -EPERM : 0;
-}
-
-void as_sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
-{
-	int fd = as_sys_fd(vfs, op->fd), rc = mmap_check(fd, op);
-	long page = sysconf(_SC_PAGESIZE);
-	off_t start = op->off - op->off % page;
-	size_t head = (size_t)(op->off - start), len = head + op->len;
-	char *map;
-
-	if (rc) {
-		as_vfs_answer(out, rc);
-		return;
-	}
-	map = (char *)as_sys_do(vfs, mmap, 0, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-				(uint64_t)start);
-	if (map == MAP_FAILED) {
-		as_sys_answer(out, -1);
-		return;
-	}
-	as_pattern_fill(op->fill, (uint64_t)op->off, map + head, op->len);
-	rc = op->flags && as_sys_do(vfs, msync, SYS_P(map), len, (int)op->flags) ? -errno : 0;
-	munmap(map, len);
-	as_vfs_answer(out, rc);
 }
 
 /* ---- Stable storage -------------------------------------------------------------------------- */

@@ -6,13 +6,16 @@
 #include "vfs/sys_priv.h"
 
 #include "model/mark.h"
+#include "target/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 _Static_assert(FS_APPEND_FL == AS_FS_APPEND_FL && FS_IMMUTABLE_FL == AS_FS_IMMUTABLE_FL &&
 		       FS_NODUMP_FL == AS_FS_NODUMP_FL && FS_NOATIME_FL == AS_FS_NOATIME_FL,
@@ -64,7 +67,30 @@ void as_sys_clear_flags(int fd)
 	(void)!ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
-int64_t as_sys_marks(int fd, char *list, size_t len)
+/* The marks of its project, after those that are there. */
+static int64_t add_project(int fd, char *list, size_t len, size_t at)
+{
+	struct fsxattr x = { 0 };
+	int n = 0;
+
+	if (ioctl(fd, FS_IOC_FSGETXATTR, &x))
+		return (int64_t)at;
+	if (x.fsx_projid) {
+		n = snprintf(list + at, len - at, AS_MARK_PROJECT "%u", x.fsx_projid) + 1;
+		if ((size_t)n > len - at)
+			return -ERANGE;
+		at += (size_t)n;
+	}
+	if (x.fsx_xflags & FS_XFLAG_PROJINHERIT) {
+		if (sizeof(AS_MARK_INHERIT) > len - at)
+			return -ERANGE;
+		memcpy(list + at, AS_MARK_INHERIT, sizeof(AS_MARK_INHERIT));
+		at += sizeof(AS_MARK_INHERIT);
+	}
+	return (int64_t)at;
+}
+
+int64_t as_sys_marks(int fd, bool projects, char *list, size_t len)
 {
 	int flags = 0;
 	size_t at = 0;
@@ -81,7 +107,53 @@ int64_t as_sys_marks(int fd, char *list, size_t len)
 		memcpy(list + at, as_mark_flags[i].name, n);
 		at += n;
 	}
-	return (int64_t)at;
+	return projects ? add_project(fd, list, len, at) : (int64_t)at;
+}
+
+/* Changes one thing of what FS_IOC_FSGETXATTR tells; *changed: it was not so. */
+static int64_t set_fsxattr(struct as_vfs *vfs, int fd, const uint32_t *project, bool inherit,
+			   bool *changed)
+{
+	struct fsxattr x = { 0 }, old;
+	int64_t ret = as_sys_do(vfs, ioctl, fd, FS_IOC_FSGETXATTR, SYS_P(&x));
+
+	if (ret < 0)
+		return ret;
+	old = x;
+	if (project)
+		x.fsx_projid = *project;
+	else
+		x.fsx_xflags = (x.fsx_xflags & ~(uint32_t)FS_XFLAG_PROJINHERIT) |
+			       (inherit ? FS_XFLAG_PROJINHERIT : 0);
+	*changed = memcmp(&x, &old, sizeof(x));
+	return as_sys_do(vfs, ioctl, fd, FS_IOC_FSSETXATTR, SYS_P(&x));
+}
+
+void as_sys_setproject(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	const struct as_sys *s = (const struct as_sys *)vfs;
+	int fd = as_sys_fd(vfs, op->fd);
+	uint32_t project = (uint32_t)op->uid;
+	bool changed = false;
+	struct stat st;
+	int64_t ret;
+
+	if (!as_sys_is_ours(s) || !as_mount_type(s->mount)->projects) {
+		as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
+		return;
+	}
+	if (op->uid < 0 && fd >= 0 && !(fcntl(fd, F_GETFL) & O_PATH)) {
+		as_vfs_answer(out, -EINVAL);
+		return;
+	}
+	ret = set_fsxattr(vfs, fd, &project, false, &changed);
+	if (ret >= 0 && !fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+		out->done = changed;
+		ret = set_fsxattr(vfs, fd, NULL, op->flags, &changed);
+	}
+	as_sys_answer(out, ret < 0 ? ret : 0);
+	if (ret >= 0)
+		out->done = 0;
 }
 
 /* Nothing may wait for a lock. */

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * sys_map: mappings through system calls. A load or a store goes page by page, from the first to
- * the last; a page that raises SIGBUS ends it there. While one runs, this file handles the signal,
- * and nobody else's handler is lost.
+ * the last; a page that raises SIGBUS ends it there.
+ *
+ * The signal. Where a thread goes on is the thread's own (`faulted`); who handles the signal is
+ * decided for the process. So the handler is installed by the first thread that touches pages and
+ * taken away by the last one: while nobody does, it is that of somebody else. A signal of a thread
+ * that touches none is not ours: the handler from before is put back and the fault comes again.
  *
  * A descriptor with O_PATH, kept beside the mapping, tells how long the file is now. It holds no
  * open file, so that closing the last descriptor is what it is without us.
@@ -11,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -101,12 +106,38 @@ void as_sys_mmap(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 
 /* ---- Touching pages -------------------------------------------------------------------------- */
 
-static sigjmp_buf faulted;
+static _Thread_local sigjmp_buf faulted;
+static _Thread_local volatile sig_atomic_t touching;
+static pthread_mutex_t catching = PTHREAD_MUTEX_INITIALIZER;
+static unsigned n_catching;
+static struct sigaction others;
 
 static void on_bus(int number)
 {
-	(void)number;
-	siglongjmp(faulted, 1);
+	if (touching)
+		siglongjmp(faulted, 1);
+	sigaction(number, &others, NULL);
+}
+
+static void begin_catching(void)
+{
+	struct sigaction catch = { .sa_handler = on_bus };
+
+	sigemptyset(&catch.sa_mask);
+	pthread_mutex_lock(&catching);
+	if (!n_catching++)
+		sigaction(SIGBUS, &catch, &others);
+	pthread_mutex_unlock(&catching);
+	touching = 1;
+}
+
+static void end_catching(void)
+{
+	touching = 0;
+	pthread_mutex_lock(&catching);
+	if (!--n_catching)
+		sigaction(SIGBUS, &others, NULL);
+	pthread_mutex_unlock(&catching);
 }
 
 struct touch {
@@ -135,13 +166,11 @@ static bool touch_page(const struct touch *t, size_t done, size_t n)
 }
 
 /* How many bytes could be touched. `start`: where in its page the first one lies. */
-static int64_t touch(const struct touch *t, uint64_t start, size_t len)
+static size_t touch(const struct touch *t, uint64_t start, size_t len)
 {
-	struct sigaction catch = { .sa_handler = on_bus }, before;
 	volatile size_t done = 0;
 
-	sigemptyset(&catch.sa_mask);
-	sigaction(SIGBUS, &catch, &before);
+	begin_catching();
 	while (done < len) {
 		size_t n = PAGE - (start + done) % PAGE;
 
@@ -150,7 +179,14 @@ static int64_t touch(const struct touch *t, uint64_t start, size_t len)
 			break;
 		done += n;
 	}
-	sigaction(SIGBUS, &before, NULL);
+	end_catching();
+	return done;
+}
+
+static int64_t touched(const struct touch *t, uint64_t start, size_t len)
+{
+	size_t done = touch(t, start, len);
+
 	return done || !len ? (int64_t)done : -ENXIO;
 }
 
@@ -185,7 +221,7 @@ void as_sys_mstore(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 	t.from = as_buf_reserve(&vfs->data, op->len + 1);
 	t.left = (uint64_t)st.st_size > at ? (uint64_t)st.st_size - at : 0;
 	as_pattern_fill(op->fill, at, (char *)(uintptr_t)t.from, op->len);
-	as_vfs_answer(out, touch(&t, at % PAGE, op->len));
+	as_vfs_answer(out, touched(&t, at % PAGE, op->len));
 }
 
 void as_sys_mload(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
@@ -202,7 +238,7 @@ void as_sys_mload(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 	t.map = map->at + op->off;
 	t.to = as_buf_reserve(&vfs->data, op->len + 1);
 	as_vfs_answer_bytes(vfs, out,
-			    touch(&t, ((uint64_t)map->off + (uint64_t)op->off) % PAGE, op->len));
+			    touched(&t, ((uint64_t)map->off + (uint64_t)op->off) % PAGE, op->len));
 }
 
 void as_sys_msync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
@@ -222,4 +258,59 @@ void as_sys_munmap(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 	as_vfs_answer(out, map ? 0 : -EINVAL);
 	if (map)
 		unmap(map);
+}
+
+/* ---- A mapping for one store ------------------------------------------------------------------ */
+
+/* What the format decides before mmap(2): negative errno or 0. */
+static int mmap_check(int fd, const struct as_op *op)
+{
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || flags & O_PATH)
+		return -EBADF;
+	if (!op->len || op->off < 0 || (op->flags & AS_MS_BOTH) == AS_MS_BOTH)
+		return -EINVAL;
+	if (fstat(fd, &st))
+		return -errno;
+	if (S_ISREG(st.st_mode) && (flags & O_ACCMODE) == O_RDWR &&
+	    (op->len > (uint64_t)st.st_size || op->off > st.st_size - (off_t)op->len))
+		return -ENXIO;
+	/* The store would be a SIGBUS where the type asks then. */
+	return as_sys_immutable(fd) ? -EPERM : 0;
+}
+
+void as_sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	int fd = as_sys_fd(vfs, op->fd), rc = mmap_check(fd, op);
+	long page = sysconf(_SC_PAGESIZE);
+	off_t start = op->off - op->off % page;
+	size_t head = (size_t)(op->off - start), len = head + op->len, done;
+	struct touch t = { .left = op->len };
+	char *map;
+
+	if (rc) {
+		as_vfs_answer(out, rc);
+		return;
+	}
+	map = (char *)as_sys_do(vfs, mmap, 0, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+				(uint64_t)start);
+	if (map == MAP_FAILED) {
+		as_sys_answer(out, -1);
+		return;
+	}
+	as_buf_clear(&vfs->data);
+	t.map = map + head;
+	t.from = as_buf_reserve(&vfs->data, op->len);
+	as_pattern_fill(op->fill, (uint64_t)op->off, (char *)(uintptr_t)t.from, op->len);
+	done = touch(&t, head, op->len);
+	if (done < op->len)
+		rc = -ENXIO;
+	else if (op->flags && as_sys_do(vfs, msync, SYS_P(map), len, (int)op->flags))
+		rc = -errno;
+	munmap(map, len);
+	as_vfs_answer(out, rc);
+	if (rc == -ENXIO && done < op->len)
+		out->done = done;
 }

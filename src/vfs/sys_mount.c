@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
-#include <sys/quota.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,8 +109,7 @@ void as_sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcom
 			      : as_mount_remount(s->mount, s->mount_opts, opts));
 }
 
-/* Whether the mount is our own, and no FUSE server's, which knows no such request. */
-static bool is_ours(const struct as_sys *s)
+bool as_sys_is_ours(const struct as_sys *s)
 {
 	return s->mount && !as_mount_type(s->mount)->server;
 }
@@ -121,31 +119,10 @@ void as_sys_trim(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 	const struct as_sys *s = (const struct as_sys *)vfs;
 	struct fstrim_range range = { .start = (uint64_t)op->off, .len = op->len };
 
-	if (!is_ours(s))
+	if (!as_sys_is_ours(s))
 		as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
 	else
 		as_sys_answer(out, as_sys_do(vfs, ioctl, s->root_fd, FITRIM, SYS_P(&range)));
-}
-
-/* Coverage does not count this call. */
-void as_sys_quota(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
-{
-	const struct as_sys *s = (const struct as_sys *)vfs;
-	struct dqblk usage = { 0 };
-
-	if (!is_ours(s)) {
-		as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
-		return;
-	}
-	/* QCMD() of the C library shifts a signed number over its end. */
-	as_sys_answer(out, syscall(SYS_quotactl_fd, s->root_fd,
-				   (unsigned)Q_GETQUOTA << SUBCMDSHIFT |
-					   ((unsigned)op->flags & SUBCMDMASK),
-				   (int)op->uid, &usage));
-	if (out->ret < 0)
-		return;
-	out->ret = (int64_t)usage.dqb_curinodes;
-	out->space_bytes = usage.dqb_curspace;
 }
 
 /* An errno of freezing or thawing. */
@@ -165,7 +142,7 @@ void as_sys_freeze(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 	int status;
 
 	(void)op;
-	if (!is_ours(s)) {
+	if (!as_sys_is_ours(s)) {
 		as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
 		return;
 	}

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* ---- Confinement ----------------------------------------------------------------------------- */
@@ -35,6 +37,20 @@ static void prepare_process(void)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	umask(0);
+}
+
+/* Limits of quotas are nothing to who has CAP_SYS_RESOURCE (ignore_hardlimit() of fs/quota/dquot.c).
+ * All else that root may do stays. Threads and children of this one are without it, too; programs
+ * that they run are not. */
+static void obey_limits(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &head, data))
+		return;
+	data[0].effective &= ~CAP_TO_MASK(CAP_SYS_RESOURCE);
+	syscall(SYS_capset, &head, data);
 }
 
 static int confine(struct as_sys *s, const char *folder, struct as_err *err)
@@ -181,6 +197,8 @@ int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opts, struct as_v
 	s->mount = mount;
 	s->mount_opts = opts;
 	prepare_process();
+	obey_limits();
+	(void)as_mount_is_guest();
 	*vfs = rc ? NULL : &s->vfs;
 	if (rc)
 		sys_free(&s->vfs);

@@ -71,6 +71,9 @@ int as_sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done);
  * -1 and errno. */
 int as_sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force);
 void as_sys_handles_free(struct as_sys_handles *all); /* takes NULL */
+/* ---- sys_mount.c ---- */
+/* Whether the mount is our own, and no FUSE server's, which knows no requests to the type. */
+bool as_sys_is_ours(const struct as_sys *s);
 /* ---- sys_acl.c ---- */
 /* In a list of attributes, those that are access control lists become marks (model/mark.h); get()
  * reads one of them. The number of bytes then, or a negative errno. */
@@ -80,8 +83,8 @@ int64_t as_sys_acl_marks(char *list, int64_t n, size_t len,
 			 void *ctx, const char *path);
 /* ---- sys_flags.c ---- */
 /* The flags of an open file or directory as marks (model/mark.h), each with its NUL: the number of
- * bytes, or -ERANGE. */
-int64_t as_sys_marks(int fd, char *list, size_t len);
+ * bytes, or -ERANGE. projects: its project, too. */
+int64_t as_sys_marks(int fd, bool projects, char *list, size_t len);
 bool as_sys_immutable(int fd);
 bool as_sys_barred(int fd); /* append-only or immutable */
 void as_sys_clear_flags(int fd); /* so that it can be removed */

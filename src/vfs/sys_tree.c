@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "model/mark.h"
+#include "target/mount.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -522,6 +523,11 @@ static int64_t tree_getxattr(void *ctx, const char *path, const char *name, void
 	return with_dir(ctx, path, call_get, name, buf, len);
 }
 
+static bool has_projects(const struct as_sys *s)
+{
+	return s->mount && as_mount_type(s->mount)->projects;
+}
+
 static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len)
 {
 	int64_t n = with_dir(ctx, path, call_list, NULL, buf, len), marks;
@@ -534,7 +540,7 @@ static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len
 	if (n < 0)
 		return n;
 	fd = keep_open(ctx, path);
-	marks = fd < 0 ? 0 : as_sys_marks(fd, buf + n, len - (size_t)n);
+	marks = fd < 0 ? 0 : as_sys_marks(fd, has_projects(ctx), buf + n, len - (size_t)n);
 	return marks < 0 ? marks : n + marks;
 }
 

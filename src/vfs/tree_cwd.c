@@ -202,7 +202,7 @@ static int64_t cwd_holes(void *ctx, const char *path, struct as_hole *hole, size
 }
 
 /* The flags of a regular file or a directory: nothing else is opened. */
-static int64_t marks(const char *path, char *buf, size_t len)
+static int64_t marks(const char *path, bool projects, char *buf, size_t len)
 {
 	struct as_stat st;
 	int64_t n;
@@ -213,7 +213,7 @@ static int64_t marks(const char *path, char *buf, size_t len)
 	fd = open_at(path, O_NONBLOCK);
 	if (fd < 0)
 		return 0;
-	n = as_sys_marks(fd, buf, len);
+	n = as_sys_marks(fd, projects, buf, len);
 	close(fd);
 	return n;
 }
@@ -235,7 +235,6 @@ static int64_t cwd_listxattr(void *ctx, const char *path, char *buf, size_t len)
 	int rc = name_of(path, &name);
 	int64_t n, more;
 
-	(void)ctx;
 	if (rc)
 		return rc;
 	n = done(&name, llistxattr(name.path, buf, len));
@@ -245,7 +244,7 @@ static int64_t cwd_listxattr(void *ctx, const char *path, char *buf, size_t len)
 	n = as_sys_acl_marks(buf, n, len, cwd_getxattr, NULL, path);
 	if (n < 0)
 		return n;
-	more = marks(path, buf + n, len - (size_t)n);
+	more = marks(path, ctx != NULL, buf + n, len - (size_t)n);
 	return more < 0 ? more : n + more;
 }
 

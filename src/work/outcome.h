@@ -41,6 +41,11 @@ struct as_statx {
 	int64_t btime_ns; /* counts where the mask has AS_STATX_BTIME */
 };
 
+/* What an owner may have at most: inodes, and space in units of 1024 bytes; 0: no limit. */
+struct as_quota_limits {
+	uint64_t inodes_soft, inodes_hard, space_soft, space_hard;
+};
+
 struct as_outcome {
 	int64_t ret; /* >= 0: success (byte count, offset, number of entries made); -1: failed */
 	int err; /* errno when ret is -1, else 0 */
@@ -52,6 +57,7 @@ struct as_outcome {
 	struct as_statx stx;
 	struct as_statfs sfs;
 	uint64_t space_bytes; /* quota */
+	struct as_quota_limits limits; /* quota */
 };
 
 /* "= 4096", "= -1 ENOENT", "= -1 ENOSPC done=5" (a composite operation that got so far) */

@@ -507,8 +507,8 @@ static void forms(void **state)
 		{ "$0 = open /f O_RDWR|O_CREAT|O_DIRECT|O_APPEND 0644\nwrite $0 len=9 fill=7\n"
 		  "mmap_write $0 len=4 at=1 fill=7\nmmap $0 len=4096 at=0\n",
 		  "$0 = open /f O_RDWR|O_CREAT|O_APPEND 0644\nwrite $0 len=9\n"
-		  "pwrite $0 len=4 at=1\n",
-		  1 },
+		  "mmap_write $0 len=4 at=1 fill=7\nmmap $0 len=4096 at=0\n",
+		  0 },
 		{ "mknod /p fifo 0644\nmknod /c chr 0600 dev=1:3\nutimens /p atime=5 mtime=omit\n",
 		  "mknod /p sock 0644\nmknod /c sock 0600\nutimens /p mtime=omit\n", 0 },
 	};

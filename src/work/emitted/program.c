@@ -861,10 +861,18 @@ static struct result do_ftruncate(int slot, off_t size)
 	return answer(ftruncate(slots[slot], size));
 }
 
-/*@ fallocate: answer slots */
+/*@ fallocate: answer fail slots */
 static struct result do_fallocate(int slot, int flags, off_t off, off_t len)
 {
-	return answer(fallocate(slots[slot], flags, off, len));
+	struct stat before = { .st_size = 0 }, after = { .st_size = 0 };
+	int err;
+
+	fstat(slots[slot], &before);
+	if (!fallocate(slots[slot], flags, off, len))
+		return answer(0);
+	err = errno;
+	fstat(slots[slot], &after);
+	return fail(err, (unsigned long)(after.st_size - before.st_size));
 }
 
 /*@ fdatasync: answer slots */
@@ -1064,7 +1072,7 @@ static void drop_map(int slot)
 	maps[slot].at = NULL;
 }
 
-/*@ touch: answer fail maps */
+/*@ pages: */
 static sigjmp_buf faulted;
 
 static void on_bus(int number)
@@ -1073,17 +1081,17 @@ static void on_bus(int number)
 	siglongjmp(faulted, 1);
 }
 
-/* Page by page, up to the first that raises SIGBUS; a store leaves out what is after the end. */
-static struct result touch(int slot, size_t len, off_t off, char *to, const char *from, size_t left)
+/* Page by page, up to the first that raises SIGBUS: how many bytes. A store leaves out what is after
+ * the end of the file, `left` bytes from here. */
+static size_t touch_pages(char *map, size_t len, char *to, const char *from, size_t left)
 {
-	const struct map *map = &maps[slot];
 	struct sigaction catch = { .sa_handler = on_bus }, before;
 	volatile size_t done = 0;
 
 	sigaction(SIGBUS, &catch, &before);
 	while (done < len) {
-		char *at = map->at + off + done;
-		size_t n = 4096 - (size_t)(map->off + off + (off_t)done) % 4096, stored;
+		char *at = map + done;
+		size_t n = 4096 - (uintptr_t)at % 4096, stored;
 
 		n = n < len - done ? n : len - done;
 		stored = left < done ? 0 : left - done;
@@ -1097,6 +1105,14 @@ static struct result touch(int slot, size_t len, off_t off, char *to, const char
 		done += n;
 	}
 	sigaction(SIGBUS, &before, NULL);
+	return done;
+}
+
+/*@ touch: answer fail maps pages */
+static struct result touch(int slot, size_t len, off_t off, char *to, const char *from, size_t left)
+{
+	size_t done = touch_pages(maps[slot].at + off, len, to, from, left);
+
 	return done || !len ? answer((long)done) : fail(ENXIO, 0);
 }
 
@@ -1168,14 +1184,15 @@ static struct result do_munmap(int slot)
 	return answer(0);
 }
 
-/*@ mmap_write: answer fail slots pattern */
+/*@ mmap_write: answer fail slots pattern pages */
 static struct result do_mmap_write(int slot, size_t len, off_t off, uint64_t fill, int flags)
 {
 	off_t page = sysconf(_SC_PAGESIZE), start = off / page * page;
 	size_t span = (size_t)(off - start) + len;
 	struct result result = { 0, 0, 0 };
 	struct stat st;
-	char *map, *data;
+	size_t done;
+	char *map;
 
 	if (fstat(slots[slot], &st))
 		return fail(errno, 0);
@@ -1184,13 +1201,14 @@ static struct result do_mmap_write(int slot, size_t len, off_t off, uint64_t fil
 	if (len == 0 || off < 0 || (uint64_t)off + len > INT64_MAX)
 		return fail(EINVAL, 0);
 	if (S_ISREG(st.st_mode) && off + (off_t)len > st.st_size)
-		return fail(ENXIO, 0); /* touching that would raise SIGBUS */
+		return fail(ENXIO, 0);
 	map = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, slots[slot], start);
 	if (map == MAP_FAILED)
 		return fail(errno, 0);
-	data = pattern(fill, (uint64_t)off, len, 0);
-	memcpy(map + (off - start), data, len);
-	if (flags)
+	done = touch_pages(map + (off - start), len, NULL, pattern(fill, (uint64_t)off, len, 0), len);
+	if (done < len)
+		result = fail(ENXIO, done);
+	else if (flags)
 		result = answer(msync(map, span, flags));
 	munmap(map, span);
 	return result;
