@@ -3,13 +3,10 @@
  * walk_reiserfs: finds the structures of ReiserFS. All items are in one tree. It is walked twice:
  * first for the names, which lead from an object to its directory, then for the rest.
  */
-#include "layout/walk_priv.h"
+#include "layout/walk_names_priv.h"
 
-#include "base/array.h"
 #include "base/show.h"
-#include "base/table.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -23,18 +20,10 @@ enum reiser_var { REISER_BLOCK_BYTES, REISER_ENTRIES };
 enum reiser_space { REISER_SEEN_NAMES = 1, REISER_SEEN_BLOCK };
 enum reiser_item { ITEM_STAT, ITEM_INDIRECT, ITEM_DIRECT, ITEM_DIR, ITEM_OTHER };
 
-struct reiser_name {
-	uint32_t object, parent;
-	char *name;
-	uint32_t mode; /* of the object, once its stat data was met */
-};
-
 struct reiser_walk {
 	struct as_disk_walk *walk;
 	uint64_t block_bytes, blocks;
-	struct reiser_name *names;
-	size_t n, cap;
-	struct as_table by_object; /* the first name of each */
+	struct as_walk_names names;
 	bool collecting;
 };
 
@@ -50,54 +39,6 @@ static bool is_block(const struct reiser_walk *r, uint64_t block)
 {
 	return block && block < r->blocks &&
 	       (block + 1) * r->block_bytes <= as_walk_disk_bytes(r->walk);
-}
-
-/* ---- Paths ---- */
-
-static struct reiser_name *name_of(struct reiser_walk *r, uint32_t object)
-{
-	size_t i = as_table_get(&r->by_object, object);
-
-	return i == AS_TABLE_NONE ? NULL : &r->names[i];
-}
-
-static void take_name(struct reiser_walk *r, uint32_t object, uint32_t parent, const char *name,
-		      size_t len)
-{
-	if ((len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.'))
-		return;
-	AS_ARRAY_ROOM(r->names, r->n, r->cap);
-	r->names[r->n] = (struct reiser_name){ object, parent, as_xstrndup(name, len), 0 };
-	if (!name_of(r, object))
-		as_table_add(&r->by_object, object, r->n);
-	r->n++;
-}
-
-static const char *path_from(struct reiser_walk *r, const struct reiser_name *name)
-{
-	const struct reiser_name *chain[64];
-	const char *path = "/";
-	size_t n = 0;
-
-	for (; name && n < 64; name = name_of(r, name->parent)) {
-		chain[n++] = name;
-		if (name->parent == ROOT_OBJECT)
-			break;
-	}
-	while (n--)
-		path = as_walk_join(r->walk, path, chain[n]->name, strlen(chain[n]->name));
-	return path;
-}
-
-static const char *path_of(struct reiser_walk *r, uint32_t object)
-{
-	const struct reiser_name *name;
-
-	if (object == ROOT_OBJECT)
-		return "/";
-	name = name_of(r, object);
-	return name ? path_from(r, name)
-		    : as_walk_text(r->walk, "(object %u without a name)", object);
 }
 
 /* ---- Items ---- */
@@ -137,7 +78,7 @@ static void emit(struct reiser_walk *r, const struct reiser_head *h, const char 
 				 .len = len,
 				 .instance = instance,
 				 .class = class,
-				 .path = path_of(r, h->object),
+				 .path = as_walk_name_path(&r->names, h->object),
 				 .self = h->object,
 				 .parent = h->dir };
 
@@ -149,7 +90,7 @@ static void dir_item(struct reiser_walk *r, const struct reiser_head *h)
 {
 	struct as_disk_walk *w = r->walk;
 	uint64_t end = h->len;
-	const char *path = r->collecting ? NULL : path_of(r, h->object);
+	const char *path = r->collecting ? NULL : as_walk_name_path(&r->names, h->object);
 
 	for (uint32_t i = 0; i < h->count && (i + 1) * 16 <= h->len; i++) {
 		uint64_t head = h->body + i * 16, from = as_walk_le(w, head + 12, 2), len;
@@ -163,11 +104,12 @@ static void dir_item(struct reiser_walk *r, const struct reiser_head *h)
 		len = strnlen(name, end - from);
 		end = from;
 		if (r->collecting) {
-			take_name(r, (uint32_t)as_walk_le(w, head + 8, 4), h->object, name, len);
+			as_walk_name_add(&r->names, as_walk_le(w, head + 8, 4), h->object, name,
+					 len);
 			continue;
 		}
 		as_shown(&shown, name, len);
-		class = len == 1 && name[0] == '.'	 ? "itself"
+		class = len == 1 && name[0] == '.'		 ? "itself"
 			: len == 2 && memcmp(name, "..", 2) == 0 ? "parent"
 								 : "entry";
 		emit(r, h, "dir_entry", head, 0,
@@ -182,7 +124,7 @@ static void dir_item(struct reiser_walk *r, const struct reiser_head *h)
 static void indirect_item(struct reiser_walk *r, const struct reiser_head *h)
 {
 	struct as_disk_walk *w = r->walk;
-	const char *path = path_of(r, h->object);
+	const char *path = as_walk_name_path(&r->names, h->object);
 	const char *what = as_walk_text(w, "data of %s", path);
 
 	as_walk_set(w, REISER_ENTRIES, h->len / 4);
@@ -199,8 +141,8 @@ static void indirect_item(struct reiser_walk *r, const struct reiser_head *h)
 static void item_body(struct reiser_walk *r, const struct reiser_head *h)
 {
 	struct as_disk_walk *w = r->walk;
-	const char *path = path_of(r, h->object);
-	struct reiser_name *name = name_of(r, h->object);
+	const char *path = as_walk_name_path(&r->names, h->object);
+	struct as_walk_name *name = as_walk_name_of(&r->names, h->object);
 	uint32_t mode = (uint32_t)as_walk_le(w, h->body, 2);
 
 	switch (h->kind) {
@@ -244,7 +186,8 @@ static void leaf(struct reiser_walk *r, uint64_t off, uint64_t n)
 		if (!r->collecting)
 			emit(r, &h, "item_head", h.at, 0,
 			     as_walk_text(r->walk, "head of the %s of %s at %llu", words[h.kind],
-					  path_of(r, h.object), (unsigned long long)h.offset),
+					  as_walk_name_path(&r->names, h.object),
+					  (unsigned long long)h.offset),
 			     words[h.kind]);
 		if (h.body < off + HEAD || h.body + h.len > off + r->block_bytes)
 			continue;
@@ -361,7 +304,7 @@ static void bitmaps(struct reiser_walk *r)
 
 static int walk_reiserfs(struct as_disk_walk *walk, struct as_err *err)
 {
-	struct reiser_walk r = { .walk = walk };
+	struct reiser_walk r = { .walk = walk, .names = { .walk = walk, .root = ROOT_OBJECT } };
 	struct as_walk_at at = { .structure = "super", .off = SUPER, .instance = "superblock" };
 	uint64_t n = as_walk_le(walk, SUPER + 48, 2), root = as_walk_le(walk, SUPER + 8, 4);
 	char magic[10];
@@ -384,18 +327,10 @@ static int walk_reiserfs(struct as_disk_walk *walk, struct as_err *err)
 	r.collecting = true;
 	node(&r, root, 0);
 	r.collecting = false;
-	(void)as_walk_inode(walk, ROOT_OBJECT, "/");
-	for (size_t i = 0; i < r.n; i++)
-		(void)as_walk_inode(walk, r.names[i].object,
-				    name_of(&r, r.names[i].object) == &r.names[i]
-					    ? path_of(&r, r.names[i].object)
-					    : path_from(&r, &r.names[i]));
+	as_walk_names_tell(&r.names);
 	node(&r, root, 0);
 	journal(&r);
-	for (size_t i = 0; i < r.n; i++)
-		free(r.names[i].name);
-	free(r.names);
-	as_table_free(&r.by_object);
+	as_walk_names_free(&r.names);
 	return 0;
 }
 
