@@ -51,7 +51,7 @@ arrows() {
 	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
 	cli       cover report
 	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt check
-	cmd       trace record cover report cli labfs bench
+	cmd       layout trace record cover report cli labfs bench
 	END
 }
 
