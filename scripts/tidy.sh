@@ -53,7 +53,7 @@ arrows() {
 	cli       cover report
 	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt check
 	cmd       fsck
-	cmd       trace record cover report cli labfs bench
+	cmd       layout trace record cover report cli labfs bench
 	END
 }
 
