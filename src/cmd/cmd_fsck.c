@@ -10,6 +10,7 @@
 #include "fsck/generic.h"
 #include "fsck/lead.h"
 #include "fsck/state.h"
+#include "layout/field.h"
 #include "os/rundir.h"
 #include "os/spawn.h"
 
@@ -306,7 +307,7 @@ static int run(const struct as_args *args, struct as_err *err)
 			   .check = as_args_text(args, "check", NULL),
 			   .type = as_args_text(args, "type", NULL),
 			   .deadline_ms = (unsigned)as_args_number(args, "deadline", 5) * 1000 },
-		.model = as_args_text(args, "model", "bits"),
+
 		.store = as_chunks_new(),
 		.terminal = isatty(STDERR_FILENO) && !as_args_has(args, "json"),
 		.folder.dir = AS_DIR_NONE,
@@ -315,6 +316,10 @@ static int run(const struct as_args *args, struct as_err *err)
 	int rc = as_subject_open(&s.setup, &s.subject, err);
 
 	if (!rc) {
+		const char *type = as_subject_type(s.subject);
+
+		s.model = as_args_text(args, "model",
+				       type && as_fields_know(type) ? "fields" : "bits");
 		s.judge = as_judge_new(s.subject);
 		rc = open_disks(&s, err);
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 static const struct as_corrupt_row *const rows[] = {
+	&as_corrupt_fields,
 	&as_corrupt_bits,
 };
 
