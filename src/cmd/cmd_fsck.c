@@ -10,6 +10,7 @@
 #include "fsck/generic.h"
 #include "fsck/lead.h"
 #include "fsck/state.h"
+#include "fsck/suite.h"
 #include "layout/field.h"
 #include "os/rundir.h"
 #include "os/spawn.h"
@@ -30,6 +31,7 @@ struct session {
 	struct as_judge *judge;
 	struct as_chunks *store;
 	struct as_generic generic;
+	struct as_suite suite;
 	struct as_fsck_base *bases;
 	size_t n_bases;
 	const char *model;
@@ -57,12 +59,36 @@ static int load_disk(struct session *s, const char *path, struct as_disk **disk,
 			      : as_image_import_raw(s->store, path, disk, err);
 }
 
+/* Every image of the suite is a disk; none of them is healthy. */
+static int open_suite(struct session *s, struct as_err *err)
+{
+	const char *path = as_args_text(s->args, "suite", NULL);
+	int rc;
+
+	if (!path)
+		return as_fail(err, AS_EUSE, "--model suite needs --suite DIR");
+	rc = as_suite_load(s->store, path, &s->suite, err);
+	if (rc)
+		return rc;
+	s->bases = as_xcalloc(s->suite.n, sizeof(*s->bases));
+	for (size_t i = 0; !rc && i < s->suite.n; i++) {
+		struct as_fsck_base *base = &s->bases[s->n_bases++];
+
+		base->name = s->suite.images[i].name;
+		base->disk = as_disk_snapshot(s->suite.images[i].disk);
+		rc = as_judge_base(s->judge, base, false, err);
+	}
+	return rc;
+}
+
 static int open_disks(struct session *s, struct as_err *err)
 {
 	const struct as_subject_row *row = as_subject_row_of(s->subject);
 	const char *path = as_args_text(s->args, "disk", NULL), *type = as_subject_type(s->subject);
 	int rc;
 
+	if (!strcmp(s->model, "suite"))
+		return open_suite(s, err);
 	s->bases = as_xcalloc(1, sizeof(*s->bases));
 	s->n_bases = 1;
 	if (path) {
@@ -90,7 +116,7 @@ static int open_model(struct session *s, struct as_err *err)
 		.n = s->n_bases,
 		.type = as_subject_type(s->subject),
 		.older = s->generic.fresh,
-		.judge = s->judge,
+		.books = as_subject_row_of(s->subject)->books,
 		.seed = s->state.seed,
 		.where = !strcmp(where, "any")	  ? AS_CORRUPT_ANYWHERE
 			 : !strcmp(where, "data") ? AS_CORRUPT_DATA
@@ -291,6 +317,7 @@ static void close_session(struct session *s)
 		as_fsck_base_free(&s->bases[i]);
 	free(s->bases);
 	as_generic_free(&s->generic);
+	as_suite_free(&s->suite);
 	as_fsck_state_free(&s->state);
 	as_dir_close(&s->below);
 	if (s->folder.dir.fd >= 0)

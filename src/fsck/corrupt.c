@@ -9,6 +9,7 @@
 
 static const struct as_corrupt_row *const rows[] = {
 	&as_corrupt_fields,
+	&as_corrupt_suite,
 	&as_corrupt_bits,
 };
 

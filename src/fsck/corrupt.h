@@ -23,7 +23,7 @@ struct as_corrupt_setup {
 	size_t n;
 	const char *type; /* of the disks; NULL: not known */
 	struct as_disk *older; /* disk 0 as it was before, of the same size; NULL: unknown */
-	struct as_judge *judge; /* for a model that must run the checker first */
+	const char *books; /* of the checker's row */
 	uint64_t seed;
 	enum as_corrupt_where where;
 	unsigned at_once; /* fields: how many are damaged at once, 1 or 2 */

@@ -188,6 +188,7 @@ int as_judge_base(struct as_judge *j, struct as_fsck_base *base, bool sound, str
 			     as_subject_spec(j->subject), as_buf_str(&how),
 			     as_buf_str(&got.run.output));
 	}
+	base->sick = !sound;
 	if (!rc && got.run.disk)
 		as_damage_diff(&base->writes, base->disk, got.run.disk);
 	as_buf_free(&how);
@@ -324,10 +325,11 @@ static void judge_twice(const struct as_judge *j, struct as_fsck_verdict *v,
 }
 
 /* Whether anything differs but what the checker writes to a healthy disk, too. */
-static bool differs(const struct as_fsck_base *base, struct as_disk *from, struct as_disk *to,
-		    struct as_damage *how)
+static bool differs(const struct as_judge *j, const struct as_fsck_base *base, struct as_disk *from,
+		    struct as_disk *to, struct as_damage *how)
 {
-	size_t n = 0;
+	const char *books = as_subject_row_of(j->subject)->books;
+	size_t n = 0, known = base->sick ? 0 : base->writes.n;
 
 	if (!as_damage_diff(how, from, to))
 		return false;
@@ -335,23 +337,25 @@ static bool differs(const struct as_fsck_base *base, struct as_disk *from, struc
 		/* A number of four bytes may have changed in some of them only. */
 		uint64_t word = how->bytes[i].off & ~UINT64_C(3);
 
-		while (k < base->writes.n && base->writes.bytes[k].off < word)
+		while (k < known && base->writes.bytes[k].off < word)
 			k++;
-		if (k == base->writes.n || base->writes.bytes[k].off >= word + 4)
+		if ((k == known || base->writes.bytes[k].off >= word + 4) &&
+		    !as_subject_is_book(books, how->bytes[i].off))
 			how->bytes[n++] = how->bytes[i];
 	}
 	how->n = n;
 	return n;
 }
 
-static void judge_silent(struct as_fsck_verdict *v, const struct as_fsck_base *base,
-			 const struct as_damage *damage, struct as_disk *disk)
+static void judge_silent(const struct as_judge *j, struct as_fsck_verdict *v,
+			 const struct as_fsck_base *base, const struct as_damage *damage,
+			 struct as_disk *disk)
 {
 	struct as_damage how = { 0 };
 	struct as_buf *words = &v->found[AS_FSCK_SILENT].summary;
 
 	if (v->seen.run[0]->answer == AS_CHECK_CLEAN && v->seen.run[0]->changed &&
-	    differs(base, disk, v->seen.run[0]->disk, &how)) {
+	    differs(j, base, disk, v->seen.run[0]->disk, &how)) {
 		begin(v, AS_FSCK_SILENT, damage);
 		as_buf_adds(words, "the first run says that the disk is clean, but changes it: ");
 		as_damage_say_bytes(&how, words);
@@ -444,7 +448,7 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 		rc = go_on(j, v, damage, err);
 		if (rc)
 			return rc;
-		judge_silent(v, base, damage, disk);
+		judge_silent(j, v, base, damage, disk);
 	}
 	if (!as_subject_has(j->subject, AS_SUBJECT_CHECK))
 		return 0;

@@ -61,6 +61,7 @@ struct as_fsck_base {
 	/* Bytes that a run may change although nothing is wrong: those that it changes on the
 	 * healthy disk. */
 	struct as_damage writes;
+	bool sick; /* it is no healthy disk: then those are repairs, which excuse nothing */
 	struct as_loss *loss; /* its tree; NULL: it cannot be read, or there is none */
 };
 

@@ -4,6 +4,7 @@
 
 #include "target/fstype.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -372,6 +373,13 @@ const char *as_subject_command(const struct as_fsck_subject *s, enum as_subject_
 bool as_subject_counts_reads(const struct as_fsck_subject *s)
 {
 	return s->dynamic;
+}
+
+bool as_subject_is_book(const char *books, uint64_t off)
+{
+	unsigned long long from, to;
+
+	return books && sscanf(books, "%llu-%llu", &from, &to) == 2 && off >= from && off <= to;
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
