@@ -74,6 +74,8 @@ int as_disk_show(const struct as_args *args, struct as_err *err)
 
 	if (!rc)
 		rc = read_fields(args, args->operands[1], disk, &fields, err);
+	if (!rc && filter.path && as_fields_path(fields, filter.path))
+		filter.path = as_fields_path(fields, filter.path);
 	if (!rc && as_args_has(args, "diff"))
 		rc = show_two(args, (struct as_fielded){ fields, disk }, store, &filter, &out, err);
 	else if (!rc && !as_fields_show(fields, disk, &filter, as_args_has(args, "json"), &out))

@@ -86,6 +86,10 @@ const struct as_field *as_fields_at(const struct as_fields *fields, size_t i);
 size_t as_fields_areas(const struct as_fields *fields);
 const struct as_disk_area *as_fields_area(const struct as_fields *fields, size_t i);
 
+/* The path by which fields know this file, which is another one if it has several names; NULL: there
+ * is no such file. */
+const char *as_fields_path(const struct as_fields *fields, const char *path);
+
 /* The number that the field has on the disk. Of a field of more than 8 bytes: of its first 8. */
 uint64_t as_field_get(const struct as_field *field, struct as_disk *disk);
 /* Only the bits of the field are changed, to the lowest bits of `value`. No checksum is. */

@@ -114,6 +114,7 @@ void as_fields_free(struct as_fields *fields)
 	free(fields->fields);
 	free(fields->areas);
 	free(fields->seals);
+	free(fields->links);
 	as_buf_free(&fields->complaint);
 	as_arena_free(&fields->arena);
 	as_desc_free(fields->own);
@@ -150,6 +151,22 @@ const struct as_disk_area *as_fields_area(const struct as_fields *fields, size_t
 {
 	as_assert(i < fields->n_areas);
 	return &fields->areas[i];
+}
+
+const char *as_fields_path(const struct as_fields *fields, const char *path)
+{
+	uint64_t ino = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < fields->n_links && !found; i++)
+		if (strcmp(fields->links[i].path, path) == 0) {
+			ino = fields->links[i].ino;
+			found = true;
+		}
+	for (size_t i = 0; found && i < fields->n_links; i++)
+		if (fields->links[i].ino == ino)
+			return fields->links[i].path;
+	return NULL;
 }
 
 uint32_t as_fields_seals(const struct as_fields *fields)

@@ -143,7 +143,7 @@ int as_fields_seal(const struct as_fields *fields, struct as_disk *disk, uint32_
 
 			as_number_put(buf, to->bytes, to->big_endian, sum >> to->shift);
 			for (uint32_t k = 0; !rc && k < (to->repeat ? to->repeat : 1); k++)
-				rc = as_disk_poke(disk, to->off + (uint64_t)k * to->bytes, buf,
+				rc = as_disk_poke(disk, to->off + (uint64_t)k * to->step, buf,
 						  to->bytes, err);
 		}
 		if (rc)

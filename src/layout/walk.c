@@ -219,6 +219,17 @@ bool as_walk_first(struct as_disk_walk *walk, unsigned space, uint64_t number)
 	return true;
 }
 
+bool as_walk_inode(struct as_disk_walk *walk, uint64_t ino, const char *path)
+{
+	struct as_fields *out = walk->out;
+
+	if (path) {
+		AS_ARRAY_ROOM(out->links, out->n_links, out->cap_links);
+		out->links[out->n_links++] = (struct as_walk_link){ path, ino };
+	}
+	return as_walk_first(walk, 0, ino);
+}
+
 /* ---- What is found ---- */
 
 void as_walk_set(struct as_disk_walk *walk, unsigned var, uint64_t value)

@@ -332,7 +332,7 @@ void as_ext_inode(struct ext_walk *e, uint32_t ino, uint32_t parent, const char 
 	struct as_disk_walk *w = e->walk;
 	struct ext_inode inode = { .ino = ino, .parent = parent, .path = path, .depth = depth };
 
-	if (!as_ext_inode_at(e, ino, &inode.off) || !as_walk_first(w, EXT_SEEN_INODE, ino))
+	if (!as_ext_inode_at(e, ino, &inode.off) || !as_walk_inode(w, ino, path))
 		return;
 	if (depth > WALK_DEPTH_MAX) {
 		as_walk_complain(w, "directories are nested too deeply at %s", path);

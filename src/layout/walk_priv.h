@@ -52,7 +52,8 @@ struct as_seal_store {
 	uint64_t off;
 	uint8_t bytes, shift;
 	bool big_endian;
-	uint32_t repeat; /* the same again after it, so many times in all; 0 is 1 */
+	/* So often in all, 0 is 1, each `step` bytes after the one before it. */
+	uint32_t repeat, step;
 };
 
 struct as_seal {
@@ -103,6 +104,9 @@ const char *as_walk_text(struct as_disk_walk *walk, const char *fmt, ...) AS_PRI
 const char *as_walk_join(struct as_disk_walk *walk, const char *dir, const char *name, size_t len);
 /* True the first time it is asked for this number in this space: so that a walk has an end. */
 bool as_walk_first(struct as_disk_walk *walk, unsigned space, uint64_t number);
+/* The same for inodes; path may be NULL. A further path of an inode is remembered, so that it is
+ * found by each of them. */
+bool as_walk_inode(struct as_disk_walk *walk, uint64_t ino, const char *path);
 
 /* ---- Reading; what is outside of the disk reads as zeros, and false is returned ---- */
 
@@ -123,6 +127,11 @@ void as_number_put(unsigned char *p, unsigned bytes, bool big_endian, uint64_t v
 
 /* ---- What is kept; fields*.c and seal.c ---- */
 
+struct as_walk_link {
+	const char *path;
+	uint64_t ino;
+};
+
 struct as_fields {
 	struct as_arena arena;
 	struct as_desc *own; /* of a user's file; NULL: it is one of the program's */
@@ -133,6 +142,8 @@ struct as_fields {
 	size_t n_areas, cap_areas;
 	struct as_seal *seals; /* number 1 is seals[0] */
 	size_t n_seals, cap_seals;
+	struct as_walk_link *links; /* paths of inodes that have more than one */
+	size_t n_links, cap_links;
 	struct as_buf complaint;
 };
 
