@@ -76,7 +76,7 @@ static int open_suite(struct session *s, struct as_err *err)
 
 		base->name = s->suite.images[i].name;
 		base->disk = as_disk_snapshot(s->suite.images[i].disk);
-		rc = as_judge_base(s->judge, base, false, err);
+		rc = as_judge_base(s->judge, base, AS_FSCK_SICK, err);
 	}
 	return rc;
 }
@@ -105,7 +105,8 @@ static int open_disks(struct session *s, struct as_err *err)
 		if (!rc)
 			s->bases->disk = as_disk_snapshot(s->generic.disk);
 	}
-	return rc ? rc : as_judge_base(s->judge, s->bases, true, err);
+	return rc ? rc
+		  : as_judge_base(s->judge, s->bases, path ? AS_FSCK_GIVEN : AS_FSCK_MADE, err);
 }
 
 static int open_model(struct session *s, struct as_err *err)

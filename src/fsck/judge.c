@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/table.h"
+#include "fsck/loss.h"
 #include "target/checker_words.h"
 
 #include <stdlib.h>
@@ -170,7 +171,8 @@ static int run(struct as_judge *j, enum as_subject_mode mode, struct as_disk *di
 
 /* ---- Healthy disks --------------------------------------------------------------------------- */
 
-int as_judge_base(struct as_judge *j, struct as_fsck_base *base, bool sound, struct as_err *err)
+int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_health health,
+		  struct as_err *err)
 {
 	struct as_subject_run got = { 0 };
 	struct as_buf how = { 0 };
@@ -180,15 +182,18 @@ int as_judge_base(struct as_judge *j, struct as_fsck_base *base, bool sound, str
 	    as_subject_counts_reads(j->subject))
 		rc = as_fail(err, AS_EUSE, "%s: it does not read the disk that it is given: %.200s",
 			     as_subject_spec(j->subject), as_buf_str(&got.run.output));
-	if (!rc && sound && got.answer != AS_CHECK_CLEAN &&
-	    !as_subject_row_of(j->subject)->rewrites) {
+	base->called_damaged =
+		got.answer != AS_CHECK_CLEAN && !as_subject_row_of(j->subject)->rewrites;
+	if (!rc && health == AS_FSCK_GIVEN && base->called_damaged) {
 		as_subject_describe(&got, &how);
 		rc = as_fail(err, AS_EUSE,
 			     "%s: the disk is not healthy, or not of its type: %s: %.300s",
 			     as_subject_spec(j->subject), as_buf_str(&how),
 			     as_buf_str(&got.run.output));
 	}
-	base->sick = !sound;
+	base->sick = health == AS_FSCK_SICK;
+	if (!rc && health != AS_FSCK_SICK)
+		base->loss = as_loss_new(as_subject_type(j->subject), base->disk);
 	if (!rc && got.run.disk)
 		as_damage_diff(&base->writes, base->disk, got.run.disk);
 	as_buf_free(&how);
@@ -200,6 +205,7 @@ void as_fsck_base_free(struct as_fsck_base *base)
 {
 	as_disk_free(base->disk);
 	as_damage_free(&base->writes);
+	as_loss_free(base->loss);
 	*base = (struct as_fsck_base){ 0 };
 }
 
@@ -427,6 +433,36 @@ static int go_on(struct as_judge *j, struct as_fsck_verdict *v, const struct as_
 	return 0;
 }
 
+/* A repair that claims to be one must have left what was not damaged. */
+static void judge_loss(struct as_fsck_verdict *v, const struct as_fsck_base *base,
+		       const struct as_damage *damage)
+{
+	const struct as_fsck_run *first = v->seen.run[0];
+	struct as_loss_found lost = { 0 };
+
+	if (!base->loss || v->problems & (1u << AS_FSCK_DIED | 1u << AS_FSCK_HANGS) ||
+	    (first->answer != AS_CHECK_CLEAN && first->answer != AS_CHECK_REPAIRED))
+		return;
+	as_loss_look(base->loss, damage, first->disk, &lost);
+	v->seen.loss_files = lost.files;
+	as_buf_clear(&v->lost);
+	as_buf_adds(&v->lost, as_buf_str(&lost.words));
+	if (lost.unexcused) {
+		begin(v, AS_FSCK_LOSES, damage);
+		as_buf_addf(&v->found[AS_FSCK_LOSES].summary,
+			    "after the repair, %u files that were not damaged are lost: %s",
+			    lost.unexcused, as_buf_str(&lost.first));
+		end(v, AS_FSCK_LOSES, damage);
+	} else if (lost.moved) {
+		begin(v, AS_FSCK_STEALS, damage);
+		as_buf_addf(&v->found[AS_FSCK_STEALS].summary,
+			    "after the repair, %u files have lost names that were not damaged: %s",
+			    lost.moved, as_buf_str(&lost.first));
+		end(v, AS_FSCK_STEALS, damage);
+	}
+	as_loss_found_free(&lost);
+}
+
 int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 		  const struct as_damage *damage, struct as_disk *disk, struct as_fsck_verdict *v,
 		  struct as_err *err)
@@ -449,6 +485,7 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 		if (rc)
 			return rc;
 		judge_silent(j, v, base, damage, disk);
+		judge_loss(v, base, damage);
 	}
 	if (!as_subject_has(j->subject, AS_SUBJECT_CHECK))
 		return 0;

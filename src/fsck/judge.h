@@ -61,8 +61,16 @@ struct as_fsck_base {
 	/* Bytes that a run may change although nothing is wrong: those that it changes on the
 	 * healthy disk. */
 	struct as_damage writes;
+	bool called_damaged; /* the checker finds errors on it */
 	bool sick; /* it is no healthy disk: then those are repairs, which excuse nothing */
 	struct as_loss *loss; /* its tree; NULL: it cannot be read, or there is none */
+};
+
+/* Where a disk comes from. */
+enum as_fsck_health {
+	AS_FSCK_MADE, /* it was made by a file system: it is healthy, whatever the checker says */
+	AS_FSCK_GIVEN, /* the user says that it is healthy */
+	AS_FSCK_SICK, /* it is not */
 };
 
 struct as_judge;
@@ -71,10 +79,10 @@ struct as_judge;
 struct as_judge *as_judge_new(struct as_fsck_subject *subject);
 void as_judge_free(struct as_judge *judge); /* takes NULL */
 
-/* Runs the checker on a disk that is to be healthy, and notes what it writes. `sound`: an answer
- * other than clean is AS_EUSE. AS_EUSE also if it does not look at its disk at all. */
-AS_MUST_CHECK int as_judge_base(struct as_judge *judge, struct as_fsck_base *base, bool sound,
-				struct as_err *err);
+/* Runs the checker on a disk before it is damaged, and notes what it writes. AS_EUSE: it does not
+ * look at its disk at all, or it finds errors on a disk that was given as healthy. */
+AS_MUST_CHECK int as_judge_base(struct as_judge *judge, struct as_fsck_base *base,
+				enum as_fsck_health health, struct as_err *err);
 void as_fsck_base_free(struct as_fsck_base *base);
 
 /* `disk` is the base with the damage. 0 or an error of ours. */
