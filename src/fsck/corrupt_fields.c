@@ -7,13 +7,12 @@
  * one is damaged, as a checker treats the others in the same way. All bits of bitmaps that stand for
  * something in use are tried, and one of those that do not: the walk of the disk gives no others.
  *
- * A lot is one field with all its values; with two at once, it is a pair of fields. Pairs are taken
- * in an order that a seed decides, since there are too many to try them all.
+ * A lot is one field with all its values; with two at once, it is a pair of fields with some of
+ * theirs. Pairs of pointers come first, since there are too many pairs to try them all.
  */
 #include "fsck/corrupt_priv.h"
 
 #include "base/array.h"
-#include "base/choice.h"
 #include "base/hash.h"
 #include "base/table.h"
 #include "layout/field.h"
@@ -22,7 +21,8 @@
 #include <string.h>
 
 #define VALUES_MAX 96
-#define PAIR_VALUES 4u /* pairs of values of one pair of fields */
+#define PAIRS_MAX ((size_t)1 << 22)
+#define PAIR_VALUES 8u /* of each field of a pair; of two that are no pointers, 2 */
 #define NAME_BYTES 256u
 
 struct pick {
@@ -30,52 +30,95 @@ struct pick {
 	size_t field;
 };
 
+struct pair {
+	uint32_t a, b; /* picks */
+};
+
 struct fields_model {
 	struct as_fields **of; /* of each disk */
 	struct pick *picks;
 	size_t n, cap;
+	struct pair *pairs;
+	size_t n_pairs, cap_pairs;
 };
 
 /* ---- Which fields ---------------------------------------------------------------------------- */
 
-static bool alike(const struct as_field *a, const struct as_field *b)
+/* What tells a field from those that are alike: its structure, class and name, and of an entry of a
+ * directory also whether that is the root, and what the entry leads to. */
+static void add_key(uint32_t base, const struct as_field *f, const char *leads_to,
+		    struct as_buf *out)
 {
-	return !strcmp(a->structure, b->structure) && !strcmp(a->class, b->class) &&
-	       !strcmp(a->name, b->name);
+	bool entry = f->role && !strncmp(f->role, "dir.entry.", 10);
+
+	as_buf_addf(out, "%u/%s/%s/%s/%s%s", base, f->structure, f->class, f->name,
+		    entry ? leads_to : "", entry && f->path && !strcmp(f->path, "/") ? "/" : "");
 }
 
-struct alike_to {
-	const struct fields_model *m;
-	const struct as_field *field;
-	uint32_t base;
-};
-
-static bool is_alike(const void *ctx, size_t i)
+/* The class of an inode by its number. */
+static const char *class_of(const struct as_fields *fields, uint64_t ino)
 {
-	const struct alike_to *to = ctx;
-	const struct pick *p = &to->m->picks[i];
+	for (size_t i = 0; i < as_fields_n(fields); i++) {
+		const struct as_field *f = as_fields_at(fields, i);
 
-	return p->base == to->base && alike(as_fields_at(to->m->of[p->base], p->field), to->field);
+		if (f->self == ino && f->role && !strcmp(f->role, "file.mode"))
+			return f->class;
+	}
+	return "";
 }
 
-static uint64_t key_of(const struct as_field *f)
+static void pick_fields(struct as_corrupt *c, uint32_t base, struct as_table *table)
 {
-	return as_hash64(f->structure, strlen(f->structure)) * 3 +
-	       as_hash64(f->class, strlen(f->class)) * 5 + as_hash64(f->name, strlen(f->name));
-}
+	struct fields_model *m = c->own;
+	const char *leads_to = "";
+	struct as_buf key = { 0 };
 
-static void pick_fields(struct fields_model *m, uint32_t base, struct as_table *table)
-{
 	for (size_t i = 0; i < as_fields_n(m->of[base]); i++) {
-		struct alike_to to = { m, as_fields_at(m->of[base], i), base };
-		uint64_t key = key_of(to.field);
+		const struct as_field *f = as_fields_at(m->of[base], i);
+		uint64_t hash;
 
-		if (as_table_find(table, key, is_alike, &to) != AS_TABLE_NONE)
+		if (f->role && !strcmp(f->role, "dir.entry.inode"))
+			leads_to =
+				class_of(m->of[base], as_field_get(f, c->setup.bases[base].disk));
+		as_buf_clear(&key);
+		add_key(base, f, leads_to, &key);
+		/* Two that are mixed up cost one field, and 64 bits mix up none. */
+		hash = as_hash64(as_buf_str(&key), key.len);
+		if (as_table_get(table, hash) != AS_TABLE_NONE)
 			continue;
 		AS_ARRAY_ROOM(m->picks, m->n, m->cap);
 		m->picks[m->n] = (struct pick){ base, i };
-		as_table_add(table, key, m->n++);
+		as_table_add(table, hash, m->n++);
 	}
+	as_buf_free(&key);
+}
+
+/* Pairs of pointers to inodes make loops and lost trees; they come first. So do those with the magic
+ * number, which make a checker go on with a backup of the superblock. */
+static int rank(const struct fields_model *m, const struct pick *p)
+{
+	const struct as_field *f = as_fields_at(m->of[p->base], p->field);
+
+	if (f->role && !strcmp(f->role, "super.magic"))
+		return -3;
+	return f->kind == AS_FIELD_BITMAP		  ? 3
+	       : f->kind != AS_FIELD_POINTER		  ? 2
+	       : f->points && !strcmp(f->points, "inode") ? 0
+							  : 1;
+}
+
+static void pick_pairs(struct fields_model *m)
+{
+	for (int sum = -3; sum <= 6; sum++)
+		for (size_t a = 0; a < m->n; a++)
+			for (size_t b = a + 1; b < m->n; b++) {
+				if (m->picks[a].base != m->picks[b].base ||
+				    rank(m, &m->picks[a]) + rank(m, &m->picks[b]) != sum ||
+				    m->n_pairs == PAIRS_MAX)
+					continue;
+				AS_ARRAY_ROOM(m->pairs, m->n_pairs, m->cap_pairs);
+				m->pairs[m->n_pairs++] = (struct pair){ (uint32_t)a, (uint32_t)b };
+			}
 }
 
 static int open_fields(struct as_corrupt *c, struct as_err *err)
@@ -90,11 +133,13 @@ static int open_fields(struct as_corrupt *c, struct as_err *err)
 		if (rc)
 			as_fail_in(err, "--model fields: %s", c->setup.bases[i].name);
 		else
-			pick_fields(m, (uint32_t)i, &table);
+			pick_fields(c, (uint32_t)i, &table);
 	}
 	as_table_free(&table);
 	if (!rc && !m->n)
 		rc = as_fail(err, AS_EUSE, "--model fields: no field was found");
+	if (!rc && c->setup.at_once >= 2)
+		pick_pairs(m);
 	return rc;
 }
 
@@ -108,6 +153,7 @@ static void close_fields(struct as_corrupt *c)
 		as_fields_free(m->of[i]);
 	free(m->of);
 	free(m->picks);
+	free(m->pairs);
 	free(m);
 }
 
@@ -221,7 +267,7 @@ static uint64_t fields_lots(const struct as_corrupt *c)
 {
 	const struct fields_model *m = c->own;
 
-	return c->setup.at_once < 2 ? m->n : (uint64_t)m->n * (m->n - 1) / 2;
+	return c->setup.at_once < 2 ? m->n : m->n_pairs;
 }
 
 static void one_lot(struct as_corrupt *c, const struct pick *p, struct as_corrupt_lot *lot)
@@ -242,30 +288,49 @@ static void one_lot(struct as_corrupt *c, const struct pick *p, struct as_corrup
 		name_lot(c, p, lot);
 }
 
-/* Two fields, and a few pairs of their values. */
+static bool is_directory(const struct as_fields *fields, uint64_t ino)
+{
+	return ino && !strcmp(class_of(fields, ino), "directory");
+}
+
+/* The values of a field of a pair: of pointers to inodes, those that change the shape of the tree;
+ * of others, some. */
+static size_t pair_values(const struct as_corrupt *c, const struct pick *p, size_t most,
+			  uint64_t *values)
+{
+	const struct fields_model *m = c->own;
+	const struct as_fields *fields = m->of[p->base];
+	struct as_disk *base = c->setup.bases[p->base].disk;
+	size_t n = as_field_values(fields, p->field, base, values, VALUES_MAX), k = 0;
+	bool tree = rank(m, p) == 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (tree ? !values[i] || is_directory(fields, values[i])
+			 : i * most / n != (i + 1) * most / n || n <= most)
+			values[k++] = values[i];
+	return k < most ? k : most;
+}
+
+/* Two fields, each with some of its values. */
 static void pair_lot(struct as_corrupt *c, uint64_t i, struct as_corrupt_lot *lot)
 {
 	const struct fields_model *m = c->own;
-	struct as_chooser *chooser = as_chooser_seeded(as_mix64(as_mix64(c->setup.seed) + i));
-	struct as_choice *choice = as_chooser_choice(chooser);
-	const struct pick *a = &m->picks[as_choose(choice, (unsigned)m->n)];
-	const struct pick *b = &m->picks[as_choose(choice, (unsigned)m->n)];
+	const struct pick *a = &m->picks[m->pairs[i].a], *b = &m->picks[m->pairs[i].b];
 	struct as_disk *base = c->setup.bases[a->base].disk;
+	int sum = rank(m, a) + rank(m, b);
+	size_t most = sum >= 0 && sum <= 2 ? PAIR_VALUES : 2;
 	uint64_t x[VALUES_MAX], y[VALUES_MAX];
-	size_t nx, ny;
+	size_t nx = pair_values(c, a, most, x), ny = pair_values(c, b, most, y);
 
-	nx = as_field_values(m->of[a->base], a->field, base, x, VALUES_MAX);
-	ny = a->base == b->base ? as_field_values(m->of[b->base], b->field, base, y, VALUES_MAX)
-				: 0;
-	for (unsigned k = 0; nx && ny && k < PAIR_VALUES; k++) {
-		struct as_disk *disk = as_disk_snapshot(base);
-		struct as_damage *d = as_corrupt_add(lot, a->base);
+	for (size_t k = 0; k < nx; k++)
+		for (size_t l = 0; l < ny; l++) {
+			struct as_disk *disk = as_disk_snapshot(base);
+			struct as_damage *d = as_corrupt_add(lot, a->base);
 
-		damage_number(c, m, a, x[as_choose(choice, (unsigned)nx)], disk, d);
-		damage_number(c, m, b, y[as_choose(choice, (unsigned)ny)], disk, d);
-		as_corrupt_take(c, lot, disk);
-	}
-	as_chooser_free(chooser);
+			damage_number(c, m, a, x[k], disk, d);
+			damage_number(c, m, b, y[l], disk, d);
+			as_corrupt_take(c, lot, disk);
+		}
 }
 
 static void fields_lot(struct as_corrupt *c, uint64_t i, struct as_corrupt_lot *lot)

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define TESTS 300 /* of disks, to make one damage smaller */
-#define HANG_TESTS 3 /* the same if each takes until the deadline */
 #define OUTPUT_BYTES 6000 /* of a run, on the page */
 
 /* ---- Clusters -------------------------------------------------------------------------------- */
@@ -262,9 +261,9 @@ int as_fsck_tell(const struct as_fsck_found *f, struct as_sink *sinks, bool *con
 	memset(kept, true, n);
 	*confirmed = still_shows(&s, kept, n);
 	if (*confirmed) {
-		if (n > 1)
-			as_ddmin(kept, n, still_shows, &s,
-				 f->problem == AS_FSCK_HANGS ? HANG_TESTS : TESTS);
+		/* Each test of one that hangs would take until the deadline. */
+		if (n > 1 && f->problem != AS_FSCK_HANGS)
+			as_ddmin(kept, n, still_shows, &s, TESTS);
 		/* The last one that was tried need not be the smallest. */
 		as_damage_keep(f->damage, kept);
 		memset(kept, true, n);

@@ -409,6 +409,26 @@ static void judge_check(const struct as_judge *j, struct as_fsck_verdict *v,
 	end(v, AS_FSCK_DISAGREES, damage);
 }
 
+/* Nothing was damaged. */
+static void judge_healthy(const struct as_judge *j, struct as_fsck_verdict *v,
+			  const struct as_damage *damage)
+{
+	struct as_buf *words = &v->found[AS_FSCK_HEALTHY].summary;
+
+	begin(v, AS_FSCK_HEALTHY, damage);
+	as_buf_adds(words, "the first run ");
+	describe(v->seen.run[0], words);
+	add_problem(j, AS_SUBJECT_REPAIR, v->seen.run[0], &v->found[AS_FSCK_HEALTHY].signature,
+		    words);
+}
+
+/* Of a checker that believes what the superblock says, only repairs count. What it leaves, the
+ * thorough second run may well repair. */
+static bool promises_nothing(const struct as_judge *j, enum as_check_answer first)
+{
+	return as_subject_row_of(j->subject)->trusts && first != AS_CHECK_REPAIRED;
+}
+
 static int go_on(struct as_judge *j, struct as_fsck_verdict *v, const struct as_damage *damage,
 		 struct as_err *err)
 {
@@ -419,7 +439,8 @@ static int go_on(struct as_judge *j, struct as_fsck_verdict *v, const struct as_
 		return rc;
 	s->n = 2;
 	if (!ended_well(j, v, damage, AS_SUBJECT_AGAIN, s->run[1], ordinal[1]) ||
-	    as_fsck_agree(s->run[0]->answer, s->run[1]->answer))
+	    as_fsck_agree(s->run[0]->answer, s->run[1]->answer) ||
+	    promises_nothing(j, s->run[0]->answer))
 		return 0;
 	while (s->n < AS_FSCK_RUNS && s->run[s->n - 1]->answer == AS_CHECK_REPAIRED) {
 		rc = run(j, AS_SUBJECT_REPAIR, s->run[s->n - 1]->disk, &s->run[s->n], err);
@@ -441,7 +462,8 @@ static void judge_loss(struct as_fsck_verdict *v, const struct as_fsck_base *bas
 	struct as_loss_found lost = { 0 };
 
 	if (!base->loss || v->problems & (1u << AS_FSCK_DIED | 1u << AS_FSCK_HANGS) ||
-	    (first->answer != AS_CHECK_CLEAN && first->answer != AS_CHECK_REPAIRED))
+	    (first->answer != AS_CHECK_CLEAN && first->answer != AS_CHECK_REPAIRED) ||
+	    (v->seen.n > 1 && v->seen.run[1]->answer != AS_CHECK_CLEAN))
 		return;
 	as_loss_look(base->loss, damage, first->disk, &lost);
 	v->seen.loss_files = lost.files;
@@ -481,13 +503,16 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 		return rc;
 	s->n = 1;
 	if (ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[0], ordinal[0])) {
+		if (!damage->n && s->run[0]->answer != AS_CHECK_CLEAN)
+			judge_healthy(j, v, damage);
 		rc = go_on(j, v, damage, err);
 		if (rc)
 			return rc;
 		judge_silent(j, v, base, damage, disk);
 		judge_loss(v, base, damage);
 	}
-	if (!as_subject_has(j->subject, AS_SUBJECT_CHECK))
+	/* What hangs once would only take as long again. */
+	if (!as_subject_has(j->subject, AS_SUBJECT_CHECK) || v->problems & 1u << AS_FSCK_HANGS)
 		return 0;
 	rc = run(j, AS_SUBJECT_CHECK, disk, &s->check, err);
 	if (!rc && ended_well(j, v, damage, AS_SUBJECT_CHECK, s->check, "read-only") &&

@@ -28,6 +28,7 @@
 #define SIGN_BYTES 2048
 #define PROGRESS_US 500000
 #define JOBS_MAX 64
+#define HANGS_MAX 2 /* in a lot; the rest of it would most likely hang, too */
 
 enum { MSG_FOUND, MSG_DONE, MSG_FAILED };
 
@@ -80,16 +81,18 @@ static int judge_lot(const struct as_fsck_args *a, struct as_judge *judge, uint6
 	struct as_judge_counts before = as_judge_counts(judge), after;
 	struct as_fsck_verdict v = { 0 };
 	struct as_corrupt_lot lot = { 0 };
+	unsigned hangs = 0;
 	int rc = 0;
 
 	as_corrupt_lot(a->corrupt, number, &lot);
-	for (size_t i = 0; !rc && i < lot.n; i++) {
+	for (size_t i = 0; !rc && i < lot.n && hangs < HANGS_MAX; i++) {
 		const struct as_fsck_base *base = &a->bases[lot.damages[i].base];
 		struct as_disk *disk = as_damage_apply(&lot.damages[i], base->disk, NULL);
 
 		rc = as_judge_disk(judge, base, &lot.damages[i], disk, &v, err);
 		if (!rc)
 			count_loss(&v, m);
+		hangs += !rc && v.problems & 1u << AS_FSCK_HANGS ? 1 : 0;
 		for (unsigned p = 0; !rc && p < AS_FSCK_PROBLEMS; p++) {
 			if (!(v.problems & 1u << p))
 				continue;
@@ -241,6 +244,37 @@ static int on_found(struct fsck_lead *l, const struct message *m, struct as_err 
 	return rc;
 }
 
+/* A disk on which nothing is wrong, and of which the checker says otherwise. */
+static int tell_healthy(struct fsck_lead *l, const struct as_fsck_base *base, struct as_err *err)
+{
+	const struct as_fsck_args *a = l->args;
+	struct as_fsck_verdict v = { 0 };
+	struct as_damage none = { .base = (uint32_t)(base - a->bases) };
+	bool confirmed = false;
+	int rc;
+
+	as_buf_adds(&none.words, "nothing is damaged");
+	rc = as_judge_disk(a->judge, base, &none, base->disk, &v, err);
+	for (unsigned p = 0; !rc && p < AS_FSCK_PROBLEMS; p++) {
+		struct as_fsck_found found = { .subject = a->subject,
+					       .judge = a->judge,
+					       .base = base,
+					       .model = a->model,
+					       .problem = (enum as_fsck_problem)p,
+					       .signature = as_buf_str(&v.found[p].signature),
+					       .damage = &none };
+
+		if (!(v.problems & 1u << p) || !as_fsck_known_add(a->known, found.signature, 1))
+			continue;
+		l->status->problems++;
+		rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
+		l->status->clusters += confirmed;
+	}
+	as_damage_free(&none);
+	as_fsck_verdict_free(&v);
+	return rc;
+}
+
 static int on_message(struct fsck_lead *l, struct worker *w, const struct message *m,
 		      struct as_err *err)
 {
@@ -321,6 +355,9 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 
 	*status = (struct as_fsck_status){ .all_lots = as_corrupt_lots(args->corrupt),
 					   .next = args->first };
+	for (size_t i = 0; !rc && i < args->n_bases; i++)
+		if (args->bases[i].called_damaged && !args->bases[i].sick)
+			rc = tell_healthy(&l, &args->bases[i], err);
 	l.workers = as_xcalloc(jobs, sizeof(*l.workers));
 	while (!rc && l.n < jobs) {
 		rc = start(&l, &l.workers[l.n], err);

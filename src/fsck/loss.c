@@ -256,23 +256,26 @@ static void touch_entry(struct files *t, const struct as_field *f)
 {
 	/* The longest entry begins at most so far before. */
 	uint64_t from = f->off > 16 ? f->off - 16 : 0;
-	const char *gone = NULL;
 
 	for (size_t i = 0; i < t->n_names; i++) {
 		struct name *name = &t->names[i];
 		bool same = name->off >= from && name->off <= f->off && !strcmp(name->dir, f->path);
-		bool later = has_role(f, "dir.entry.length") && name->off > f->off &&
-			     !strcmp(name->dir, f->path);
+		bool later =
+			(has_role(f, "dir.entry.length") || has_role(f, "dir.entry.name_length")) &&
+			name->off > f->off && !strcmp(name->dir, f->path);
 
-		if (same || later) {
-			name->touched = true;
-			gone = same ? name->path : gone;
-		}
+		name->touched = name->touched || same || later;
 	}
-	/* What is below a directory that lost its name can have moved with it. */
-	for (size_t i = 0; gone && i < t->n_names; i++)
-		if (is_below(t->names[i].path, gone))
-			t->names[i].touched = true;
+}
+
+/* What is below a directory that lost its name can have moved with it. Names are in the order of a
+ * walk, so that those of a directory come before what is below it. */
+static void touch_below(struct files *t)
+{
+	for (size_t i = 0; i < t->n_names; i++)
+		for (size_t k = 0; t->names[i].touched && k < t->n_names; k++)
+			if (is_below(t->names[k].path, t->names[i].path))
+				t->names[k].touched = true;
 }
 
 /* The entry "..": a repair may believe either side of it, and move the directory. */
@@ -305,6 +308,7 @@ static void touch(struct files *t, const struct as_damage *d)
 		if (a->is_data && path && is_in(d, a->off, a->len))
 			touch_path(t, path);
 	}
+	touch_below(t);
 }
 
 /* ---- Comparing ------------------------------------------------------------------------------- */
@@ -340,6 +344,22 @@ static void note(struct as_loss_found *found, unsigned *count, const char *path,
 	as_buf_addf(&found->words, "%s %s\n", path, what);
 }
 
+/* Its directory has another name now, and still has it. */
+static bool went_along(const struct files *was, const struct files *now, const struct name *name)
+{
+	const struct name *dir = name_at(was, name->dir);
+	const struct node *at = dir ? node_of(now, dir->ino) : NULL;
+	struct as_buf path = { 0 };
+	bool there;
+
+	if (!at || !at->path)
+		return false;
+	as_buf_addf(&path, "%s%s", at->path, strrchr(name->path, '/'));
+	there = name_at(now, as_buf_str(&path));
+	as_buf_free(&path);
+	return there;
+}
+
 static void look_at(struct files *was, const struct files *now, struct as_loss_found *found)
 {
 	for (size_t i = 0; i < was->n_names; i++) {
@@ -360,7 +380,7 @@ static void look_at(struct files *was, const struct files *now, struct as_loss_f
 		else if (!find_like(now, node))
 			note(found, &found->unexcused, name->path,
 			     at ? "has other contents or attributes" : "is nowhere");
-		else if (!name->touched && !there)
+		else if (!name->touched && !there && !went_along(was, now, name))
 			note(found, &found->moved, name->path, "has lost this name");
 	}
 }

@@ -20,7 +20,7 @@ struct as_subject_row {
 	const char *books;
 	const char *package;
 	uint64_t bytes;
-	bool rewrites;
+	bool rewrites, trusts;
 	bool beside; /* the program comes with assay, and is where assay is */
 	bool block; /* it is shown a block device */
 };
