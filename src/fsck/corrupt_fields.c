@@ -44,15 +44,25 @@ struct fields_model {
 
 /* ---- Which fields ---------------------------------------------------------------------------- */
 
+/* How many directories are above a path, up to 3. */
+static unsigned depth_of(const char *path)
+{
+	unsigned depth = 0;
+
+	for (; path && *path && depth < 3; path++)
+		depth += *path == '/' && path[1];
+	return depth;
+}
+
 /* What tells a field from those that are alike: its structure, class and name, and of an entry of a
- * directory also whether that is the root, and what the entry leads to. */
+ * directory also how deep that is, and what the entry leads to. */
 static void add_key(uint32_t base, const struct as_field *f, const char *leads_to,
 		    struct as_buf *out)
 {
 	bool entry = f->role && !strncmp(f->role, "dir.entry.", 10);
 
-	as_buf_addf(out, "%u/%s/%s/%s/%s%s", base, f->structure, f->class, f->name,
-		    entry ? leads_to : "", entry && f->path && !strcmp(f->path, "/") ? "/" : "");
+	as_buf_addf(out, "%u/%s/%s/%s/%s/%u", base, f->structure, f->class, f->name,
+		    entry ? leads_to : "", entry ? depth_of(f->path) : 0);
 }
 
 /* The class of an inode by its number. */
@@ -288,9 +298,21 @@ static void one_lot(struct as_corrupt *c, const struct pick *p, struct as_corrup
 		name_lot(c, p, lot);
 }
 
-static bool is_directory(const struct as_fields *fields, uint64_t ino)
+/* No inode, and every directory but the one that it leads to. */
+static size_t tree_values(const struct as_fields *fields, uint64_t has, size_t most,
+			  uint64_t *values)
 {
-	return ino && !strcmp(class_of(fields, ino), "directory");
+	size_t n = 0;
+
+	values[n++] = 0;
+	for (size_t i = 0; i < as_fields_n(fields) && n < most; i++) {
+		const struct as_field *f = as_fields_at(fields, i);
+
+		if (f->role && !strcmp(f->role, "file.mode") && !strcmp(f->class, "directory") &&
+		    f->self != has)
+			values[n++] = f->self;
+	}
+	return n;
 }
 
 /* The values of a field of a pair: of pointers to inodes, those that change the shape of the tree;
@@ -301,14 +323,16 @@ static size_t pair_values(const struct as_corrupt *c, const struct pick *p, size
 	const struct fields_model *m = c->own;
 	const struct as_fields *fields = m->of[p->base];
 	struct as_disk *base = c->setup.bases[p->base].disk;
-	size_t n = as_field_values(fields, p->field, base, values, VALUES_MAX), k = 0;
-	bool tree = rank(m, p) == 0;
+	size_t n, k = 0;
 
+	if (rank(m, p) == 0)
+		return tree_values(fields, as_field_get(as_fields_at(fields, p->field), base), most,
+				   values);
+	n = as_field_values(fields, p->field, base, values, VALUES_MAX);
 	for (size_t i = 0; i < n; i++)
-		if (tree ? !values[i] || is_directory(fields, values[i])
-			 : i * most / n != (i + 1) * most / n || n <= most)
+		if (n <= most || i * most / n != (i + 1) * most / n)
 			values[k++] = values[i];
-	return k < most ? k : most;
+	return k;
 }
 
 /* Two fields, each with some of its values. */

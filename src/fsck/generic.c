@@ -31,11 +31,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Table 4, and a tree that is deep enough for loops, a small file, and a long link. */
 const struct as_generic_row as_generic_tree[] = {
 	{ 'b', "/bdev", NULL, 0 },	 { 'd', "/d", NULL, 0 },
 	{ 'c', "/cdev", NULL, 0 },	 { 'p', "/fdev", NULL, 0 },
 	{ 'f', "/f", NULL, 278 * 1024 }, { 'l', "/d/slink", "/", 0 },
 	{ 'h', "/d/hlink", "/f", 0 },	 { 'd', "/d/d2", NULL, 0 },
+	{ 'd', "/d/d2/d3", NULL, 0 },	 { 'f', "/d/d2/g", NULL, 10 },
 	{ 'f', "/d/small", NULL, 1000 }, { 'l', "/d/long", AS_GENERIC_LONG, 0 },
 	{ 'n', "/d/f", NULL, 100 },	 { 0, NULL, NULL, 0 },
 };
