@@ -111,15 +111,15 @@ static int rank(const struct fields_model *m, const struct pick *p)
 
 	if (f->role && !strcmp(f->role, "super.magic"))
 		return -3;
-	return f->kind == AS_FIELD_BITMAP		  ? 3
-	       : f->kind != AS_FIELD_POINTER		  ? 2
-	       : f->points && !strcmp(f->points, "inode") ? 0
-							  : 1;
+	return f->kind == AS_FIELD_BITMAP			? 4
+	       : f->kind != AS_FIELD_POINTER			? 2
+	       : f->role && !strcmp(f->role, "dir.entry.inode") ? 0
+								: 1;
 }
 
 static void pick_pairs(struct fields_model *m)
 {
-	for (int sum = -3; sum <= 6; sum++)
+	for (int sum = -3; sum <= 8; sum++)
 		for (size_t a = 0; a < m->n; a++)
 			for (size_t b = a + 1; b < m->n; b++) {
 				if (m->picks[a].base != m->picks[b].base ||
