@@ -86,7 +86,7 @@ const struct as_field *as_fields_at(const struct as_fields *fields, size_t i);
 size_t as_fields_areas(const struct as_fields *fields);
 const struct as_disk_area *as_fields_area(const struct as_fields *fields, size_t i);
 
-/* The path by which fields know this file, which is another one if it has several names; NULL: there
+/* The path by which fields know this file: another one if it has several names. NULL: there
  * is no such file. */
 const char *as_fields_path(const struct as_fields *fields, const char *path);
 

@@ -26,7 +26,8 @@ const char *as_field_kind_name(enum as_field_kind kind)
 	return kinds[kind];
 }
 
-static void say_time(uint64_t value, struct as_buf *out)
+/* Parts of a second have no date. */
+static void say_time(const struct as_field *field, uint64_t value, struct as_buf *out)
 {
 	time_t when = (time_t)value;
 	char text[64];
@@ -34,7 +35,8 @@ static void say_time(uint64_t value, struct as_buf *out)
 
 	as_buf_addu(out, value);
 	/* Only seconds since 1970 that a person would take for a date. */
-	if (value < 86400 || value > UINT32_MAX || !gmtime_r(&when, &tm))
+	if (strstr(field->name, "nsec") || strstr(field->name, "extra") || value < 86400 ||
+	    value > UINT32_MAX || !gmtime_r(&when, &tm))
 		return;
 	if (strftime(text, sizeof(text), " (%Y-%m-%d %H:%M:%S UTC)", &tm))
 		as_buf_adds(out, text);
@@ -60,7 +62,7 @@ void as_field_say_value(const struct as_field *field, uint64_t value, struct as_
 			as_buf_addu(out, value);
 		break;
 	case AS_FIELD_TIME:
-		say_time(value, out);
+		say_time(field, value, out);
 		break;
 	default:
 		as_buf_addu(out, value);
