@@ -110,7 +110,7 @@ int lab_ck_commit(struct lab_ck *ck)
 	bool fits;
 	int rc;
 
-	if (!ck->dirty || ck->readonly)
+	if (!ck->dirty || lab_ck_looks(ck))
 		return 0;
 	/* LAB_CLEAN means an empty journal, so it must be clear while the journal is not empty. */
 	ck->sb.state &= ~LAB_CLEAN;

@@ -3,6 +3,7 @@
  * fsck_main.c: labfs-fsck, the checker as a program. Its exit status is as e2fsck's: 0 clean, 1
  * repaired, 4 errors left, 8 operational error, 16 wrong use.
  */
+#include "bug.h"
 #include "filebd.h"
 #include "fsck.h"
 
@@ -102,11 +103,14 @@ int main(int argc, char **argv)
 	struct lab_filebd file = { .fd = -1 };
 	struct lab_filehost host;
 	struct as_mount_args args;
+	struct lab_opts opts = { 0 };
 	int rc = parse(argc, argv, &request);
 
 	if (rc)
 		return rc;
-	rc = lab_filebd_open(&file, request.image, 0, request.readonly);
+	(void)lab_opts_parse(request.opts, &opts); /* lab_fsck() says what is wrong with them */
+	rc = lab_filebd_open(&file, request.image, 0,
+			     request.readonly && !lab_bug_chosen(&opts, LAB_BUG_CK_LOOK_WRITES));
 	if (rc) {
 		fprintf(stderr, "labfs-fsck: %s: %s\n", request.image, strerror(-rc));
 		return AS_FSCK_OPERATIONAL;

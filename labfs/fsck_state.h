@@ -117,6 +117,7 @@ int lab_ck_write(struct lab_ck *ck, uint32_t block, const void *buf);
 /* The first changed block >= from, or NULL; its number in *block. */
 const uint8_t *lab_ck_dirty(const struct lab_ck *ck, uint32_t from, uint32_t *block);
 /* Writes directly to the disk, not to the overlay; does nothing when read only. */
+bool lab_ck_looks(const struct lab_ck *ck); /* it must write nothing */
 int lab_ck_write_disk(struct lab_ck *ck, uint32_t block, const void *buf);
 /* Writes the overlay home and empties it; block 0 only if asked to. Does nothing when read only. */
 int lab_ck_write_home(struct lab_ck *ck, bool with_super);

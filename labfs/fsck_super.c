@@ -40,7 +40,7 @@ static const char *geometry(const struct lab_super *sb, uint32_t dev_blocks)
 			return "areas overlap";
 		end = (uint64_t)area[i].start + area[i].blocks;
 	}
-	if (sb->data_start < end || sb->data_start >= sb->block_count - 1)
+	if (sb->data_start != end || sb->data_start >= sb->block_count - 1)
 		return "data area";
 	if (sb->inode_count < LAB_LOST_INO ||
 	    sb->inode_count > (uint64_t)sb->inode_table_blocks * LAB_INODES_PER_BLOCK ||

@@ -47,10 +47,12 @@ arrows() {
 	trace     work calls
 	record    calls trace
 	cover     work calls trace
+	fsck      work disk target tool run layout trace
 	report    work cover
 	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
 	cli       cover report
 	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt check
+	cmd       fsck
 	cmd       layout trace record cover report cli labfs bench
 	END
 }

@@ -36,7 +36,14 @@ enum as_finding_kind {
 	AS_FIND_PAIR, /* something that was taken was not given back */
 	AS_FIND_INVARIANT, /* a rule of its own that it broke */
 	AS_FIND_SILENT, /* success, although something that it asked for had failed */
+	AS_FIND_FSCK, /* a checker contradicts itself, or loses what it was to save */
 	AS_FIND_KINDS
+};
+
+/* A file that stands in the folder of a finding. */
+struct as_finding_file {
+	const char *name, *text;
+	bool program; /* it can be run */
 };
 
 struct as_finding {
@@ -52,6 +59,10 @@ struct as_finding {
 	int op_line; /* its line in the canonical text, from 1; 0: none */
 	const char *log; /* what the target logged, may be NULL */
 	struct as_disk *disk; /* as it was at that moment, may be NULL */
+	/* In place of a workload and what is made of it, the page included; NULL: there is a
+	 * workload. */
+	const struct as_finding_file *files;
+	size_t n_files;
 };
 
 const char *as_finding_kind_name(enum as_finding_kind kind);

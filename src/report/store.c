@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #define JSON_MAX_BYTES ((size_t)64 << 20)
 #define TEXT_MAX_BYTES ((size_t)1 << 28)
@@ -112,6 +113,7 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_INVARIANT] = "A rule that the file system declared for itself was broken.",
 	[AS_FIND_SILENT] = "A call answered success, although memory, a read or a write that it "
 			   "asked for had failed.",
+	[AS_FIND_FSCK] = "A checker contradicts itself, or loses what it was to save.",
 	[AS_FIND_RECOVERY] = "Two recoveries of the same disk do not end in the same tree.",
 };
 
@@ -184,18 +186,38 @@ static int write_readme(const struct as_dir *dir, const struct as_finding *f, co
 	return rc;
 }
 
-static int write_all(struct store *s, const struct as_dir *dir, const struct as_finding *f,
-		     const char *id, struct as_err *err)
+static int write_files(const struct as_dir *dir, const struct as_finding *f, struct as_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < f->n_files; i++) {
+		const struct as_finding_file *file = &f->files[i];
+
+		rc = write_text(dir, file->name, file->text, err);
+		if (!rc && file->program && fchmodat(dir->fd, file->name, 0755, 0))
+			rc = as_fail_errno(err, errno, "%s/%s", dir->path, file->name);
+	}
+	return rc;
+}
+
+static int write_workload(const struct as_dir *dir, const struct as_finding *f, const char *id,
+			  struct as_err *err)
 {
 	int rc = write_text(dir, WORKLOAD_NAME, f->workload, err);
 
 	if (!rc)
 		rc = as_stored_repro(dir, f->workload_name ? f->workload_name : "workload",
 				     f->workload, err);
+	return rc ? rc : write_readme(dir, f, id, err);
+}
+
+static int write_all(struct store *s, const struct as_dir *dir, const struct as_finding *f,
+		     const char *id, struct as_err *err)
+{
+	int rc = f->files ? write_files(dir, f, err) : write_workload(dir, f, id, err);
+
 	if (!rc && f->disk)
 		rc = s->save_disk(f->disk, dir, "disk.img.zst", err);
-	if (!rc)
-		rc = write_readme(dir, f, id, err);
 	if (!rc)
 		rc = write_json(dir, f, id, err);
 	return rc;
@@ -406,7 +428,10 @@ int as_stored_load(const struct as_dir *dir, struct as_stored *stored, struct as
 	if (!rc && as_finding_parse(root, AS_FINDING_STORED, &stored->record, &why))
 		rc = as_fail(err, AS_EUSE, "%s/" FINDING_NAME ": not a finding: %s", dir->path,
 			     why.msg);
-	if (!rc)
+	/* A finding that has other files in place of a workload. */
+	if (!rc && !strncmp(stored->record.finding.options, "fsck=", 5))
+		stored->workload = as_xstrdup("");
+	else if (!rc)
 		rc = read_workload(dir, WORKLOAD_NAME, &stored->workload, err);
 	if (!rc && json_is_object(json_object_get(root, "reduced")))
 		rc = read_workload(dir, AS_REDUCED_NAME, &stored->reduced, err);

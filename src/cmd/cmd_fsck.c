@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd_fsck: tests a checker: damaged disks, two runs each (SWIFT). */
+#include "base/json.h"
+#include "cli/cli.h"
+#include "cli/hunts.h"
+#include "cli/output.h"
+#include "cli/rows.h"
+#include "cli/stopping.h"
+#include "disk/image.h"
+#include "fsck/generic.h"
+#include "fsck/lead.h"
+#include "fsck/state.h"
+#include "fsck/suite.h"
+#include "layout/field.h"
+#include "os/rundir.h"
+#include "os/spawn.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOLDER "fsck"
+#define STATE_BYTES ((size_t)64 << 20)
+#define FOR_DEFAULT_US ((int64_t)60 * 1000000)
+#define NOTE_EVERY_US 10000000
+
+struct session {
+	const struct as_args *args;
+	struct as_subject_setup setup;
+	struct as_fsck_subject *subject;
+	struct as_judge *judge;
+	struct as_chunks *store;
+	struct as_generic generic;
+	struct as_suite suite;
+	struct as_fsck_base *bases;
+	size_t n_bases;
+	const char *model;
+	struct as_corrupt *corrupt;
+	struct as_fsck_state state;
+	struct as_cli_output out;
+	struct as_rundir folder;
+	struct as_dir below;
+	bool terminal, shown;
+	int64_t note_us;
+};
+
+/* ---- The disks ------------------------------------------------------------------------------- */
+
+static bool is_saved(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len >= 4 && !strcmp(path + len - 4, ".zst");
+}
+
+static int load_disk(struct session *s, const char *path, struct as_disk **disk, struct as_err *err)
+{
+	return is_saved(path) ? as_image_load(s->store, path, disk, err)
+			      : as_image_import_raw(s->store, path, disk, err);
+}
+
+/* Every image of the suite is a disk; none of them is healthy. */
+static int open_suite(struct session *s, struct as_err *err)
+{
+	const char *path = as_args_text(s->args, "suite", NULL);
+	int rc;
+
+	if (!path)
+		return as_fail(err, AS_EUSE, "--model suite needs --suite DIR");
+	rc = as_suite_load(s->store, path, &s->suite, err);
+	if (rc)
+		return rc;
+	s->bases = as_xcalloc(s->suite.n, sizeof(*s->bases));
+	for (size_t i = 0; !rc && i < s->suite.n; i++) {
+		struct as_fsck_base *base = &s->bases[s->n_bases++];
+
+		base->name = s->suite.images[i].name;
+		base->disk = as_disk_snapshot(s->suite.images[i].disk);
+		rc = as_judge_base(s->judge, base, AS_FSCK_SICK, err);
+	}
+	return rc;
+}
+
+static int open_disks(struct session *s, struct as_err *err)
+{
+	const struct as_subject_row *row = as_subject_row_of(s->subject);
+	const char *path = as_args_text(s->args, "disk", NULL), *type = as_subject_type(s->subject);
+	int rc;
+
+	if (!strcmp(s->model, "suite"))
+		return open_suite(s, err);
+	s->bases = as_xcalloc(1, sizeof(*s->bases));
+	s->n_bases = 1;
+	if (path) {
+		s->bases->name = path;
+		rc = load_disk(s, path, &s->bases->disk, err);
+	} else if (!type) {
+		rc = as_fail(err, AS_EUSE, "%s: which disk? --disk FILE, or --type T",
+			     s->setup.spec);
+	} else {
+		s->bases->name = "generic";
+		rc = as_generic_make(s->store, type,
+				     as_args_number(s->args, "size", row->bytes ? row->bytes : 0),
+				     &s->generic, err);
+		if (!rc)
+			s->bases->disk = as_disk_snapshot(s->generic.disk);
+	}
+	return rc ? rc
+		  : as_judge_base(s->judge, s->bases, path ? AS_FSCK_GIVEN : AS_FSCK_MADE, err);
+}
+
+static int open_model(struct session *s, struct as_err *err)
+{
+	const char *where = as_args_text(s->args, "where", "any");
+	struct as_corrupt_setup setup = {
+		.bases = s->bases,
+		.n = s->n_bases,
+		.type = as_subject_type(s->subject),
+		.older = s->generic.fresh,
+		.books = as_subject_row_of(s->subject)->books,
+		.seed = s->state.seed,
+		.where = !strcmp(where, "any")	  ? AS_CORRUPT_ANYWHERE
+			 : !strcmp(where, "data") ? AS_CORRUPT_DATA
+						  : AS_CORRUPT_METADATA,
+		.at_once = (unsigned)as_args_number(s->args, "fields", 1),
+		.seal = !as_args_has(s->args, "no-reseal"),
+	};
+
+	return as_corrupt_open(s->model, &setup, &s->corrupt, err);
+}
+
+/* ---- What is remembered ---------------------------------------------------------------------- */
+
+static void state_name(const struct session *s, struct as_buf *name)
+{
+	as_buf_addf(name, "%s-%s", as_subject_name(s->subject), s->model);
+}
+
+static int open_state(struct session *s, struct as_err *err)
+{
+	struct as_buf name = { 0 }, text = { 0 };
+	int rc = 0;
+
+	if (as_args_has(s->args, "no-store"))
+		return as_args_has(s->args, "resume")
+			       ? as_fail(err, AS_EUSE, "--resume needs a folder: no --no-store")
+			       : 0;
+	rc = as_rundir_open(s->out.folder, AS_RUNDIR_MAKE, &s->folder, err);
+	if (!rc)
+		rc = as_dir_below(&s->folder.dir, FOLDER, true, &s->below, err);
+	if (rc || !as_args_has(s->args, "resume"))
+		return rc;
+	state_name(s, &name);
+	if (!as_dir_has(&s->below, as_buf_str(&name)))
+		rc = as_fail(err, AS_EUSE, "%s: there is no session of %s with the model %s",
+			     s->below.path, s->setup.spec, s->model);
+	if (!rc)
+		rc = as_dir_read(&s->below, as_buf_str(&name), STATE_BYTES, &text, err);
+	if (!rc) {
+		as_fsck_state_free(&s->state);
+		rc = as_fsck_state_parse(as_buf_str(&name), as_buf_str(&text), &s->state, err);
+	}
+	if (!rc && (strcmp(s->state.checker, s->setup.spec) || strcmp(s->state.model, s->model)))
+		rc = as_fail(err, AS_EUSE, "%s/%s: it is a session of %s with the model %s",
+			     s->below.path, as_buf_str(&name), s->state.checker, s->state.model);
+	as_buf_free(&name);
+	as_buf_free(&text);
+	return rc;
+}
+
+static int save_state(struct session *s, uint64_t next, struct as_err *err)
+{
+	struct as_buf name = { 0 }, text = { 0 };
+	int rc = 0;
+
+	if (s->below.fd < 0)
+		return 0;
+	s->state.next = next;
+	state_name(s, &name);
+	as_fsck_state_print(&s->state, &text);
+	rc = as_dir_write(&s->below, as_buf_str(&name), &text, err);
+	as_buf_free(&name);
+	as_buf_free(&text);
+	return rc;
+}
+
+/* ---- What people see ------------------------------------------------------------------------- */
+
+static double rate(uint64_t n, int64_t us)
+{
+	return us > 0 ? (double)n * 1e6 / (double)us : 0;
+}
+
+static void print_json(const struct session *s, const char *event,
+		       const struct as_fsck_status *status)
+{
+	struct as_buf line = { 0 };
+	struct as_json j = as_json_on(&line);
+
+	as_json_object(&j);
+	as_json_kstr(&j, "event", event);
+	as_json_kstr(&j, "checker", s->setup.spec);
+	as_json_kstr(&j, "model", s->model);
+	as_json_kuint(&j, "disks", status->counts.disks);
+	as_json_kuint(&j, "runs", status->counts.runs);
+	as_json_kuint(&j, "known", status->counts.known);
+	as_json_kuint(&j, "problems", status->problems);
+	as_json_kuint(&j, "clusters", status->clusters);
+	as_json_kuint(&j, "unconfirmed", status->unconfirmed);
+	as_json_kuint(&j, "lots", status->lots);
+	as_json_kuint(&j, "repaired", status->damaged);
+	as_json_kuint(&j, "lossy", status->lossy);
+	as_json_kuint(&j, "lost_files", status->lost_files);
+	as_json_kbool(&j, "all", status->all);
+	as_json_kint(&j, "wall_us", status->wall_us);
+	as_json_end(&j);
+	printf("%s\n", as_buf_str(&line));
+	fflush(stdout);
+	as_buf_free(&line);
+}
+
+static void progress(void *ctx, const struct as_fsck_status *status)
+{
+	struct session *s = ctx;
+	struct as_err err;
+	char line[256];
+
+	(void)save_state(s, status->next, &err);
+	if (!s->terminal && status->wall_us - s->note_us < NOTE_EVERY_US)
+		return;
+	s->note_us = status->wall_us;
+	if (s->out.json) {
+		print_json(s, "progress", status);
+		return;
+	}
+	snprintf(line, sizeof(line), "%llu disks, %.0f/s; %llu problems in %llu clusters",
+		 (unsigned long long)status->counts.disks,
+		 rate(status->counts.disks, status->wall_us), (unsigned long long)status->problems,
+		 (unsigned long long)status->clusters);
+	if (s->terminal)
+		fprintf(stderr, "\r\033[K%s", line);
+	else
+		as_emit_note(s->out.chain, "%s", line);
+	s->shown = s->terminal;
+}
+
+static void say_end(const struct session *s, const struct as_fsck_status *status)
+{
+	as_emit_note(s->out.chain,
+		     "%s: %llu damaged disks, %llu runs and %llu that were known, %.0f disks/s",
+		     s->setup.spec, (unsigned long long)status->counts.disks,
+		     (unsigned long long)status->counts.runs,
+		     (unsigned long long)status->counts.known,
+		     rate(status->counts.disks, status->wall_us));
+	if (status->damaged)
+		as_emit_note(s->out.chain,
+			     "of %llu disks that were repaired, %llu lost files, %llu in all",
+			     (unsigned long long)status->damaged, (unsigned long long)status->lossy,
+			     (unsigned long long)status->lost_files);
+	if (status->all)
+		as_emit_note(s->out.chain, "every damage of the model `%s` was tried", s->model);
+	if (status->unconfirmed)
+		as_emit_note(s->out.chain, "%llu of what was found did not come back",
+			     (unsigned long long)status->unconfirmed);
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+static int go(struct session *s, struct as_err *err)
+{
+	const char *time = as_args_text(s->args, "for", NULL);
+	struct as_fsck_args args = {
+		.setup = &s->setup,
+		.subject = s->subject,
+		.judge = s->judge,
+		.bases = s->bases,
+		.n_bases = s->n_bases,
+		.model = s->model,
+		.corrupt = s->corrupt,
+		.jobs = (unsigned)as_args_number(s->args, "jobs", 1),
+		.max_lots = as_args_number(s->args, "lots", 0),
+		.first = s->state.next,
+		.known = &s->state.known,
+		.stop = as_cli_stop_catch(),
+		.sinks = s->out.chain,
+		.progress = progress,
+		.ctx = s,
+	};
+	struct as_fsck_status status = { 0 };
+	struct as_run_stats stats = { 0 };
+	int rc = time ? as_cli_read_duration("for", time, &args.for_us, err) : 0;
+
+	if (!time && !args.max_lots && as_corrupt_lots(s->corrupt) == UINT64_MAX)
+		args.for_us = FOR_DEFAULT_US;
+	if (!rc)
+		rc = as_fsck_lead(&args, &status, err);
+	if (s->shown)
+		fprintf(stderr, "\r\033[K");
+	if (!rc)
+		rc = save_state(s, status.next, err);
+	if (!rc && s->out.json)
+		print_json(s, "fsck", &status);
+	else if (!rc)
+		say_end(s, &status);
+	stats.workloads = status.counts.disks;
+	stats.ops = status.counts.runs + status.counts.known;
+	stats.findings = status.clusters;
+	stats.wall_us = status.wall_us;
+	return as_cli_output_close(&s->out, &stats, rc, err);
+}
+
+static void close_session(struct session *s)
+{
+	as_corrupt_free(s->corrupt);
+	as_judge_free(s->judge);
+	as_subject_free(s->subject);
+	for (size_t i = 0; i < s->n_bases; i++)
+		as_fsck_base_free(&s->bases[i]);
+	free(s->bases);
+	as_generic_free(&s->generic);
+	as_suite_free(&s->suite);
+	as_fsck_state_free(&s->state);
+	as_dir_close(&s->below);
+	if (s->folder.dir.fd >= 0)
+		as_rundir_close(&s->folder);
+	as_chunks_free(s->store);
+}
+
+static int run(const struct as_args *args, struct as_err *err)
+{
+	struct session s = {
+		.args = args,
+		.setup = { .spec = args->operands[0],
+			   .exits = as_args_text(args, "exits", NULL),
+			   .check = as_args_text(args, "check", NULL),
+			   .type = as_args_text(args, "type", NULL),
+			   .deadline_ms = (unsigned)as_args_number(args, "deadline", 5) * 1000 },
+
+		.store = as_chunks_new(),
+		.terminal = isatty(STDERR_FILENO) && !as_args_has(args, "json"),
+		.folder.dir = AS_DIR_NONE,
+		.below = AS_DIR_NONE,
+	};
+	int rc = as_subject_open(&s.setup, &s.subject, err);
+
+	if (!rc) {
+		const char *type = as_subject_type(s.subject);
+
+		s.model = as_args_text(args, "model",
+				       type && as_fields_know(type) ? "fields" : "bits");
+		s.judge = as_judge_new(s.subject);
+		rc = open_disks(&s, err);
+	}
+	if (!rc)
+		rc = as_cli_output_open(args, &s.out, err);
+	if (!rc) {
+		s.state = (struct as_fsck_state){ .checker = as_xstrdup(s.setup.spec),
+						  .model = as_xstrdup(s.model),
+						  .seed = as_args_number(args, "seed", 1) };
+		rc = open_state(&s, err);
+		if (!rc)
+			rc = open_model(&s, err);
+		rc = rc ? as_cli_output_close(&s.out, &(struct as_run_stats){ 0 }, rc, err)
+			: go(&s, err);
+	}
+	close_session(&s);
+	return rc;
+}
+
+static const struct as_opt opts[] = {
+	{ .name = "model",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "fields|suite|bits|crash",
+	  .help = "how disks are damaged: field by field (fields), what the checker repairs on the "
+		  "images of --suite (suite), bits and sectors (bits), power cuts (crash); default "
+		  "fields where the type is described, else bits" },
+	{ .name = "for",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "TIME",
+	  .help = "stop after this time, such as 90s or 10m; default: when every damage was tried, "
+		  "and 1m for bits" },
+	{ .name = "disk",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "the healthy disk to damage, a raw image or a saved disk (.zst); default: one "
+		  "with every kind of file, made for this" },
+	{ .name = "suite",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "DIR",
+	  .help = "a folder of test cases with an image each (image.gz), for --model suite" },
+	{ .name = "size",
+	  .kind = AS_OPT_SIZE,
+	  .arg = "N",
+	  .min = 512,
+	  .help = "size of the disk that is made; default: a small one" },
+	{ .name = "where",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "any|metadata|data",
+	  .help = "which sectors --model bits damages; default any" },
+	{ .name = "fields",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = 2,
+	  .help = "how many fields --model fields damages at once; default 1" },
+	{ .name = "no-reseal",
+	  .help = "leave checksums as they are; default: compute them anew, so that the checker "
+		  "sees the damage and not a wrong checksum" },
+	AS_CLI_JOBS_OPT(64, "how many processes run the checker"),
+	{ .name = "resume", .help = "go on with a session that was stopped" },
+	{ .name = "seed",
+	  .letter = 's',
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = INT64_MAX,
+	  .help = "seed of what is drawn at random; default 1" },
+	{ .name = "lots",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = INT64_MAX,
+	  .help = "stop after so many lots of damages; default: no limit" },
+	{ .name = "deadline",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "SECONDS",
+	  .min = 1,
+	  .max = 3600,
+	  .help = "a run that takes longer than this hangs; default 5" },
+	{ .name = "exits",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "MAP",
+	  .help = "what each exit status of checker:COMMAND means, such as "
+		  "`0=clean 1=repaired 4=left 8-255=failed`; default: as fsck(8) says" },
+	{ .name = "check",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "COMMAND",
+	  .help = "the command of checker:COMMAND that looks and writes nothing" },
+	{ .name = "type",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "T",
+	  .help = "what the disks of checker:COMMAND are, such as ext4" },
+	AS_CLI_OUTPUT_OPTS,
+	{ 0 },
+};
+
+const struct as_command as_cmd_fsck = {
+	.name = "fsck",
+	.operands = "CHECKER",
+	.summary = "test a checker: run it twice on damaged disks and compare what it says",
+	.text = "CHECKER is e2fsck, fsck.minix, labfs-fsck, reiserfsck, jfs_fsck, fsck.f2fs, "
+		"fsck.fat, fsck.exfat, xfs_repair, btrfs-check, fsck.gfs2, or `checker:COMMAND "
+		"{disk}`. After a colon, a checker of several types takes one of them "
+		"(e2fsck:ext2), and labfs-fsck a bug (labfs-fsck:bug=50).\n"
+		"Each damaged disk is checked twice, and the answers must agree: what was repaired "
+		"must be clean, what could not be repaired must still be there. A checker must not "
+		"die or hang, must not change what it calls clean, and must write nothing when it "
+		"is told to look only. Findings are kept with the disk and a script in plain "
+		"shell.\n"
+		"Exit status: 0 nothing was found, 1 something was, 3 the checker is missing.",
+	.opts = opts,
+	.min_operands = 1,
+	.max_operands = 1,
+	.run = run,
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * corrupt: corruption models: which damages are tried, as a list that depends on the disks and the
+ * seed alone. Damages come in lots. Those of one lot belong to one disk and, where the model can
+ * say so, to one range of it. Any lot can be made at any time, so that several processes divide
+ * them, and a session that was stopped goes on where it was.
+ */
+#ifndef AS_FSCK_CORRUPT_H
+#define AS_FSCK_CORRUPT_H
+
+#include "base/err.h"
+#include "fsck/damage.h"
+#include "fsck/judge.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which bytes the model `bits` damages. */
+enum as_corrupt_where { AS_CORRUPT_ANYWHERE, AS_CORRUPT_METADATA, AS_CORRUPT_DATA };
+
+struct as_corrupt_setup {
+	struct as_fsck_base *bases; /* the healthy disks; they outlive the model */
+	size_t n;
+	const char *type; /* of the disks; NULL: not known */
+	struct as_disk *older; /* disk 0 as it was before, of the same size; NULL: unknown */
+	const char *books; /* of the checker's row */
+	uint64_t seed;
+	enum as_corrupt_where where;
+	unsigned at_once; /* fields: how many are damaged at once, 1 or 2 */
+	bool seal; /* compute checksums anew */
+};
+
+struct as_corrupt;
+
+struct as_corrupt_lot {
+	struct as_damage *damages;
+	size_t n, cap;
+};
+
+struct as_corrupt_row {
+	const char *name, *help;
+	int (*open)(struct as_corrupt *c, struct as_err *err);
+	/* How many lots there are; UINT64_MAX: any number. */
+	uint64_t (*lots)(const struct as_corrupt *c);
+	void (*lot)(struct as_corrupt *c, uint64_t i, struct as_corrupt_lot *lot);
+	void (*close)(struct as_corrupt *c);
+};
+
+/* Row i, or NULL after the last. */
+const struct as_corrupt_row *as_corrupt_row(unsigned i);
+
+AS_MUST_CHECK int as_corrupt_open(const char *model, const struct as_corrupt_setup *setup,
+				  struct as_corrupt **out, struct as_err *err);
+void as_corrupt_free(struct as_corrupt *corrupt); /* takes NULL */
+uint64_t as_corrupt_lots(const struct as_corrupt *corrupt);
+void as_corrupt_lot(struct as_corrupt *corrupt, uint64_t i, struct as_corrupt_lot *lot);
+void as_corrupt_lot_free(struct as_corrupt_lot *lot);
+
+#endif

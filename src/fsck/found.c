@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* found: see found.h. */
+#include "fsck/found.h"
+
+#include "base/array.h"
+#include "base/ddmin.h"
+#include "base/hash.h"
+#include "base/show.h"
+#include "tool/shim/proto.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TESTS 300 /* of disks, to make one damage smaller */
+#define OUTPUT_BYTES 6000 /* of a run, on the page */
+
+/* ---- Clusters -------------------------------------------------------------------------------- */
+
+void as_fsck_known_free(struct as_fsck_known *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		free(k->items[i].signature);
+	free(k->items);
+	as_table_free(&k->table);
+	*k = (struct as_fsck_known){ 0 };
+}
+
+struct key {
+	const struct as_fsck_known *known;
+	const char *signature;
+};
+
+static bool is_key(const void *ctx, size_t i)
+{
+	const struct key *key = ctx;
+
+	return !strcmp(key->known->items[i].signature, key->signature);
+}
+
+bool as_fsck_known_add(struct as_fsck_known *k, const char *signature, uint64_t count)
+{
+	uint64_t hash = as_hash64(signature, strlen(signature));
+	struct key key = { k, signature };
+	size_t i = as_table_find(&k->table, hash, is_key, &key);
+
+	if (i != AS_TABLE_NONE) {
+		k->items[i].count += count;
+		return false;
+	}
+	AS_ARRAY_ROOM(k->items, k->n, k->cap);
+	k->items[k->n] = (struct as_fsck_cluster){ as_xstrdup(signature), count };
+	as_table_add(&k->table, hash, k->n++);
+	return true;
+}
+
+/* ---- Smaller --------------------------------------------------------------------------------- */
+
+struct smaller {
+	const struct as_fsck_found *f;
+	struct as_fsck_verdict v;
+	struct as_err *err;
+	int rc;
+};
+
+/* The words and the field stay those of the whole damage, so the signature is comparable. */
+static int still_shows(void *ctx, bool *kept, size_t n)
+{
+	struct smaller *s = ctx;
+	const struct as_fsck_found *f = s->f;
+	struct as_disk *disk;
+	int shows = 0;
+
+	(void)n;
+	if (s->rc)
+		return 0;
+	disk = as_damage_apply(f->damage, f->base->disk, kept);
+	s->rc = as_judge_disk(f->judge, f->base, f->damage, disk, &s->v, s->err);
+	if (!s->rc)
+		shows = s->v.problems & 1u << f->problem &&
+			!strcmp(as_buf_str(&s->v.found[f->problem].signature), f->signature);
+	as_disk_free(disk);
+	return shows;
+}
+
+/* ---- The script ------------------------------------------------------------------------------ */
+
+/* "e2fsck -f -y {disk}" with the path of the script's copy. */
+static void add_command(const char *command, struct as_buf *out)
+{
+	const char *at = strstr(command, "{disk}");
+
+	as_buf_add(out, command, at ? (size_t)(at - command) : strlen(command));
+	if (at)
+		as_buf_addf(out, "\"$disk\"%s", at + strlen("{disk}"));
+}
+
+static void add_run(const struct as_fsck_subject *s, enum as_subject_mode mode,
+		    const struct as_fsck_run *run, const char *name, struct as_buf *out)
+{
+	int status = run->ended.how == AS_END_EXIT     ? run->ended.status
+		     : run->ended.how == AS_END_SIGNAL ? 128 + run->ended.status
+						       : 124;
+	const char *input = mode == AS_SUBJECT_CHECK ? NULL : as_subject_row_of(s)->input;
+
+	if (input) {
+		as_buf_adds(out, "printf '");
+		for (; *input; input++)
+			as_buf_addf(out, *input == '\n' ? "\\n" : "%c", *input);
+		as_buf_adds(out, "' | ");
+	}
+	as_buf_addf(out, "run '%s' %d %s ", name, status, run->changed ? "changed" : "same");
+	add_command(as_subject_command(s, mode), out);
+	as_buf_addc(out, '\n');
+}
+
+void as_fsck_script(const struct as_fsck_subject *s, const struct as_fsck_verdict *v,
+		    struct as_buf *out)
+{
+	static const char *const names[] = { "first run", "second run", "third run", "fourth run",
+					     "fifth run" };
+
+	as_buf_addf(
+		out,
+		"#!/bin/sh\n"
+		"# Runs the checker on the damaged disk as assay did, and compares exit statuses.\n"
+		"# Exit status: 0 if all are as expected, 1 if not, 2 if it cannot be run.\n"
+		"here=$(cd \"$(dirname \"$0\")\" && pwd) || exit 2\n"
+		"work=$(mktemp -d) || exit 2\n"
+		"trap 'rm -rf \"$work\"' EXIT\n"
+		"disk=$work/disk\n"
+		"wrong=0\n"
+		"# The clock of e2fsck, as assay sets it.\n"
+		"export E2FSCK_TIME=%lld LC_ALL=C\n"
+		"fresh() { zstd -q -d -f \"$here/disk.img.zst\" -o \"$disk\" || exit 2; }\n"
+		"run() { # NAME STATUS same|changed COMMAND...\n"
+		"\tname=$1 want=$2 change=$3\n"
+		"\tshift 3\n"
+		"\tcp \"$disk\" \"$work/before\" || exit 2\n"
+		"\ttimeout 30 \"$@\" >\"$work/out\" 2>&1\n"
+		"\tgot=$?\n"
+		"\tif cmp -s \"$disk\" \"$work/before\"; then now=same; else now=changed; fi\n"
+		"\tcat \"$work/out\"\n"
+		"\techo \"$name: $*: exit status $got, expected $want; the disk is $now, expected "
+		"$change\"\n"
+		"\t[ \"$got\" = \"$want\" ] || wrong=1\n"
+		"\t[ \"$now\" = \"$change\" ] || wrong=1\n"
+		"}\n"
+		"fresh\n",
+		(long long)AS_SHIM_NOW_S);
+	if (v->seen.check) {
+		add_run(s, AS_SUBJECT_CHECK, v->seen.check, "only a look", out);
+		as_buf_adds(out, "fresh\n");
+	}
+	for (unsigned i = 0; i < v->seen.n; i++)
+		add_run(s, i == 1 ? AS_SUBJECT_AGAIN : AS_SUBJECT_REPAIR, v->seen.run[i], names[i],
+			out);
+	as_buf_adds(out, "exit $wrong\n");
+}
+
+/* ---- The page -------------------------------------------------------------------------------- */
+
+static void add_block(const char *title, const char *text, struct as_buf *out)
+{
+	size_t len = strlen(text);
+
+	as_buf_addf(out, "%s:\n\n", title);
+	if (len > OUTPUT_BYTES)
+		len = OUTPUT_BYTES;
+	/* Indented, so that no text of the checker can end it. */
+	for (const char *s = text; s < text + len;) {
+		size_t n = strcspn(s, "\n");
+
+		if (s + n > text + len)
+			n = (size_t)(text + len - s);
+		as_buf_adds(out, "    ");
+		as_show_lines(out, s, n);
+		as_buf_addc(out, '\n');
+		s += n + 1;
+	}
+	as_buf_addc(out, '\n');
+}
+
+static void add_page(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
+		     const char *bytes, struct as_buf *out)
+{
+	static const char *const titles[] = { "What the first run printed",
+					      "What the second run printed" };
+	struct as_buf summary = { 0 };
+
+	as_show(&summary, as_buf_str(&v->found[f->problem].summary));
+	as_buf_addf(out, "# %s: %s\n\n%s\n\n    %s\n\n", as_subject_name(f->subject),
+		    as_fsck_problem_name(f->problem), as_fsck_problem_words(f->problem),
+		    as_buf_str(&summary));
+	as_buf_addf(out,
+		    "The checker is `%s`. The healthy disk is the %s one, damaged by the model "
+		    "`%s`: %zu byte%s%s.\n\n",
+		    as_subject_command(f->subject, AS_SUBJECT_REPAIR), f->base->name, f->model,
+		    f->damage->n, as_plural(f->damage->n),
+		    f->damage->sealed ? ", with the checksums that cover them" : "");
+	add_block("The damage, compared with the healthy disk", bytes, out);
+	if (v->lost.len)
+		add_block("What is missing after the repair", as_buf_str(&v->lost), out);
+	for (unsigned i = 0; i < v->seen.n && i < 2; i++)
+		add_block(titles[i], v->seen.run[i]->output, out);
+	if (v->seen.check && (f->problem == AS_FSCK_DISAGREES || f->problem == AS_FSCK_WRITES))
+		add_block("What the run that only looks printed", v->seen.check->output, out);
+	as_buf_adds(out, "- `disk.img.zst`: the damaged disk; `zstd -d` unpacks it\n"
+			 "- `repro.sh`: the same runs in plain shell, without assay\n"
+			 "- `damage.txt`: the bytes that were changed\n"
+			 "- `finding.json`: all of this for programs\n");
+	as_buf_free(&summary);
+}
+
+static enum as_finding_kind kind_of(enum as_fsck_problem problem)
+{
+	return problem == AS_FSCK_DIED	  ? AS_FIND_SIGNAL
+	       : problem == AS_FSCK_HANGS ? AS_FIND_HANG
+					  : AS_FIND_FSCK;
+}
+
+static void emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
+		 struct as_disk *disk, struct as_sink *sinks)
+{
+	struct as_buf page = { 0 }, script = { 0 }, bytes = { 0 }, options = { 0 };
+	struct as_finding finding = { .kind = kind_of(f->problem),
+				      .target = as_subject_spec(f->subject),
+				      .summary = as_buf_str(&v->found[f->problem].summary),
+				      .signature = f->signature,
+				      .workload = "",
+				      .workload_name = f->base->name,
+				      .op_index = -1,
+				      .disk = disk };
+	char id[AS_FINDING_ID_MAX];
+
+	as_damage_say_bytes(f->damage, &bytes);
+	add_page(f, v, as_buf_str(&bytes), &page);
+	as_fsck_script(f->subject, v, &script);
+	as_buf_addf(&options, "fsck=%s model=%s", as_fsck_problem_name(f->problem), f->model);
+	finding.detail = as_buf_str(&bytes);
+	finding.options = as_buf_str(&options);
+	finding.files =
+		(const struct as_finding_file[]){ { "README.md", as_buf_str(&page), false },
+						  { "repro.sh", as_buf_str(&script), true },
+						  { "damage.txt", as_buf_str(&bytes), false } };
+	finding.n_files = 3;
+	as_finding_id(&finding, as_subject_name(f->subject), id);
+	as_emit_finding(sinks, &finding, id);
+	as_buf_free(&page);
+	as_buf_free(&script);
+	as_buf_free(&bytes);
+	as_buf_free(&options);
+}
+
+int as_fsck_tell(const struct as_fsck_found *f, struct as_sink *sinks, bool *confirmed,
+		 struct as_err *err)
+{
+	size_t n = f->damage->n;
+	struct smaller s = { .f = f, .err = err };
+	bool *kept = as_xmalloc(n + 1);
+
+	memset(kept, true, n);
+	*confirmed = still_shows(&s, kept, n);
+	if (*confirmed) {
+		/* Each test of one that hangs would take until the deadline. */
+		if (n > 1 && f->problem != AS_FSCK_HANGS)
+			as_ddmin(kept, n, still_shows, &s, TESTS);
+		/* The last one that was tried need not be the smallest. */
+		as_damage_keep(f->damage, kept);
+		memset(kept, true, n);
+		if (still_shows(&s, kept, f->damage->n)) {
+			struct as_disk *disk = as_damage_apply(f->damage, f->base->disk, NULL);
+
+			emit(f, &s.v, disk, sinks);
+			as_disk_free(disk);
+		}
+	}
+	as_fsck_verdict_free(&s.v);
+	free(kept);
+	return s.rc;
+}

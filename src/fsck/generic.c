@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * generic: see generic.h. What is on the disk is said once, as rows (tree[]). How it gets there
+ * depends on the type:
+ *   - a library runs the workload that the rows make, in a child, as it runs any other;
+ *   - ext2, ext3 and ext4: debugfs(8) gets it as commands, on a disk of ours, so that neither root
+ *     nor a mount is needed;
+ *   - minix: generic_minix.c writes it;
+ *   - the others have what their mkfs makes.
+ */
+#include "fsck/generic.h"
+
+#include "base/hash.h"
+#include "disk/image.h"
+#include "fsck/generic_priv.h"
+#include "os/out.h"
+#include "os/spawn.h"
+#include "os/temp.h"
+#include "run/instance.h"
+#include "target/fstype.h"
+#include "target/host.h"
+#include "target/medium.h"
+#include "target/target.h"
+#include "tool/checker.h"
+#include "work/parse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Table 4, and a tree that is deep enough for loops, a small file, and a long link. */
+const struct as_generic_row as_generic_tree[] = {
+	{ 'b', "/bdev", NULL, 0 },	 { 'd', "/d", NULL, 0 },
+	{ 'c', "/cdev", NULL, 0 },	 { 'p', "/fdev", NULL, 0 },
+	{ 'f', "/f", NULL, 278 * 1024 }, { 'l', "/d/slink", "/", 0 },
+	{ 'h', "/d/hlink", "/f", 0 },	 { 'd', "/d/d2", NULL, 0 },
+	{ 'd', "/d/d2/d3", NULL, 0 },	 { 'f', "/d/d2/g", NULL, 10 },
+	{ 'f', "/d/small", NULL, 1000 }, { 'l', "/d/long", AS_GENERIC_LONG, 0 },
+	{ 'n', "/d/f", NULL, 100 },	 { 0, NULL, NULL, 0 },
+};
+
+unsigned char as_generic_byte(uint64_t at)
+{
+	return (unsigned char)(as_mix64(at / 64 + 1) >> 8 * (at % 8)) | 1;
+}
+
+/* ---- A library ------------------------------------------------------------------------------- */
+
+static void add_file(struct as_buf *w, const char *path, uint64_t bytes, unsigned fill)
+{
+	as_buf_addf(w, "$0 = open %s O_WRONLY|O_CREAT 0644\n", path);
+	if (bytes)
+		as_buf_addf(w, "write $0 len=%llu fill=%u\n", (unsigned long long)bytes, fill);
+	as_buf_adds(w, "close $0\n");
+}
+
+void as_generic_workload(struct as_buf *w)
+{
+	/* Names that a checker would give to inodes that it finds without one. */
+	for (unsigned i = 3; i < 12; i++)
+		as_buf_addf(w, "create /lost+found/#%u 0600\n", i);
+	for (const struct as_generic_row *r = as_generic_tree; r->kind; r++)
+		switch (r->kind) {
+		case 'd':
+			as_buf_addf(w, "mkdir %s 0755\n", r->path);
+			break;
+		case 'l':
+			as_buf_addf(w, "symlink %s %s\n", r->to, r->path);
+			break;
+		case 'h':
+			as_buf_addf(w, "hardlink %s %s\n", r->to, r->path);
+			break;
+		case 'f':
+			add_file(w, r->path, r->n, 1 + (unsigned)(r - as_generic_tree));
+			break;
+		case 'n':
+			for (uint64_t i = 1; i <= r->n; i++)
+				as_buf_addf(w, "create %s%llu 0644\n", r->path,
+					    (unsigned long long)i);
+			break;
+		default:
+			as_buf_addf(w, "mknod %s %s 0644%s\n", r->path,
+				    r->kind == 'p'   ? "fifo"
+				    : r->kind == 'b' ? "blk"
+						     : "chr",
+				    r->kind == 'p' ? "" : " dev=1:2");
+		}
+}
+
+struct generic_work {
+	const struct as_target *target;
+	const struct as_seq *seq;
+	struct as_medium *medium;
+	int fresh_fd, disk_fd;
+	struct as_err *err; /* shared */
+};
+
+static int do_all(struct as_instance *instance, const struct generic_work *w)
+{
+	struct as_outcome got;
+	int rc = as_instance_mount(instance);
+
+	if (rc)
+		return as_fail(w->err, AS_EIO, "cannot mount the fresh disk: %s",
+			       as_errno_name(-rc));
+	for (uint32_t i = 0; i < w->seq->n; i++) {
+		as_instance_do(instance, i, &w->seq->ops[i], &got);
+		if (got.err)
+			return as_fail(w->err, AS_EIO, "line %u of the workload failed: %s", i + 1,
+				       as_outcome_err_name(got.err));
+	}
+	rc = as_instance_unmount(instance);
+	return rc ? as_fail(w->err, AS_EIO, "cannot unmount: %s", as_errno_name(-rc)) : 0;
+}
+
+/* In a child. */
+static int work(void *ctx)
+{
+	const struct generic_work *w = ctx;
+	struct as_host_log log = { 0 };
+	struct as_instance_args args = { .target = w->target,
+					 .disk = w->medium,
+					 .log = &log,
+					 .name_max = as_target_limits(w->target).name_max };
+	struct as_instance *instance = NULL;
+	int rc = as_target_load(w->target, w->err);
+
+	if (!rc)
+		rc = as_instance_open(&args, &instance, w->err);
+	if (!rc && as_instance_make(instance))
+		rc = as_fail(w->err, AS_EIO, "mkfs failed");
+	if (!rc)
+		rc = as_medium_export(w->medium, w->fresh_fd, w->err);
+	if (!rc)
+		rc = do_all(instance, w);
+	as_instance_close(instance);
+	if (!rc)
+		rc = as_medium_export(w->medium, w->disk_fd, w->err);
+	return rc ? 1 : 0;
+}
+
+static int load_fd(struct as_chunks *store, int fd, struct as_disk **disk, struct as_err *err)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return as_image_import_raw(store, path, disk, err);
+}
+
+static int by_library(struct as_chunks *store, const char *type, uint64_t size,
+		      struct as_generic *out, struct as_err *err)
+{
+	struct generic_work w = { .fresh_fd = memfd_create("fresh", MFD_CLOEXEC),
+				  .disk_fd = memfd_create("generic", MFD_CLOEXEC),
+				  .err = as_shared_alloc(sizeof(*w.err)) };
+	struct as_target *target = NULL;
+	struct as_buf text = { 0 };
+	struct as_seq *seq = NULL;
+	struct as_ended ended;
+	int rc = as_target_open(type, &target, err);
+
+	as_generic_workload(&text);
+	if (!rc)
+		rc = as_parse_text("generic", as_buf_str(&text), text.len, &seq, err);
+	if (!rc)
+		rc = as_medium_new(size, &w.medium, err);
+	w.target = target;
+	w.seq = seq;
+	if (!rc)
+		rc = as_spawn_fork(work, &w, 60000, NULL, &ended, err);
+	if (!rc && (ended.how != AS_END_EXIT || ended.status))
+		rc = as_fail(err, AS_EIO, "%s: cannot make the generic disk: %s", type, w.err->msg);
+	if (!rc)
+		rc = load_fd(store, w.fresh_fd, &out->fresh, err);
+	if (!rc)
+		rc = load_fd(store, w.disk_fd, &out->disk, err);
+	close(w.fresh_fd);
+	close(w.disk_fd);
+	as_shared_free(w.err, sizeof(*w.err));
+	as_medium_free(w.medium);
+	as_seq_free(seq);
+	as_target_free(target);
+	as_buf_free(&text);
+	return rc;
+}
+
+/* ---- ext ------------------------------------------------------------------------------------- */
+
+/* debugfs copies a file of the machine. */
+static int add_source(const struct as_temp *temp, uint64_t bytes, struct as_buf *path,
+		      struct as_err *err)
+{
+	struct as_buf data = { 0 };
+	int rc;
+
+	as_buf_addf(path, "%s/%llu", as_temp_path(temp), (unsigned long long)bytes);
+	for (uint64_t i = 0; i < bytes; i++)
+		as_buf_addc(&data, (char)as_generic_byte(i));
+	rc = as_out_save(as_buf_str(path), &data, err);
+	as_buf_free(&data);
+	return rc;
+}
+
+/* Its last names must not begin with a slash. */
+static int add_commands(const struct as_temp *temp, struct as_buf *c, struct as_err *err)
+{
+	struct as_buf source = { 0 };
+	int rc = 0;
+
+	for (const struct as_generic_row *r = as_generic_tree; !rc && r->kind; r++)
+		switch (r->kind) {
+		case 'd':
+			as_buf_addf(c, "mkdir %s\n", r->path + 1);
+			break;
+		case 'l':
+			as_buf_addf(c, "symlink %s %s\n", r->path + 1, r->to);
+			break;
+		case 'h':
+			as_buf_addf(c, "ln %s %s\nsif %s links_count 2\n", r->to + 1, r->path + 1,
+				    r->to);
+			break;
+		case 'f':
+			as_buf_clear(&source);
+			rc = add_source(temp, r->n, &source, err);
+			as_buf_addf(c, "write %s %s\n", as_buf_str(&source), r->path + 1);
+			break;
+		case 'n':
+			for (uint64_t i = 1; i <= r->n; i++)
+				as_buf_addf(c, "write /dev/null %s%llu\n", r->path + 1,
+					    (unsigned long long)i);
+			break;
+		default:
+			as_buf_addf(c, r->kind == 'p' ? "mknod %s p\n" : "mknod %s %c 1 2\n",
+				    r->path + 1, r->kind);
+		}
+	as_buf_free(&source);
+	return rc;
+}
+
+static int by_debugfs(const struct as_fstype *type, struct as_disk *fresh, struct as_disk **disk,
+		      struct as_err *err)
+{
+	char *argv[] = { "debugfs", "-w", AS_TOOL_DISK, NULL };
+	struct as_tool_result got = { 0 };
+	struct as_buf commands = { 0 };
+	struct as_tool_job job = { .argv = argv };
+	struct as_tool *tool = NULL;
+	struct as_temp *temp = NULL;
+	int rc = as_tool_start(argv[0], NULL, &tool, err);
+
+	if (rc == AS_ELACK)
+		rc = as_fail_in(err, "%s (package e2fsprogs)", type->name);
+	if (!rc)
+		rc = as_temp_new("/tmp", &temp, err);
+	if (!rc)
+		rc = add_commands(temp, &commands, err);
+	job.input = as_buf_str(&commands);
+	if (!rc)
+		rc = as_tool_run(tool, &job, fresh, &got, err);
+	if (!rc && (got.ended.how != AS_END_EXIT || got.ended.status))
+		rc = as_fail(err, AS_EIO, "debugfs failed: %.300s", as_buf_str(&got.output));
+	if (!rc)
+		*disk = as_disk_snapshot(got.disk);
+	as_tool_result_free(&got);
+	as_tool_free(tool);
+	as_temp_free(temp);
+	as_buf_free(&commands);
+	return rc;
+}
+
+/* ---- All ------------------------------------------------------------------------------------- */
+
+static int fill(const struct as_fstype *type, struct as_disk *fresh, struct as_disk **disk,
+		struct as_err *err)
+{
+	if (type->layout == AS_DISK_EXT)
+		return by_debugfs(type, fresh, disk, err);
+	*disk = as_disk_snapshot(fresh);
+	return strncmp(type->name, "minix", 5) ? 0 : as_generic_fill_minix(*disk, err);
+}
+
+static int by_mkfs(struct as_chunks *store, const struct as_fstype *type, uint64_t size,
+		   struct as_generic *out, struct as_err *err)
+{
+	struct as_checkers *checkers = as_checkers_new(NULL);
+	struct as_tool_result made = { 0 };
+	struct as_disk *empty = NULL;
+	int rc = as_disk_new(store, size < type->min_bytes ? type->min_bytes : size, &empty, err);
+
+	if (!rc)
+		rc = as_checker_mkfs(checkers, type, empty, &made, err);
+	if (!rc) {
+		out->fresh = as_disk_snapshot(made.disk);
+		rc = fill(type, out->fresh, &out->disk, err);
+	}
+	as_tool_result_free(&made);
+	as_checkers_free(checkers);
+	as_disk_free(empty);
+	return rc;
+}
+
+int as_generic_make(struct as_chunks *store, const char *type, uint64_t size_bytes,
+		    struct as_generic *out, struct as_err *err)
+{
+	const struct as_fstype *row = as_fstype_find(type);
+	int rc;
+
+	*out = (struct as_generic){ 0 };
+	if (row)
+		rc = by_mkfs(store, row, size_bytes, out, err);
+	else if (!strncmp(type, "lab", 3))
+		rc = by_library(store, type, size_bytes, out, err);
+	else
+		rc = as_fail(err, AS_EUSE, "%s: no disk of that type can be made here: --disk FILE",
+			     type);
+	if (rc)
+		as_generic_free(out);
+	return rc;
+}
+
+void as_generic_free(struct as_generic *generic)
+{
+	as_disk_free(generic->disk);
+	as_disk_free(generic->fresh);
+	*generic = (struct as_generic){ 0 };
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * generic: the healthy disk that damages begin with (SWIFT, Table 4 and Figure 4): every kind of
+ * inode, a file of 278 KiB, a hard and a symbolic link, a directory with 100 files.
+ */
+#ifndef AS_FSCK_GENERIC_H
+#define AS_FSCK_GENERIC_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "disk/cow.h"
+
+#include <stdint.h>
+
+struct as_generic {
+	struct as_disk *disk;
+	struct as_disk *fresh; /* as mkfs left it */
+};
+
+/* AS_EUSE: nobody knows how to make one of that type. AS_ELACK: a program for it is missing. */
+AS_MUST_CHECK int as_generic_make(struct as_chunks *store, const char *type, uint64_t size_bytes,
+				  struct as_generic *out, struct as_err *err);
+void as_generic_free(struct as_generic *generic);
+
+/* Adds the workload that makes it, as text. */
+void as_generic_workload(struct as_buf *out);
+
+#endif

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * judge: see judge.h.
+ *
+ * Method. A run depends on its disk alone: its clock stands still, and it meets no chance
+ * (tool/tool.h). So the result of a run is kept under the digest of its disk, and most second runs
+ * are known already: many damages are repaired to the same disk.
+ *
+ * Invariants
+ *   1. A result is known under its mode and the digest of the disk that the run began with.
+ *   2. Results are forgotten only between two disks that are judged (as_judge_disk()), so that
+ *      those of a verdict live until the next one.
+ */
+#include "fsck/judge.h"
+
+#include "base/array.h"
+#include "base/table.h"
+#include "fsck/loss.h"
+#include "target/checker_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KNOWN_MAX 4096u /* results; each keeps a disk, which shares most of its chunks */
+
+struct known_run {
+	enum as_subject_mode mode;
+	struct as_digest digest;
+	struct as_fsck_run run;
+};
+
+struct as_judge {
+	struct as_fsck_subject *subject;
+	struct known_run **known;
+	size_t n, cap;
+	struct as_table table;
+	struct as_judge_counts counts;
+};
+
+static const struct {
+	const char *name, *words;
+} problems[] = {
+#define PROBLEM(id, name, words) { name, words },
+#include "fsck/problem.def"
+#undef PROBLEM
+};
+
+const char *as_fsck_problem_name(enum as_fsck_problem problem)
+{
+	return problems[problem].name;
+}
+
+const char *as_fsck_problem_words(enum as_fsck_problem problem)
+{
+	return problems[problem].words;
+}
+
+void as_fsck_verdict_free(struct as_fsck_verdict *v)
+{
+	for (unsigned i = 0; i < AS_FSCK_PROBLEMS; i++) {
+		as_buf_free(&v->found[i].summary);
+		as_buf_free(&v->found[i].signature);
+	}
+	as_buf_free(&v->lost);
+	*v = (struct as_fsck_verdict){ 0 };
+}
+
+/* ---- Runs, each once ------------------------------------------------------------------------- */
+
+struct as_judge *as_judge_new(struct as_fsck_subject *subject)
+{
+	struct as_judge *j = as_xcalloc(1, sizeof(*j));
+
+	j->subject = subject;
+	return j;
+}
+
+static void forget(struct as_judge *j)
+{
+	for (size_t i = 0; i < j->n; i++) {
+		as_disk_free(j->known[i]->run.disk);
+		free(j->known[i]->run.output);
+		free(j->known[i]);
+	}
+	j->n = 0;
+	as_table_clear(&j->table);
+}
+
+void as_judge_free(struct as_judge *j)
+{
+	if (!j)
+		return;
+	forget(j);
+	as_table_free(&j->table);
+	free(j->known);
+	free(j);
+}
+
+static uint64_t key_of(enum as_subject_mode mode, struct as_digest digest)
+{
+	return as_mix64(digest.lo ^ digest.hi) + mode;
+}
+
+struct wish {
+	const struct as_judge *j;
+	enum as_subject_mode mode;
+	struct as_digest digest;
+};
+
+static bool is_wanted(const void *ctx, size_t i)
+{
+	const struct wish *w = ctx;
+	const struct known_run *k = w->j->known[i];
+
+	return k->mode == w->mode && as_digest_eq(k->digest, w->digest);
+}
+
+static void take_over(struct as_fsck_run *run, struct as_subject_run *from, struct as_disk *before)
+{
+	run->answer = from->answer;
+	run->documented = from->documented;
+	run->ended = from->run.ended;
+	run->ended.wall_us = 0; /* it differs from run to run */
+	memcpy(run->died, from->run.died, sizeof(run->died));
+	run->output = as_xstrdup(as_buf_str(&from->run.output));
+	run->disk = from->run.disk;
+	from->run.disk = NULL;
+	run->changed = from->run.changed && !as_disk_eq(before, run->disk);
+}
+
+/* The command of AS_SUBJECT_AGAIN is often that of a repair: then they share their results. */
+static enum as_subject_mode plain_mode(const struct as_judge *j, enum as_subject_mode mode)
+{
+	for (unsigned i = 0; i < (unsigned)mode; i++)
+		if (as_subject_has(j->subject, (enum as_subject_mode)i) &&
+		    !strcmp(as_subject_command(j->subject, (enum as_subject_mode)i),
+			    as_subject_command(j->subject, mode)))
+			return (enum as_subject_mode)i;
+	return mode;
+}
+
+static int run(struct as_judge *j, enum as_subject_mode mode, struct as_disk *disk,
+	       const struct as_fsck_run **out, struct as_err *err)
+{
+	struct wish w = { j, plain_mode(j, mode), as_disk_digest(disk) };
+	size_t i = as_table_find(&j->table, key_of(w.mode, w.digest), is_wanted, &w);
+	struct as_subject_run got;
+	struct known_run *k;
+	int rc;
+
+	if (i != AS_TABLE_NONE) {
+		j->counts.known++;
+		*out = &j->known[i]->run;
+		return 0;
+	}
+	j->counts.runs++;
+	rc = as_subject_run(j->subject, w.mode, disk, &got, err);
+	if (!rc) {
+		k = as_xcalloc(1, sizeof(*k));
+		k->mode = w.mode;
+		k->digest = w.digest;
+		take_over(&k->run, &got, disk);
+		AS_ARRAY_ROOM(j->known, j->n, j->cap);
+		j->known[j->n] = k;
+		as_table_add(&j->table, key_of(w.mode, w.digest), j->n++);
+		*out = &k->run;
+	}
+	as_subject_run_free(&got);
+	return rc;
+}
+
+/* ---- Healthy disks --------------------------------------------------------------------------- */
+
+int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_health health,
+		  struct as_err *err)
+{
+	struct as_subject_run got = { 0 };
+	struct as_buf how = { 0 };
+	int rc = as_subject_run(j->subject, AS_SUBJECT_REPAIR, base->disk, &got, err);
+
+	if (!rc && !got.run.reads && !got.run.changed && got.run.ended.how == AS_END_EXIT &&
+	    as_subject_counts_reads(j->subject))
+		rc = as_fail(err, AS_EUSE, "%s: it does not read the disk that it is given: %.200s",
+			     as_subject_spec(j->subject), as_buf_str(&got.run.output));
+	base->called_damaged =
+		got.answer != AS_CHECK_CLEAN && !as_subject_row_of(j->subject)->rewrites;
+	if (!rc && health == AS_FSCK_GIVEN && base->called_damaged) {
+		as_subject_describe(&got, &how);
+		rc = as_fail(err, AS_EUSE,
+			     "%s: the disk is not healthy, or not of its type: %s: %.300s",
+			     as_subject_spec(j->subject), as_buf_str(&how),
+			     as_buf_str(&got.run.output));
+	}
+	base->sick = health == AS_FSCK_SICK;
+	if (!rc && health != AS_FSCK_SICK)
+		base->loss = as_loss_new(as_subject_type(j->subject), base->disk);
+	if (!rc && got.run.disk)
+		as_damage_diff(&base->writes, base->disk, got.run.disk);
+	as_buf_free(&how);
+	as_subject_run_free(&got);
+	return rc;
+}
+
+void as_fsck_base_free(struct as_fsck_base *base)
+{
+	as_disk_free(base->disk);
+	as_damage_free(&base->writes);
+	as_loss_free(base->loss);
+	*base = (struct as_fsck_base){ 0 };
+}
+
+/* ---- Judging --------------------------------------------------------------------------------- */
+
+bool as_fsck_agree(enum as_check_answer first, enum as_check_answer second)
+{
+	switch (first) {
+	case AS_CHECK_CLEAN:
+	case AS_CHECK_REPAIRED:
+		return second == AS_CHECK_CLEAN;
+	case AS_CHECK_LEFT:
+	case AS_CHECK_REPAIRED_LEFT:
+		return second == AS_CHECK_LEFT;
+	default:
+		return second == AS_CHECK_FAILED;
+	}
+}
+
+/* The problem that the output names; "": none. */
+static void add_problem(const struct as_judge *j, enum as_subject_mode mode,
+			const struct as_fsck_run *run, struct as_buf *sign, struct as_buf *words)
+{
+	const char *command = as_subject_command(j->subject, mode);
+	struct as_buf problem = { 0 };
+
+	if (as_checker_problem(command, run->output, &problem)) {
+		as_buf_addf(words, ": %s", as_buf_str(&problem));
+		as_buf_adds(sign, ": ");
+		as_checker_problem_sign(command, as_buf_str(&problem), sign);
+	}
+	as_buf_free(&problem);
+}
+
+static void describe(const struct as_fsck_run *run, struct as_buf *out)
+{
+	if (run->ended.how == AS_END_SIGNAL)
+		as_buf_addf(out, "died of %s",
+			    *run->died ? run->died : as_signal_name(run->ended.status));
+	else if (run->ended.how == AS_END_DEADLINE)
+		as_buf_adds(out, "did not end");
+	else
+		as_buf_addf(out, "exits %d (%s)", run->ended.status,
+			    run->documented ? as_check_answer_name(run->answer) : "undocumented");
+}
+
+static const char *const ordinal[] = { "first", "second", "third", "fourth", "fifth" };
+
+/* Begins a problem: the damage, and the field by which clusters are told apart. */
+static void begin(struct as_fsck_verdict *v, enum as_fsck_problem problem,
+		  const struct as_damage *damage)
+{
+	v->problems |= 1u << problem;
+	as_buf_clear(&v->found[problem].summary);
+	as_buf_clear(&v->found[problem].signature);
+	as_buf_addf(&v->found[problem].summary, "%s; ", as_buf_str(&damage->words));
+	as_buf_addf(&v->found[problem].signature, "fsck: %s", problems[problem].name);
+}
+
+static void end(struct as_fsck_verdict *v, enum as_fsck_problem problem,
+		const struct as_damage *damage)
+{
+	if (damage->field.len)
+		as_buf_addf(&v->found[problem].signature, "; field %s", as_buf_str(&damage->field));
+}
+
+/* Whether a run ended by itself and with a status that means something. False: it is a problem. */
+static bool ended_well(const struct as_judge *j, struct as_fsck_verdict *v,
+		       const struct as_damage *damage, enum as_subject_mode mode,
+		       const struct as_fsck_run *run, const char *which)
+{
+	enum as_fsck_problem problem = run->ended.how == AS_END_SIGNAL	   ? AS_FSCK_DIED
+				       : run->ended.how == AS_END_DEADLINE ? AS_FSCK_HANGS
+									   : AS_FSCK_STATUS;
+
+	if (run->ended.how == AS_END_EXIT && run->documented)
+		return true;
+	if (v->problems & 1u << problem)
+		return false;
+	begin(v, problem, damage);
+	as_buf_addf(&v->found[problem].summary, "the %s run ", which);
+	describe(run, &v->found[problem].summary);
+	if (problem == AS_FSCK_DIED)
+		as_buf_addf(&v->found[problem].signature, ": %s",
+			    *run->died ? run->died : as_signal_name(run->ended.status));
+	else
+		add_problem(j, mode, run, &v->found[problem].signature, &v->found[problem].summary);
+	if (problem == AS_FSCK_STATUS)
+		as_buf_addf(&v->found[problem].signature, ": %d", run->ended.status);
+	/* Where it died is the cause, whatever field led there. */
+	if (problem != AS_FSCK_DIED)
+		end(v, problem, damage);
+	return false;
+}
+
+static void judge_twice(const struct as_judge *j, struct as_fsck_verdict *v,
+			const struct as_damage *damage)
+{
+	const struct as_fsck_run *first = v->seen.run[0], *second = v->seen.run[1];
+	unsigned n = v->seen.n;
+	bool settles = v->seen.run[n - 1]->answer != AS_CHECK_REPAIRED || n < AS_FSCK_RUNS;
+	enum as_fsck_problem problem = settles ? AS_FSCK_TWICE : AS_FSCK_UNSETTLED;
+	struct as_buf *words = &v->found[problem].summary, *sign = &v->found[problem].signature;
+
+	begin(v, problem, damage);
+	as_buf_adds(words, "the first run ");
+	describe(first, words);
+	as_buf_adds(words, ", the second run ");
+	describe(second, words);
+	as_buf_addf(sign, ": %s then %s", as_check_answer_name(first->answer),
+		    as_check_answer_name(second->answer));
+	/* After a failure of both kinds, the words of the first run name the cause. */
+	if (second->answer == AS_CHECK_CLEAN)
+		add_problem(j, AS_SUBJECT_REPAIR, first, sign, words);
+	else
+		add_problem(j, AS_SUBJECT_AGAIN, second, sign, words);
+	if (!settles)
+		as_buf_addf(words, "; so does the %s", ordinal[n - 1]);
+	else if (n > 2)
+		as_buf_addf(words, "; the %s run answers: %s", ordinal[n - 1],
+			    as_check_answer_name(v->seen.run[n - 1]->answer));
+	end(v, problem, damage);
+}
+
+/* Whether anything differs but what the checker writes to a healthy disk, too. */
+static bool differs(const struct as_judge *j, const struct as_fsck_base *base, struct as_disk *from,
+		    struct as_disk *to, struct as_damage *how)
+{
+	const char *books = as_subject_row_of(j->subject)->books;
+	size_t n = 0, known = base->sick ? 0 : base->writes.n;
+
+	if (!as_damage_diff(how, from, to))
+		return false;
+	for (size_t i = 0, k = 0; i < how->n; i++) {
+		/* A number of four bytes may have changed in some of them only. */
+		uint64_t word = how->bytes[i].off & ~UINT64_C(3);
+
+		while (k < known && base->writes.bytes[k].off < word)
+			k++;
+		if ((k == known || base->writes.bytes[k].off >= word + 4) &&
+		    !as_subject_is_book(books, how->bytes[i].off))
+			how->bytes[n++] = how->bytes[i];
+	}
+	how->n = n;
+	return n;
+}
+
+static void judge_silent(const struct as_judge *j, struct as_fsck_verdict *v,
+			 const struct as_fsck_base *base, const struct as_damage *damage,
+			 struct as_disk *disk)
+{
+	struct as_damage how = { 0 };
+	struct as_buf *words = &v->found[AS_FSCK_SILENT].summary;
+
+	if (v->seen.run[0]->answer == AS_CHECK_CLEAN && v->seen.run[0]->changed &&
+	    differs(j, base, disk, v->seen.run[0]->disk, &how)) {
+		begin(v, AS_FSCK_SILENT, damage);
+		as_buf_adds(words, "the first run says that the disk is clean, but changes it: ");
+		as_damage_say_bytes(&how, words);
+		while (words->len && words->data[words->len - 1] == '\n')
+			words->data[--words->len] = '\0';
+		for (size_t i = 0; i < words->len; i++)
+			if (words->data[i] == '\n')
+				words->data[i] = ';';
+		end(v, AS_FSCK_SILENT, damage);
+	}
+	as_damage_free(&how);
+}
+
+static bool found_errors(enum as_check_answer answer)
+{
+	return answer != AS_CHECK_CLEAN && answer != AS_CHECK_FAILED;
+}
+
+static void judge_check(const struct as_judge *j, struct as_fsck_verdict *v,
+			const struct as_damage *damage)
+{
+	const struct as_fsck_run *check = v->seen.check, *first = v->seen.run[0];
+	bool clean = check->answer == AS_CHECK_CLEAN;
+	struct as_buf *words = &v->found[AS_FSCK_WRITES].summary;
+
+	if (check->changed) {
+		begin(v, AS_FSCK_WRITES, damage);
+		as_buf_addf(words, "`%s` changes the disk",
+			    as_subject_command(j->subject, AS_SUBJECT_CHECK));
+		end(v, AS_FSCK_WRITES, damage);
+	}
+	if (!(clean && found_errors(first->answer)) &&
+	    !(found_errors(check->answer) && first->answer == AS_CHECK_CLEAN))
+		return;
+	words = &v->found[AS_FSCK_DISAGREES].summary;
+	begin(v, AS_FSCK_DISAGREES, damage);
+	as_buf_adds(words, "the run that only looks ");
+	describe(check, words);
+	as_buf_adds(words, ", the run that repairs ");
+	describe(first, words);
+	as_buf_addf(&v->found[AS_FSCK_DISAGREES].signature, ": %s",
+		    clean ? "only repair finds it" : "only the look finds it");
+	add_problem(j, clean ? AS_SUBJECT_REPAIR : AS_SUBJECT_CHECK, clean ? first : check,
+		    &v->found[AS_FSCK_DISAGREES].signature, words);
+	end(v, AS_FSCK_DISAGREES, damage);
+}
+
+/* Nothing was damaged. */
+static void judge_healthy(const struct as_judge *j, struct as_fsck_verdict *v,
+			  const struct as_damage *damage)
+{
+	struct as_buf *words = &v->found[AS_FSCK_HEALTHY].summary;
+
+	begin(v, AS_FSCK_HEALTHY, damage);
+	as_buf_adds(words, "the first run ");
+	describe(v->seen.run[0], words);
+	add_problem(j, AS_SUBJECT_REPAIR, v->seen.run[0], &v->found[AS_FSCK_HEALTHY].signature,
+		    words);
+}
+
+/* Of a checker that believes what the superblock says, only repairs count. What it leaves, the
+ * thorough second run may well repair. */
+static bool promises_nothing(const struct as_judge *j, enum as_check_answer first)
+{
+	return as_subject_row_of(j->subject)->trusts && first != AS_CHECK_REPAIRED;
+}
+
+static int go_on(struct as_judge *j, struct as_fsck_verdict *v, const struct as_damage *damage,
+		 struct as_err *err)
+{
+	struct as_fsck_seen *s = &v->seen;
+	int rc = run(j, AS_SUBJECT_AGAIN, s->run[0]->disk, &s->run[1], err);
+
+	if (rc)
+		return rc;
+	s->n = 2;
+	if (!ended_well(j, v, damage, AS_SUBJECT_AGAIN, s->run[1], ordinal[1]) ||
+	    as_fsck_agree(s->run[0]->answer, s->run[1]->answer) ||
+	    promises_nothing(j, s->run[0]->answer))
+		return 0;
+	while (s->n < AS_FSCK_RUNS && s->run[s->n - 1]->answer == AS_CHECK_REPAIRED) {
+		rc = run(j, AS_SUBJECT_REPAIR, s->run[s->n - 1]->disk, &s->run[s->n], err);
+		if (rc)
+			return rc;
+		if (!ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[s->n], ordinal[s->n]))
+			break;
+		s->n++;
+	}
+	judge_twice(j, v, damage);
+	return 0;
+}
+
+/* A repair that claims to be one must have left what was not damaged. */
+static void judge_loss(struct as_fsck_verdict *v, const struct as_fsck_base *base,
+		       const struct as_damage *damage)
+{
+	const struct as_fsck_run *first = v->seen.run[0];
+	struct as_loss_found lost = { 0 };
+
+	if (!base->loss || v->problems & (1u << AS_FSCK_DIED | 1u << AS_FSCK_HANGS) ||
+	    (first->answer != AS_CHECK_CLEAN && first->answer != AS_CHECK_REPAIRED) ||
+	    (v->seen.n > 1 && v->seen.run[1]->answer != AS_CHECK_CLEAN))
+		return;
+	as_loss_look(base->loss, damage, first->disk, &lost);
+	v->seen.loss_files = lost.files;
+	as_buf_clear(&v->lost);
+	as_buf_adds(&v->lost, as_buf_str(&lost.words));
+	if (lost.unexcused) {
+		begin(v, AS_FSCK_LOSES, damage);
+		as_buf_addf(&v->found[AS_FSCK_LOSES].summary,
+			    "after the repair, %u files that were not damaged are lost: %s",
+			    lost.unexcused, as_buf_str(&lost.first));
+		end(v, AS_FSCK_LOSES, damage);
+	} else if (lost.moved) {
+		begin(v, AS_FSCK_STEALS, damage);
+		as_buf_addf(&v->found[AS_FSCK_STEALS].summary,
+			    "after the repair, %u files have lost names that were not damaged: %s",
+			    lost.moved, as_buf_str(&lost.first));
+		end(v, AS_FSCK_STEALS, damage);
+	}
+	as_loss_found_free(&lost);
+}
+
+int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
+		  const struct as_damage *damage, struct as_disk *disk, struct as_fsck_verdict *v,
+		  struct as_err *err)
+{
+	struct as_fsck_seen *s = &v->seen;
+	int rc;
+
+	*s = (struct as_fsck_seen){ 0 };
+	v->problems = 0;
+	as_buf_clear(&v->lost);
+	if (j->n >= KNOWN_MAX)
+		forget(j);
+	j->counts.disks++;
+	rc = run(j, AS_SUBJECT_REPAIR, disk, &s->run[0], err);
+	if (rc)
+		return rc;
+	s->n = 1;
+	if (ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[0], ordinal[0])) {
+		if (!damage->n && s->run[0]->answer != AS_CHECK_CLEAN)
+			judge_healthy(j, v, damage);
+		rc = go_on(j, v, damage, err);
+		if (rc)
+			return rc;
+		judge_silent(j, v, base, damage, disk);
+		judge_loss(v, base, damage);
+	}
+	/* What hangs once would only take as long again. */
+	if (!as_subject_has(j->subject, AS_SUBJECT_CHECK) || v->problems & 1u << AS_FSCK_HANGS)
+		return 0;
+	rc = run(j, AS_SUBJECT_CHECK, disk, &s->check, err);
+	if (!rc && ended_well(j, v, damage, AS_SUBJECT_CHECK, s->check, "read-only") &&
+	    s->run[0]->ended.how == AS_END_EXIT)
+		judge_check(j, v, damage);
+	return rc;
+}
+
+struct as_judge_counts as_judge_counts(const struct as_judge *j)
+{
+	return j->counts;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * judge: a checker on one damaged disk. It is run twice, and the two answers must agree (SWIFT,
+ * Table 1); what else it must not do is in problem.def.
+ */
+#ifndef AS_FSCK_JUDGE_H
+#define AS_FSCK_JUDGE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "fsck/damage.h"
+#include "fsck/subject.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum as_fsck_problem {
+#define PROBLEM(id, name, words) AS_FSCK_##id,
+#include "fsck/problem.def"
+#undef PROBLEM
+	AS_FSCK_PROBLEMS
+};
+
+const char *as_fsck_problem_name(enum as_fsck_problem problem);
+const char *as_fsck_problem_words(enum as_fsck_problem problem);
+
+/* One run, without its record. */
+struct as_fsck_run {
+	enum as_check_answer answer;
+	bool documented, changed; /* changed: bytes differ, not only that something was written */
+	struct as_ended ended;
+	char died[160];
+	char *output;
+	struct as_disk *disk; /* after it */
+};
+
+/* What was seen of one disk. */
+#define AS_FSCK_RUNS 5 /* repair, again, and three more to see whether it settles */
+struct as_fsck_seen {
+	const struct as_fsck_run *run[AS_FSCK_RUNS];
+	unsigned n;
+	const struct as_fsck_run *check; /* NULL: there is no such mode, or it was not run */
+	unsigned loss_files; /* see loss.h */
+};
+
+struct as_fsck_verdict {
+	uint32_t problems; /* mask of 1 << enum as_fsck_problem */
+	struct {
+		struct as_buf summary, signature;
+	} found[AS_FSCK_PROBLEMS];
+	struct as_fsck_seen seen; /* it lives until the next disk is judged */
+	struct as_buf lost; /* what is missing, a line for each file */
+};
+
+void as_fsck_verdict_free(struct as_fsck_verdict *verdict);
+
+/* A healthy disk, and what is known of it. */
+struct as_fsck_base {
+	struct as_disk *disk;
+	const char *name; /* "generic", "f_dup" */
+	/* Bytes that a run may change although nothing is wrong: those that it changes on the
+	 * healthy disk. */
+	struct as_damage writes;
+	bool called_damaged; /* the checker finds errors on it */
+	bool sick; /* it is no healthy disk: then those are repairs, which excuse nothing */
+	struct as_loss *loss; /* its tree; NULL: it cannot be read, or there is none */
+};
+
+/* Where a disk comes from. */
+enum as_fsck_health {
+	AS_FSCK_MADE, /* it was made by a file system: it is healthy, whatever the checker says */
+	AS_FSCK_GIVEN, /* the user says that it is healthy */
+	AS_FSCK_SICK, /* it is not */
+};
+
+struct as_judge;
+
+/* The subject must outlive it. */
+struct as_judge *as_judge_new(struct as_fsck_subject *subject);
+void as_judge_free(struct as_judge *judge); /* takes NULL */
+
+/* Runs the checker on a disk before it is damaged, and notes what it writes. AS_EUSE: it does not
+ * look at its disk at all, or it finds errors on a disk that was given as healthy. */
+AS_MUST_CHECK int as_judge_base(struct as_judge *judge, struct as_fsck_base *base,
+				enum as_fsck_health health, struct as_err *err);
+void as_fsck_base_free(struct as_fsck_base *base);
+
+/* `disk` is the base with the damage. 0 or an error of ours. */
+AS_MUST_CHECK int as_judge_disk(struct as_judge *judge, const struct as_fsck_base *base,
+				const struct as_damage *damage, struct as_disk *disk,
+				struct as_fsck_verdict *verdict, struct as_err *err);
+
+/* What it did so far. */
+struct as_judge_counts {
+	uint64_t disks, runs, known; /* known: runs whose result was known already */
+};
+struct as_judge_counts as_judge_counts(const struct as_judge *judge);
+
+/* Whether two answers in a row are right: Table 1. */
+bool as_fsck_agree(enum as_check_answer first, enum as_check_answer second);
+
+#endif

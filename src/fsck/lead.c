@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lead: see lead.h.
+ *
+ * Method. The leader gives numbers of lots to workers, one at a time each, over a socket that keeps
+ * messages apart. A worker makes the lot, judges its disks, and sends a message for each problem,
+ * then one that the lot is done. A new signature is judged again by the leader, made smaller and
+ * told. So what a worker says is a hint only, and a worker needs no sinks.
+ *
+ * Invariant: all lots before status->next are done; a session that goes on there leaves none out.
+ */
+#include "fsck/lead.h"
+
+#include "os/spawn.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NO_LOT UINT64_MAX
+#define SIGN_BYTES 2048
+#define PROGRESS_US 500000
+#define JOBS_MAX 64
+#define HANGS_MAX 2 /* in a lot; the rest of it would most likely hang, too */
+
+enum { MSG_FOUND, MSG_DONE, MSG_FAILED };
+
+struct message {
+	uint32_t kind, problem;
+	uint64_t lot, damage;
+	struct as_judge_counts counts; /* of this lot */
+	uint64_t damaged, lossy, lost_files;
+	char text[SIGN_BYTES]; /* the signature, or what failed */
+};
+
+struct worker {
+	pid_t pid;
+	int fd;
+	uint64_t lot; /* that it works on; NO_LOT: none */
+};
+
+struct fsck_lead {
+	const struct as_fsck_args *args;
+	struct as_fsck_status *status;
+	struct worker *workers;
+	unsigned n;
+	uint64_t next; /* lot to give away */
+	int64_t start_us, shown_us;
+};
+
+/* ---- The worker ------------------------------------------------------------------------------ */
+
+static int send_message(int fd, const struct message *m)
+{
+	size_t len = offsetof(struct message, text) + strlen(m->text) + 1;
+
+	return send(fd, m, len, MSG_NOSIGNAL) == (ssize_t)len ? 0 : -1;
+}
+
+static void count_loss(const struct as_fsck_verdict *v, struct message *m)
+{
+	enum as_check_answer answer = v->seen.n ? v->seen.run[0]->answer : AS_CHECK_FAILED;
+
+	if (answer != AS_CHECK_CLEAN && answer != AS_CHECK_REPAIRED)
+		return;
+	m->damaged++;
+	m->lossy += v->seen.loss_files > 0;
+	m->lost_files += v->seen.loss_files;
+}
+
+static int judge_lot(const struct as_fsck_args *a, struct as_judge *judge, uint64_t number, int fd,
+		     struct message *m, struct as_err *err)
+{
+	struct as_judge_counts before = as_judge_counts(judge), after;
+	struct as_fsck_verdict v = { 0 };
+	struct as_corrupt_lot lot = { 0 };
+	unsigned hangs = 0;
+	int rc = 0;
+
+	as_corrupt_lot(a->corrupt, number, &lot);
+	for (size_t i = 0; !rc && i < lot.n && hangs < HANGS_MAX; i++) {
+		const struct as_fsck_base *base = &a->bases[lot.damages[i].base];
+		struct as_disk *disk = as_damage_apply(&lot.damages[i], base->disk, NULL);
+
+		rc = as_judge_disk(judge, base, &lot.damages[i], disk, &v, err);
+		if (!rc)
+			count_loss(&v, m);
+		hangs += !rc && v.problems & 1u << AS_FSCK_HANGS ? 1 : 0;
+		for (unsigned p = 0; !rc && p < AS_FSCK_PROBLEMS; p++) {
+			if (!(v.problems & 1u << p))
+				continue;
+			m->kind = MSG_FOUND;
+			m->problem = p;
+			m->lot = number;
+			m->damage = i;
+			snprintf(m->text, sizeof(m->text), "%s", as_buf_str(&v.found[p].signature));
+			if (send_message(fd, m))
+				rc = as_fail(err, AS_EIO, "the leader is gone");
+		}
+		as_disk_free(disk);
+	}
+	after = as_judge_counts(judge);
+	m->counts = (struct as_judge_counts){ after.disks - before.disks, after.runs - before.runs,
+					      after.known - before.known };
+	as_corrupt_lot_free(&lot);
+	as_fsck_verdict_free(&v);
+	return rc;
+}
+
+_Noreturn static void work(const struct as_fsck_args *a, int fd)
+{
+	struct message *m = as_xcalloc(1, sizeof(*m));
+	struct as_fsck_subject *subject = NULL;
+	struct as_judge *judge = NULL;
+	struct as_err err = { 0 };
+	uint64_t lot;
+	int rc = as_subject_open(a->setup, &subject, &err);
+
+	if (!rc)
+		judge = as_judge_new(subject);
+	while (!rc && recv(fd, &lot, sizeof(lot), 0) == sizeof(lot)) {
+		memset(m, 0, sizeof(*m));
+		rc = judge_lot(a, judge, lot, fd, m, &err);
+		m->kind = MSG_DONE;
+		m->lot = lot;
+		m->text[0] = '\0';
+		if (!rc && send_message(fd, m))
+			break;
+	}
+	if (rc) {
+		m->kind = MSG_FAILED;
+		snprintf(m->text, sizeof(m->text), "%s", err.msg);
+		(void)send_message(fd, m);
+	}
+	as_judge_free(judge);
+	as_subject_free(subject);
+	_exit(rc ? 1 : 0);
+}
+
+static int start(struct fsck_lead *l, struct worker *w, struct as_err *err)
+{
+	pid_t parent = getpid();
+	int pair[2];
+
+	*w = (struct worker){ .fd = -1, .lot = NO_LOT };
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return as_fail_errno(err, errno, "cannot start a worker");
+	w->pid = fork();
+	if (!w->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
+		/* The leader alone decides when a signal ends the session. */
+		signal(SIGINT, SIG_IGN);
+		close(pair[0]);
+		for (struct worker *other = l->workers; other < w; other++)
+			close(other->fd);
+		work(l->args, pair[1]);
+	}
+	close(pair[1]);
+	w->fd = pair[0];
+	return w->pid < 0 ? as_fail_errno(err, errno, "cannot start a worker") : 0;
+}
+
+static void stop_all(struct fsck_lead *l)
+{
+	for (unsigned i = 0; i < l->n; i++) {
+		if (l->workers[i].fd >= 0)
+			close(l->workers[i].fd);
+		if (l->workers[i].pid <= 0)
+			continue;
+		/* A worker with a lot would judge it to its end. */
+		if (l->workers[i].lot != NO_LOT)
+			kill(l->workers[i].pid, SIGKILL);
+		while (waitpid(l->workers[i].pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	free(l->workers);
+}
+
+/* ---- The leader ------------------------------------------------------------------------------ */
+
+static bool is_over(const struct fsck_lead *l)
+{
+	const struct as_fsck_args *a = l->args;
+
+	return (a->stop && *a->stop) || (a->for_us && as_now_us() - l->start_us >= a->for_us);
+}
+
+static bool has_more(const struct fsck_lead *l)
+{
+	return l->next < as_corrupt_lots(l->args->corrupt) &&
+	       (!l->args->max_lots || l->next - l->args->first < l->args->max_lots);
+}
+
+static int give(struct fsck_lead *l, struct worker *w, struct as_err *err)
+{
+	if (is_over(l) || !has_more(l)) {
+		w->lot = NO_LOT;
+		return 0;
+	}
+	w->lot = l->next++;
+	return send(w->fd, &w->lot, sizeof(w->lot), MSG_NOSIGNAL) == sizeof(w->lot)
+		       ? 0
+		       : as_fail(err, AS_EIO, "a worker is gone");
+}
+
+static int on_found(struct fsck_lead *l, const struct message *m, struct as_err *err)
+{
+	const struct as_fsck_args *a = l->args;
+	struct as_corrupt_lot lot = { 0 };
+	bool confirmed = false;
+	int rc = 0;
+
+	l->status->problems++;
+	if (!as_fsck_known_add(a->known, m->text, 1)) {
+		as_emit_again(a->sinks, m->text);
+		return 0;
+	}
+	as_corrupt_lot(a->corrupt, m->lot, &lot);
+	if (m->damage < lot.n && m->problem < AS_FSCK_PROBLEMS) {
+		struct as_fsck_found found = { .subject = a->subject,
+					       .judge = a->judge,
+					       .base = &a->bases[lot.damages[m->damage].base],
+					       .model = a->model,
+					       .problem = (enum as_fsck_problem)m->problem,
+					       .signature = m->text,
+					       .damage = &lot.damages[m->damage] };
+
+		rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
+	}
+	if (confirmed)
+		l->status->clusters++;
+	else
+		l->status->unconfirmed++;
+	as_corrupt_lot_free(&lot);
+	return rc;
+}
+
+/* A disk on which nothing is wrong, and of which the checker says otherwise. */
+static int tell_healthy(struct fsck_lead *l, const struct as_fsck_base *base, struct as_err *err)
+{
+	const struct as_fsck_args *a = l->args;
+	struct as_fsck_verdict v = { 0 };
+	struct as_damage none = { .base = (uint32_t)(base - a->bases) };
+	bool confirmed = false;
+	int rc;
+
+	as_buf_adds(&none.words, "nothing is damaged");
+	rc = as_judge_disk(a->judge, base, &none, base->disk, &v, err);
+	for (unsigned p = 0; !rc && p < AS_FSCK_PROBLEMS; p++) {
+		struct as_fsck_found found = { .subject = a->subject,
+					       .judge = a->judge,
+					       .base = base,
+					       .model = a->model,
+					       .problem = (enum as_fsck_problem)p,
+					       .signature = as_buf_str(&v.found[p].signature),
+					       .damage = &none };
+
+		if (!(v.problems & 1u << p) || !as_fsck_known_add(a->known, found.signature, 1))
+			continue;
+		l->status->problems++;
+		rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
+		l->status->clusters += confirmed;
+	}
+	as_damage_free(&none);
+	as_fsck_verdict_free(&v);
+	return rc;
+}
+
+static int on_message(struct fsck_lead *l, struct worker *w, const struct message *m,
+		      struct as_err *err)
+{
+	struct as_fsck_status *s = l->status;
+
+	switch (m->kind) {
+	case MSG_FOUND:
+		return on_found(l, m, err);
+	case MSG_DONE:
+		s->lots++;
+		s->counts.disks += m->counts.disks;
+		s->counts.runs += m->counts.runs;
+		s->counts.known += m->counts.known;
+		s->damaged += m->damaged;
+		s->lossy += m->lossy;
+		s->lost_files += m->lost_files;
+		return give(l, w, err);
+	default:
+		return as_fail(err, AS_EIO, "%s", m->text);
+	}
+}
+
+static void set_next(struct fsck_lead *l)
+{
+	uint64_t next = l->next;
+
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->workers[i].lot < next)
+			next = l->workers[i].lot;
+	l->status->next = next;
+	l->status->wall_us = as_now_us() - l->start_us;
+}
+
+static bool is_idle(const struct fsck_lead *l)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->workers[i].lot != NO_LOT)
+			return false;
+	return true;
+}
+
+static int listen_once(struct fsck_lead *l, struct message *m, struct as_err *err)
+{
+	struct pollfd fds[JOBS_MAX];
+	int rc = 0;
+
+	for (unsigned i = 0; i < l->n; i++)
+		fds[i] = (struct pollfd){ .fd = l->workers[i].fd, .events = POLLIN };
+	if (poll(fds, l->n, 100) < 0 && errno != EINTR)
+		return as_fail_errno(err, errno, "cannot wait for workers");
+	for (unsigned i = 0; !rc && i < l->n; i++) {
+		ssize_t len;
+
+		if (!fds[i].revents)
+			continue;
+		len = recv(l->workers[i].fd, m, sizeof(*m), 0);
+		if (len <= (ssize_t)offsetof(struct message, text))
+			return as_fail(err, AS_EIO, "a worker died");
+		((char *)m)[len - 1] = '\0';
+		rc = on_message(l, &l->workers[i], m, err);
+	}
+	set_next(l);
+	if (!rc && l->args->progress && l->status->wall_us - l->shown_us >= PROGRESS_US) {
+		l->shown_us = l->status->wall_us;
+		l->args->progress(l->args->ctx, l->status);
+	}
+	return rc;
+}
+
+int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status, struct as_err *err)
+{
+	struct message *m = as_xcalloc(1, sizeof(*m));
+	struct fsck_lead l = {
+		.args = args, .status = status, .next = args->first, .start_us = as_now_us()
+	};
+	unsigned jobs = args->jobs < 1 ? 1 : args->jobs > JOBS_MAX ? JOBS_MAX : args->jobs;
+	int rc = 0;
+
+	*status = (struct as_fsck_status){ .all_lots = as_corrupt_lots(args->corrupt),
+					   .next = args->first };
+	for (size_t i = 0; !rc && i < args->n_bases; i++)
+		if (args->bases[i].called_damaged && !args->bases[i].sick)
+			rc = tell_healthy(&l, &args->bases[i], err);
+	l.workers = as_xcalloc(jobs, sizeof(*l.workers));
+	while (!rc && l.n < jobs) {
+		rc = start(&l, &l.workers[l.n], err);
+		l.n++;
+	}
+	for (unsigned i = 0; !rc && i < l.n; i++)
+		rc = give(&l, &l.workers[i], err);
+	/* A lot can take long, if the checker hangs; then it is not waited for. */
+	while (!rc && !is_idle(&l) && !is_over(&l))
+		rc = listen_once(&l, m, err);
+	set_next(&l);
+	status->all = !rc && status->next >= status->all_lots;
+	stop_all(&l);
+	free(m);
+	return rc;
+}

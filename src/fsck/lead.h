@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lead: a session with a checker: damages are made, judged by several processes, and what they find
+ * is put into clusters. One of each cluster is made as small as possible and told to the sinks.
+ */
+#ifndef AS_FSCK_LEAD_H
+#define AS_FSCK_LEAD_H
+
+#include "base/err.h"
+#include "base/event.h"
+#include "fsck/corrupt.h"
+#include "fsck/found.h"
+#include "fsck/subject.h"
+
+#include <stdint.h>
+
+struct as_fsck_status {
+	uint64_t lots, all_lots; /* done, of how many; UINT64_MAX: of any number */
+	struct as_judge_counts counts;
+	uint64_t problems; /* that were met, those of one cluster each time */
+	uint64_t clusters, unconfirmed;
+	int64_t wall_us;
+	bool all; /* every damage of the model was tried */
+	uint64_t next; /* the first lot that is not done */
+	/* What was lost, for --score. */
+	uint64_t damaged, lossy; /* repaired disks; those of them that lost something */
+	uint64_t lost_files;
+};
+
+struct as_fsck_args {
+	const struct as_subject_setup *setup; /* each process opens the checker for itself */
+	struct as_fsck_subject *subject;
+	struct as_judge *judge; /* of this process */
+	struct as_fsck_base *bases;
+	size_t n_bases;
+	const char *model;
+	struct as_corrupt *corrupt;
+	unsigned jobs;
+	int64_t for_us; /* 0: until all lots are done */
+	uint64_t max_lots; /* 0: any number */
+	uint64_t first; /* the lot to begin with */
+	struct as_fsck_known *known; /* clusters; those of an earlier session may be in it */
+	const volatile int *stop;
+	struct as_sink *sinks;
+	void (*progress)(void *ctx, const struct as_fsck_status *status);
+	void *ctx;
+};
+
+AS_MUST_CHECK int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
+			       struct as_err *err);
+
+#endif

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * loss: see loss.h.
+ *
+ * Method. A tree is made of the fields and areas that the description of the type finds on a disk
+ * (layout/field.h), by their roles: file.* of an inode, dir.entry.* of a name, areas of data. So
+ * every type with a description can be judged, and no kernel is asked.
+ *
+ * What a damage touches:
+ *   - an inode, if a byte of it, of its data, or of a block that leads to its data was changed;
+ *   - a name, if a byte of its entry was changed, or the inode of a directory above it was, or the
+ *     length of an entry before it in the same directory (nobody can tell then where it begins);
+ *   - nothing at all, if it is in the superblock, a bitmap or another structure of no file.
+ * Checksums that were computed anew are not counted.
+ *
+ * An inode that was not touched must be there with the same contents, type, permissions, owner and
+ * size; if it has lost its names, it may be anywhere. A name that was not touched must lead to it.
+ */
+#include "fsck/loss.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/table.h"
+#include "layout/field.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SECTOR AS_DISK_SECTOR_BYTES
+#define SAME_MAX 65536u /* digests of disks with the same tree that are remembered */
+#define LOST_FOUND "/lost+found"
+
+struct node {
+	uint64_t ino, mode, size, uid, gid;
+	const char *path; /* one of its names */
+	struct as_digest content;
+	bool touched;
+};
+
+struct name {
+	char *path;
+	const char *dir;
+	uint64_t ino, off; /* of its entry */
+	bool touched;
+};
+
+struct files {
+	struct as_fields *fields;
+	struct node *nodes;
+	size_t n_nodes, cap_nodes;
+	struct name *names;
+	size_t n_names, cap_names;
+	struct as_table by_path; /* names */
+	struct as_table by_ino; /* nodes */
+};
+
+struct as_loss {
+	char *type;
+	struct files was;
+	struct as_digest sum;
+	struct as_table same; /* digests of repaired disks on which nothing is missing */
+};
+
+/* ---- Reading a tree -------------------------------------------------------------------------- */
+
+static bool has_role(const struct as_field *f, const char *role)
+{
+	return f->role && !strcmp(f->role, role);
+}
+
+static void free_files(struct files *t)
+{
+	for (size_t i = 0; i < t->n_names; i++)
+		free(t->names[i].path);
+	free(t->names);
+	free(t->nodes);
+	as_table_free(&t->by_path);
+	as_table_free(&t->by_ino);
+	as_fields_free(t->fields);
+	*t = (struct files){ 0 };
+}
+
+static struct node *node_of(const struct files *t, uint64_t ino)
+{
+	size_t i = as_table_get(&t->by_ino, ino);
+
+	return i == AS_TABLE_NONE ? NULL : &t->nodes[i];
+}
+
+static void add_node(struct files *t, const struct as_field *f, uint64_t mode)
+{
+	if (node_of(t, f->self))
+		return;
+	AS_ARRAY_ROOM(t->nodes, t->n_nodes, t->cap_nodes);
+	t->nodes[t->n_nodes] = (struct node){ .ino = f->self, .mode = mode, .path = f->path };
+	as_table_add(&t->by_ino, f->self, t->n_nodes++);
+}
+
+/* A field of an inode that was added. */
+static void read_inode(struct files *t, const struct as_field *f, struct as_disk *disk)
+{
+	struct node *node = node_of(t, f->self);
+	unsigned char bytes[256];
+	size_t n;
+
+	if (!node)
+		return;
+	if (has_role(f, "file.size")) {
+		node->size |= as_field_get(f, disk);
+	} else if (has_role(f, "file.uid")) {
+		node->uid = as_field_get(f, disk);
+	} else if (has_role(f, "file.gid")) {
+		node->gid = as_field_get(f, disk);
+	} else if (has_role(f, "file.link_text") || has_role(f, "file.device")) {
+		n = as_field_bytes(f, disk, bytes, sizeof(bytes));
+		node->content = as_digest_add(node->content, as_hash(bytes, n));
+	}
+}
+
+struct path_key {
+	const struct files *t;
+	const char *path;
+};
+
+static bool is_path(const void *ctx, size_t i)
+{
+	const struct path_key *key = ctx;
+
+	return !strcmp(key->t->names[i].path, key->path);
+}
+
+static const struct name *name_at(const struct files *t, const char *path)
+{
+	struct path_key key = { t, path };
+	size_t i = as_table_find(&t->by_path, as_hash64(path, strlen(path)), is_path, &key);
+
+	return i == AS_TABLE_NONE ? NULL : &t->names[i];
+}
+
+static void add_name(struct files *t, const struct as_field *f, struct as_disk *disk, uint64_t ino,
+		     uint64_t off)
+{
+	char text[512];
+	size_t n = as_field_bytes(f, disk, text, sizeof(text) - 1);
+	struct as_buf path = { 0 };
+
+	text[n] = '\0';
+	if (!f->path || !ino || !strcmp(text, ".") || !strcmp(text, ".."))
+		return;
+	as_buf_addf(&path, "%s/%s", strcmp(f->path, "/") ? f->path : "", text);
+	AS_ARRAY_ROOM(t->names, t->n_names, t->cap_names);
+	t->names[t->n_names] = (struct name){
+		.path = as_xstrdup(as_buf_str(&path)), .dir = f->path, .ino = ino, .off = off
+	};
+	as_table_add(&t->by_path, as_hash64(as_buf_str(&path), path.len), t->n_names++);
+	as_buf_free(&path);
+}
+
+static struct node *node_named(struct files *t, const char *path)
+{
+	for (size_t i = 0; i < t->n_nodes; i++)
+		if (t->nodes[i].path && !strcmp(t->nodes[i].path, path))
+			return &t->nodes[i];
+	return NULL;
+}
+
+/* Adds what a run of data holds; zeros are as good as a hole. */
+static void read_area(struct files *t, const struct as_disk_area *a, struct as_disk *disk)
+{
+	static const char begins[] = "data of ";
+	static const unsigned char zeros[SECTOR];
+	unsigned char sector[SECTOR];
+	struct node *node;
+
+	if (!a->is_data || strncmp(a->what, begins, strlen(begins)))
+		return;
+	node = node_named(t, a->what + strlen(begins));
+	for (uint64_t i = 0; node && i < a->len && a->at + i < node->size; i += SECTOR) {
+		uint64_t left = node->size - (a->at + i);
+
+		if (as_bd_read(as_disk_bd(disk), a->off + i, sector, SECTOR))
+			return;
+		if (left < SECTOR)
+			memset(sector + left, 0, SECTOR - left);
+		if (memcmp(sector, zeros, SECTOR))
+			node->content = as_digest_add(node->content,
+						      as_hash_seeded(sector, SECTOR, a->at + i));
+	}
+}
+
+static bool read_files(const char *type, struct as_disk *disk, struct files *t)
+{
+	uint64_t ino = 0, off = 0;
+	struct as_err err;
+
+	if (as_fields_read(type, disk, &t->fields, &err))
+		return false;
+	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
+		const struct as_field *f = as_fields_at(t->fields, i);
+
+		if (has_role(f, "file.mode") && f->path)
+			add_node(t, f, as_field_get(f, disk));
+		else if (f->role && !strncmp(f->role, "file.", 5))
+			read_inode(t, f, disk);
+		else if (has_role(f, "dir.entry.inode")) {
+			ino = as_field_get(f, disk);
+			off = f->off;
+		} else if (has_role(f, "dir.entry.name"))
+			add_name(t, f, disk, ino, off);
+	}
+	for (size_t i = 0; i < as_fields_areas(t->fields); i++)
+		read_area(t, as_fields_area(t->fields, i), disk);
+	return t->n_nodes && t->n_names;
+}
+
+/* ---- What a damage touches ------------------------------------------------------------------- */
+
+static bool is_in(const struct as_damage *d, uint64_t off, uint64_t len)
+{
+	size_t lo = 0, hi = d->n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (d->bytes[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < d->n && d->bytes[lo].off < off + len;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return !strcmp(dir, "/") || (!strncmp(path, dir, len) && path[len] == '/');
+}
+
+static void touch_path(struct files *t, const char *path)
+{
+	for (size_t i = 0; i < t->n_nodes; i++)
+		if (t->nodes[i].path && !strcmp(t->nodes[i].path, path)) {
+			t->nodes[i].touched = true;
+			if (!S_ISDIR(t->nodes[i].mode))
+				continue;
+			for (size_t k = 0; k < t->n_names; k++)
+				if (is_below(t->names[k].path, path))
+					t->names[k].touched = true;
+		}
+}
+
+/* An entry of a directory, by the field of it that was damaged. */
+static void touch_entry(struct files *t, const struct as_field *f)
+{
+	/* The longest entry begins at most so far before. */
+	uint64_t from = f->off > 16 ? f->off - 16 : 0;
+
+	for (size_t i = 0; i < t->n_names; i++) {
+		struct name *name = &t->names[i];
+		bool same = name->off >= from && name->off <= f->off && !strcmp(name->dir, f->path);
+		bool later =
+			(has_role(f, "dir.entry.length") || has_role(f, "dir.entry.name_length")) &&
+			name->off > f->off && !strcmp(name->dir, f->path);
+
+		name->touched = name->touched || same || later;
+	}
+}
+
+/* What is below a directory that lost its name can have moved with it. Names are in the order of a
+ * walk, so that those of a directory come before what is below it. */
+static void touch_below(struct files *t)
+{
+	for (size_t i = 0; i < t->n_names; i++)
+		for (size_t k = 0; t->names[i].touched && k < t->n_names; k++)
+			if (is_below(t->names[k].path, t->names[i].path))
+				t->names[k].touched = true;
+}
+
+/* The entry "..": a repair may believe either side of it, and move the directory. */
+static bool is_parent_entry(const struct as_field *f)
+{
+	return !strcmp(f->class, "parent");
+}
+
+static void touch(struct files *t, const struct as_damage *d)
+{
+	for (size_t i = 0; i < t->n_nodes; i++)
+		t->nodes[i].touched = false;
+	for (size_t i = 0; i < t->n_names; i++)
+		t->names[i].touched = false;
+	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
+		const struct as_field *f = as_fields_at(t->fields, i);
+
+		if (!f->path || !is_in(d, f->off, f->bytes) ||
+		    (d->sealed && f->kind == AS_FIELD_CHECKSUM))
+			continue;
+		if (f->role && !strncmp(f->role, "dir.entry.", 10) && !is_parent_entry(f))
+			touch_entry(t, f);
+		else
+			touch_path(t, f->path);
+	}
+	for (size_t i = 0; i < as_fields_areas(t->fields); i++) {
+		const struct as_disk_area *a = as_fields_area(t->fields, i);
+		const char *path = strchr(a->what, '/');
+
+		if (a->is_data && path && is_in(d, a->off, a->len))
+			touch_path(t, path);
+	}
+	touch_below(t);
+}
+
+/* ---- Comparing ------------------------------------------------------------------------------- */
+
+static bool is_same(const struct node *a, const struct node *b)
+{
+	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
+	       (S_ISDIR(a->mode) || (a->size == b->size && as_digest_eq(a->content, b->content)));
+}
+
+static const struct node *find_like(const struct files *now, const struct node *was)
+{
+	const struct node *same = node_of(now, was->ino);
+
+	if (same && is_same(was, same))
+		return same;
+	/* An empty file is like any other: only its number tells that it is the same. */
+	if (!was->size || S_ISDIR(was->mode))
+		return NULL;
+	for (size_t i = 0; i < now->n_nodes; i++)
+		if (is_same(was, &now->nodes[i]))
+			return &now->nodes[i];
+	return NULL;
+}
+
+static void note(struct as_loss_found *found, unsigned *count, const char *path, const char *what)
+{
+	/* What is found unexcused is told first. */
+	if (!(*count)++)
+		as_buf_clear(&found->first);
+	if (*count == 1)
+		as_buf_addf(&found->first, "%s %s", path, what);
+	as_buf_addf(&found->words, "%s %s\n", path, what);
+}
+
+/* Its directory has another name now, and still has it. */
+static bool went_along(const struct files *was, const struct files *now, const struct name *name)
+{
+	const struct name *dir = name_at(was, name->dir);
+	const struct node *at = dir ? node_of(now, dir->ino) : NULL;
+	struct as_buf path = { 0 };
+	bool there;
+
+	if (!at || !at->path)
+		return false;
+	as_buf_addf(&path, "%s%s", at->path, strrchr(name->path, '/'));
+	there = name_at(now, as_buf_str(&path));
+	as_buf_free(&path);
+	return there;
+}
+
+static void look_at(struct files *was, const struct files *now, struct as_loss_found *found)
+{
+	for (size_t i = 0; i < was->n_names; i++) {
+		const struct name *name = &was->names[i], *there = name_at(now, name->path);
+		const struct node *node = node_of(was, name->ino);
+		const struct node *at = there ? node_of(now, there->ino) : NULL;
+
+		if (!node || (at && is_same(node, at)))
+			continue;
+		if (!strcmp(name->path, LOST_FOUND) || S_ISDIR(node->mode)) {
+			if (!at && !node->touched && !name->touched && !find_like(now, node))
+				note(found, &found->moved, name->path, "is gone");
+			continue;
+		}
+		found->files++;
+		if (node->touched)
+			as_buf_addf(&found->words, "%s was damaged itself\n", name->path);
+		else if (!find_like(now, node))
+			note(found, &found->unexcused, name->path,
+			     at ? "has other contents or attributes" : "is nowhere");
+		else if (!name->touched && !there && !went_along(was, now, name))
+			note(found, &found->moved, name->path, "has lost this name");
+	}
+}
+
+static struct as_digest sum_of(const struct files *t)
+{
+	struct as_digest sum = AS_DIGEST_ZERO;
+
+	for (size_t i = 0; i < t->n_names; i++) {
+		const struct node *node = node_of(t, t->names[i].ino);
+		uint64_t parts[8] = { t->names[i].ino };
+
+		if (node) {
+			parts[1] = node->mode;
+			parts[2] = S_ISDIR(node->mode) ? 0 : node->size;
+			parts[3] = node->uid;
+			parts[4] = node->gid;
+			parts[5] = node->content.lo;
+			parts[6] = node->content.hi;
+		}
+		parts[7] = as_hash64(t->names[i].path, strlen(t->names[i].path));
+		sum = as_digest_add(sum, as_hash(parts, sizeof(parts)));
+	}
+	return sum;
+}
+
+struct as_loss *as_loss_new(const char *type, struct as_disk *disk)
+{
+	struct as_loss *loss = as_xcalloc(1, sizeof(*loss));
+
+	if (!type || !as_fields_know(type) || !read_files(type, disk, &loss->was)) {
+		as_loss_free(loss);
+		return NULL;
+	}
+	loss->type = as_xstrdup(type);
+	loss->sum = sum_of(&loss->was);
+	return loss;
+}
+
+void as_loss_free(struct as_loss *loss)
+{
+	if (!loss)
+		return;
+	free_files(&loss->was);
+	as_table_free(&loss->same);
+	free(loss->type);
+	free(loss);
+}
+
+void as_loss_found_free(struct as_loss_found *found)
+{
+	as_buf_free(&found->first);
+	as_buf_free(&found->words);
+}
+
+void as_loss_look(struct as_loss *loss, const struct as_damage *damage, struct as_disk *repaired,
+		  struct as_loss_found *found)
+{
+	uint64_t digest = as_disk_digest(repaired).lo;
+	struct files now = { 0 };
+
+	*found = (struct as_loss_found){ 0 };
+	if (as_table_get(&loss->same, digest) != AS_TABLE_NONE)
+		return;
+	if (!read_files(loss->type, repaired, &now)) {
+		found->files = (unsigned)loss->was.n_names;
+		note(found, &found->unexcused, "everything", "is gone");
+	} else if (!as_digest_eq(sum_of(&now), loss->sum)) {
+		touch(&loss->was, damage);
+		look_at(&loss->was, &now, found);
+	} else if (loss->same.n < SAME_MAX) {
+		as_table_add(&loss->same, digest, 1);
+	}
+	free_files(&now);
+}

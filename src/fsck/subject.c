@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* subject: see subject.h. */
+#include "fsck/subject.h"
+
+#include "target/fstype.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIB *(UINT64_C(1) << 20)
+#define COMMAND_WORD "checker:"
+#define OPTS_WORD "{opts}"
+
+static const struct as_subject_row rows[] = {
+#define SUBJECT(n, ...) { .name = n, __VA_ARGS__ },
+#include "fsck/subject.def"
+#undef SUBJECT
+};
+
+struct as_fsck_subject {
+	struct as_subject_row row; /* of rows[], or what the user said */
+	char *spec, *name, *type;
+	char *command[AS_SUBJECT_MODES]; /* with {disk}; NULL: there is none */
+	char **argv[AS_SUBJECT_MODES];
+	char *own[4]; /* texts of a row that the user made */
+	struct as_tool *tool[AS_SUBJECT_MODES]; /* those of one program are one */
+	bool dynamic;
+};
+
+const struct as_subject_row *as_subject_row(unsigned i)
+{
+	return i < sizeof(rows) / sizeof(rows[0]) ? &rows[i] : NULL;
+}
+
+/* ---- Exit statuses --------------------------------------------------------------------------- */
+
+/* Reads one word "N=MEANING" or "N-M=MEANING"; returns what follows it, NULL: it makes no sense. */
+static const char *read_exit(const char *s, long *from, long *to, enum as_check_answer *answer)
+{
+	char *end;
+	size_t len;
+
+	*from = *to = strtol(s, &end, 10);
+	if (end == s)
+		return NULL;
+	if (*end == '-') {
+		s = end + 1;
+		*to = strtol(s, &end, 10);
+		if (end == s)
+			return NULL;
+	}
+	if (*end != '=' || *from < 0 || *to > 255 || *to < *from)
+		return NULL;
+	s = end + 1;
+	len = strcspn(s, " ");
+	for (int i = 0; i < AS_CHECK_ANSWERS; i++) {
+		const char *name = as_check_answer_name((enum as_check_answer)i);
+
+		if (strlen(name) == len && !memcmp(name, s, len)) {
+			*answer = (enum as_check_answer)i;
+			return s + len + strspn(s + len, " ");
+		}
+	}
+	return NULL;
+}
+
+bool as_exits_find(const char *exits, int status, enum as_check_answer *answer)
+{
+	long from, to;
+
+	while (exits && *exits) {
+		exits = read_exit(exits, &from, &to, answer);
+		if (exits && status >= from && status <= to)
+			return true;
+	}
+	*answer = AS_CHECK_FAILED;
+	return false;
+}
+
+int as_exits_vet(const char *exits, struct as_err *err)
+{
+	const char *s = exits + strspn(exits, " ");
+	enum as_check_answer answer;
+	long from, to;
+
+	if (!*s)
+		return as_fail(err, AS_EUSE, "--exits: no status is named");
+	while (*s) {
+		const char *word = s;
+
+		s = read_exit(s, &from, &to, &answer);
+		if (!s)
+			return as_fail(
+				err, AS_EUSE,
+				"--exits: %.*s: expected STATUS=MEANING or FIRST-LAST=MEANING, "
+				"with clean, repaired, repaired+left, left or failed",
+				(int)strcspn(word, " "), word);
+	}
+	return 0;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+/* Whether a list of words has this one. */
+static bool has_word(const char *list, const char *word, size_t len)
+{
+	while (*list) {
+		size_t n = strcspn(list, " ");
+
+		if (n == len && !memcmp(list, word, len))
+			return true;
+		list += n + strspn(list + n, " ");
+	}
+	return false;
+}
+
+static int find_row(struct as_fsck_subject *s, const char *spec, const char **opts,
+		    struct as_err *err)
+{
+	size_t len = strcspn(spec, ":");
+	struct as_buf known = { 0 };
+
+	*opts = spec[len] ? spec + len + 1 : "";
+	for (unsigned i = 0; as_subject_row(i); i++) {
+		const struct as_subject_row *row = as_subject_row(i);
+
+		if (strlen(row->name) == len && !memcmp(row->name, spec, len)) {
+			s->row = *row;
+			return 0;
+		}
+		as_buf_addf(&known, " %s", row->name);
+	}
+	as_fail(err, AS_EUSE, "%s: no such checker; known are%s, or checker:COMMAND {disk}", spec,
+		as_buf_str(&known));
+	as_buf_free(&known);
+	return AS_EUSE;
+}
+
+/* "e2fsck:ext2": one of its types. Of a checker that takes options, they are its own. */
+static int read_opts(struct as_fsck_subject *s, const char *opts, struct as_buf *words,
+		     struct as_err *err)
+{
+	size_t n = strcspn(s->row.types, " ");
+	bool takes = strstr(s->row.repair, OPTS_WORD);
+
+	s->type = as_xstrndup(s->row.types, n);
+	while (*opts) {
+		size_t len = strcspn(opts, ",");
+
+		if (has_word(s->row.types, opts, len)) {
+			free(s->type);
+			s->type = as_xstrndup(opts, len);
+		} else if (takes && !strncmp(opts, "bug=", 4) && len > 4 &&
+			   strspn(opts + 4, "0123456789") == len - 4) {
+			as_buf_addf(words, " --bug %.*s", (int)len - 4, opts + 4);
+		} else {
+			return as_fail(err, AS_EUSE, "%s: %.*s: expected %s%s", s->spec, (int)len,
+				       opts, s->row.types, takes ? ", or bug=N" : "");
+		}
+		opts += len + (opts[len] == ',');
+	}
+	return 0;
+}
+
+static int own_row(struct as_fsck_subject *s, const struct as_subject_setup *setup,
+		   struct as_err *err)
+{
+	const char *command = setup->spec + strlen(COMMAND_WORD);
+
+	if (!strstr(command, "{disk}"))
+		return as_fail(err, AS_EUSE,
+			       "%s: the command must have {disk} where the disk's path is to be",
+			       setup->spec);
+	s->own[0] = as_xstrdup(command);
+	s->own[1] = setup->exits ? as_xstrdup(setup->exits) : NULL;
+	s->own[2] = setup->check ? as_xstrdup(setup->check) : NULL;
+	s->own[3] = as_xstrndup(command, strcspn(command, " "));
+	s->type = setup->type ? as_xstrdup(setup->type) : NULL;
+	s->row = (struct as_subject_row){ .name = s->own[3],
+					  .types = "",
+					  .repair = s->own[0],
+					  .check = s->own[2],
+					  .exits = s->own[1] ? s->own[1]
+							     : "0=clean 1-3=repaired "
+							       "4=left "
+							       "5-7=repaired+left "
+							       "8-255=failed",
+					  .check_exits = s->own[1] ? NULL
+								   : "0=clean 1-7=left "
+								     "8-255=failed" };
+	if (s->row.check && !strstr(s->row.check, "{disk}"))
+		return as_fail(err, AS_EUSE, "--check: the command must have {disk} in it");
+	return setup->exits ? as_exits_vet(setup->exits, err) : 0;
+}
+
+/* A program that comes with assay is looked for where assay itself is. */
+static char *beside(const char *program)
+{
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self));
+	struct as_buf path = { 0 };
+	char *found = NULL;
+
+	while (n > 0 && n < (ssize_t)sizeof(self) && self[n - 1] != '/')
+		n--;
+	if (n > 0 && n < (ssize_t)sizeof(self)) {
+		as_buf_add(&path, self, (size_t)n);
+		as_buf_adds(&path, program);
+		if (!access(as_buf_str(&path), X_OK))
+			found = as_xstrdup(as_buf_str(&path));
+	}
+	as_buf_free(&path);
+	return found ? found : as_xstrdup(program);
+}
+
+static void set_command(struct as_fsck_subject *s, enum as_subject_mode mode, const char *command,
+			const char *opts)
+{
+	const char *at = strstr(command, OPTS_WORD);
+	struct as_buf text = { 0 };
+
+	as_buf_add(&text, command, at ? (size_t)(at - command) : strlen(command));
+	if (at)
+		as_buf_addf(&text, "%s%s", opts + strspn(opts, " "), at + strlen(OPTS_WORD));
+	s->command[mode] = as_xstrdup(as_buf_str(&text));
+	s->argv[mode] = as_fstype_argv(s->command[mode], AS_TOOL_DISK, 0);
+	as_buf_free(&text);
+}
+
+/* The modes of one program share it. */
+static int start(struct as_fsck_subject *s, const struct as_subject_setup *setup, unsigned mode,
+		 struct as_err *err)
+{
+	struct as_tool_setup how = { .deadline_ms = setup->deadline_ms ? setup->deadline_ms
+								       : AS_SUBJECT_DEADLINE_MS,
+				     .output_bytes = 256 << 10 };
+	char path[4096], *program;
+	int rc;
+
+	for (unsigned i = 0; i < mode; i++)
+		if (s->tool[i] && !strcmp(s->argv[i][0], s->argv[mode][0])) {
+			s->tool[mode] = s->tool[i];
+			return 0;
+		}
+	program = s->row.beside ? beside(s->argv[mode][0]) : as_xstrdup(s->argv[mode][0]);
+	rc = as_tool_start(program, &how, &s->tool[mode], err);
+	if (!rc && !mode)
+		s->dynamic =
+			as_spawn_which(program, path, sizeof(path)) && as_tool_is_dynamic(path);
+	if (rc == AS_ELACK && s->row.package)
+		return as_fail_in(err, "%s (package %s)", s->row.name, s->row.package);
+	return rc;
+}
+
+static int set_up(struct as_fsck_subject *s, const struct as_subject_setup *setup,
+		  struct as_err *err)
+{
+	struct as_buf words = { 0 };
+	const char *opts = "";
+	int rc;
+
+	if (!strncmp(setup->spec, COMMAND_WORD, strlen(COMMAND_WORD))) {
+		rc = own_row(s, setup, err);
+	} else if (setup->exits || setup->check || setup->type) {
+		rc = as_fail(err, AS_EUSE, "--exits, --check and --type are for checker:COMMAND");
+	} else {
+		rc = find_row(s, setup->spec, &opts, err);
+		if (!rc)
+			rc = read_opts(s, opts, &words, err);
+	}
+	if (!rc) {
+		set_command(s, AS_SUBJECT_REPAIR, s->row.repair, as_buf_str(&words));
+		set_command(s, AS_SUBJECT_AGAIN, s->row.again ? s->row.again : s->row.repair,
+			    as_buf_str(&words));
+		if (s->row.check)
+			set_command(s, AS_SUBJECT_CHECK, s->row.check, as_buf_str(&words));
+	}
+	for (unsigned i = 0; !rc && i < AS_SUBJECT_MODES; i++)
+		if (s->argv[i])
+			rc = start(s, setup, i, err);
+	as_buf_free(&words);
+	return rc;
+}
+
+static char *short_name(const struct as_fsck_subject *s)
+{
+	const char *base = strrchr(s->row.name, '/');
+	struct as_buf name = { 0 };
+	char *text;
+
+	as_buf_adds(&name, base ? base + 1 : s->row.name);
+	if (s->type && *s->row.types && strchr(s->row.types, ' '))
+		as_buf_addf(&name, "-%s", s->type);
+	text = as_xstrdup(as_buf_str(&name));
+	as_buf_free(&name);
+	return text;
+}
+
+int as_subject_open(const struct as_subject_setup *setup, struct as_fsck_subject **out,
+		    struct as_err *err)
+{
+	struct as_fsck_subject *s = as_xcalloc(1, sizeof(*s));
+	int rc;
+
+	*out = NULL;
+	s->spec = as_xstrdup(setup->spec);
+	rc = set_up(s, setup, err);
+	if (rc) {
+		as_subject_free(s);
+		return rc;
+	}
+	s->name = short_name(s);
+	*out = s;
+	return 0;
+}
+
+void as_subject_free(struct as_fsck_subject *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++) {
+		bool shared = false;
+
+		for (unsigned j = 0; j < i; j++)
+			shared = shared || s->tool[j] == s->tool[i];
+		if (!shared)
+			as_tool_free(s->tool[i]);
+	}
+	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++) {
+		as_fstype_free_words(s->argv[i]);
+		free(s->command[i]);
+	}
+	for (unsigned i = 0; i < sizeof(s->own) / sizeof(s->own[0]); i++)
+		free(s->own[i]);
+	free(s->type);
+	free(s->name);
+	free(s->spec);
+	free(s);
+}
+
+const char *as_subject_spec(const struct as_fsck_subject *s)
+{
+	return s->spec;
+}
+
+const char *as_subject_name(const struct as_fsck_subject *s)
+{
+	return s->name;
+}
+
+const char *as_subject_type(const struct as_fsck_subject *s)
+{
+	return s->type;
+}
+
+const struct as_subject_row *as_subject_row_of(const struct as_fsck_subject *s)
+{
+	return &s->row;
+}
+
+bool as_subject_has(const struct as_fsck_subject *s, enum as_subject_mode mode)
+{
+	return s->command[mode];
+}
+
+const char *as_subject_command(const struct as_fsck_subject *s, enum as_subject_mode mode)
+{
+	return s->command[mode];
+}
+
+bool as_subject_counts_reads(const struct as_fsck_subject *s)
+{
+	return s->dynamic;
+}
+
+bool as_subject_is_book(const char *books, uint64_t off)
+{
+	unsigned long long from, to;
+
+	return books && sscanf(books, "%llu-%llu", &from, &to) == 2 && off >= from && off <= to;
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+static void give_meaning(const struct as_fsck_subject *s, enum as_subject_mode mode,
+			 struct as_subject_run *run)
+{
+	const char *exits =
+		mode == AS_SUBJECT_CHECK && s->row.check_exits ? s->row.check_exits : s->row.exits;
+
+	run->answer = AS_CHECK_FAILED;
+	run->documented = true;
+	if (run->run.ended.how != AS_END_EXIT)
+		return;
+	run->documented = as_exits_find(exits, run->run.ended.status, &run->answer);
+	if (s->row.done && !strstr(as_buf_str(&run->run.output), s->row.done))
+		run->answer = AS_CHECK_FAILED;
+}
+
+int as_subject_run(struct as_fsck_subject *s, enum as_subject_mode mode, struct as_disk *disk,
+		   struct as_subject_run *run, struct as_err *err)
+{
+	const struct as_tool_job job = { .argv = s->argv[mode],
+					 .input = mode == AS_SUBJECT_CHECK ? NULL : s->row.input,
+					 .flags = s->row.block ? AS_TOOL_BLOCK : 0 };
+	int rc;
+
+	memset(run, 0, sizeof(*run));
+	rc = as_tool_run(s->tool[mode], &job, disk, &run->run, err);
+	if (!rc)
+		give_meaning(s, mode, run);
+	return rc;
+}
+
+void as_subject_run_free(struct as_subject_run *run)
+{
+	as_tool_result_free(&run->run);
+}
+
+void as_subject_describe(const struct as_subject_run *run, struct as_buf *out)
+{
+	const struct as_tool_result *r = &run->run;
+
+	if (r->ended.how == AS_END_SIGNAL)
+		as_buf_addf(out, "died of %s",
+			    *r->died ? r->died : as_signal_name(r->ended.status));
+	else if (r->ended.how == AS_END_DEADLINE)
+		as_buf_adds(out, "did not end");
+	else
+		as_buf_addf(out, "exit status %d (%s)", r->ended.status,
+			    run->documented ? as_check_answer_name(run->answer) : "not documented");
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * subject: the checker that is tested: a row of subject.def, or a command of the user's. One run of
+ * it costs a fork (tool/tool.h).
+ */
+#ifndef AS_FSCK_SUBJECT_H
+#define AS_FSCK_SUBJECT_H
+
+#include "base/err.h"
+#include "disk/cow.h"
+#include "target/checker_exits.h"
+#include "tool/tool.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct as_subject_row {
+	/* subject.def explains them. */
+	const char *name, *types, *repair, *again, *check, *exits, *check_exits, *input, *done;
+	const char *books;
+	const char *package;
+	uint64_t bytes;
+	bool rewrites, trusts;
+	bool beside; /* the program comes with assay, and is where assay is */
+	bool block; /* it is shown a block device */
+};
+
+/* Row i, or NULL after the last. */
+const struct as_subject_row *as_subject_row(unsigned i);
+
+enum as_subject_mode { AS_SUBJECT_REPAIR, AS_SUBJECT_AGAIN, AS_SUBJECT_CHECK, AS_SUBJECT_MODES };
+
+/* A checker of the user's, and what the options say. */
+struct as_subject_setup {
+	/* "e2fsck", "e2fsck:ext2", "labfs-fsck:bug=50", "checker:COMMAND {disk}" */
+	const char *spec;
+	/* Of checker:COMMAND; NULL: those of fsck(8). */
+	const char *exits;
+	const char *check; /* its command that only looks; NULL: there is none */
+	const char *type; /* what its disks are; NULL: nothing is known */
+	unsigned deadline_ms; /* 0: AS_SUBJECT_DEADLINE_MS */
+};
+
+#define AS_SUBJECT_DEADLINE_MS 5000u
+
+struct as_fsck_subject;
+
+/* AS_EUSE: there is no such checker, or the words make no sense. AS_ELACK: it is not installed; the
+ * message has the package. */
+AS_MUST_CHECK int as_subject_open(const struct as_subject_setup *setup,
+				  struct as_fsck_subject **out, struct as_err *err);
+void as_subject_free(struct as_fsck_subject *subject); /* takes NULL */
+
+const char *as_subject_spec(const struct as_fsck_subject *subject); /* as typed */
+const char *as_subject_name(const struct as_fsck_subject *subject); /* for ids: "e2fsck-ext4" */
+const char *as_subject_type(const struct as_fsck_subject *subject); /* NULL: nothing is known */
+const struct as_subject_row *as_subject_row_of(const struct as_fsck_subject *subject);
+bool as_subject_has(const struct as_fsck_subject *subject, enum as_subject_mode mode);
+/* The command with {disk} in it. */
+const char *as_subject_command(const struct as_fsck_subject *subject, enum as_subject_mode mode);
+
+/* Whether reads of the disk are counted: not those of a static program. */
+bool as_subject_counts_reads(const struct as_fsck_subject *subject);
+
+/* Whether a byte is where the checker keeps its books: "1024-2047"; NULL: it keeps none. */
+bool as_subject_is_book(const char *books, uint64_t off);
+
+/* What one run came to. */
+struct as_subject_run {
+	enum as_check_answer answer;
+	bool documented; /* its exit status is one that its manual explains */
+	struct as_tool_result run;
+};
+
+/* Runs it on a copy of the disk. To be freed also after an error. */
+AS_MUST_CHECK int as_subject_run(struct as_fsck_subject *subject, enum as_subject_mode mode,
+				 struct as_disk *disk, struct as_subject_run *run,
+				 struct as_err *err);
+void as_subject_run_free(struct as_subject_run *run);
+/* How it ended, for people: "exit status 1 (repaired)", "died of SIGSEGV in f". */
+void as_subject_describe(const struct as_subject_run *run, struct as_buf *out);
+
+/* The first words of "NUMBER=MEANING NUMBER-NUMBER=MEANING" that fit a status. False: none does. */
+bool as_exits_find(const char *exits, int status, enum as_check_answer *answer);
+/* AS_EUSE, and the message says what is wrong, unless all of it makes sense. */
+AS_MUST_CHECK int as_exits_vet(const char *exits, struct as_err *err);
+
+#endif
