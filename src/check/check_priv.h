@@ -4,10 +4,13 @@
 #define AS_CHECK_CHECK_PRIV_H
 
 #include "check/check.h"
+#include "check/start.h"
 #include "check/store.h"
 #include "crash/judge.h"
 #include "legal/past.h"
 #include "os/stack.h"
+
+struct as_past;
 
 #define AS_SUSPECTS_MAX 64u
 #define AS_TRY_LINE 65536u /* two paths of any length that can be walked, with escapes */
@@ -71,7 +74,8 @@ struct as_checking {
 	const struct as_check_options *options;
 	struct as_crash_options crash; /* with what depends on the target */
 	struct as_universe universe;
-	struct as_run_fresh fresh;
+	struct as_start *start; /* NULL: it begins with what the runner made */
+	struct as_run_fresh fresh; /* that, or what the start left */
 	struct as_runner *runner; /* that made it */
 	struct as_store *store;
 	struct as_check_shared *shared;
@@ -109,6 +113,20 @@ struct as_worker_args {
 
 /* For as_spawn_fork(). */
 int as_check_worker(void *args);
+
+/* ---- shard.c ---- */
+
+/* Whether this check has to look at a state, or another shard has. */
+bool as_shard_owns(const struct as_checking *checking, struct as_digest digest);
+/* Whether the states of others are expanded in the model alone. */
+bool as_shard_predicts(const struct as_checking *checking);
+/* Fills in what status says of a shard at the end. */
+void as_shard_sum(const struct as_checking *checking, struct as_check_status *status);
+
+/* ---- asks.c ---- */
+
+/* How the target is answered after the start, of the answers from the beginning on. */
+const char *as_asks_own(const char *choices);
 
 /* ---- crashes.c ---- */
 
