@@ -51,14 +51,15 @@ struct as_check_options {
 	struct as_crash_options crashes; /* how */
 	/* What is made to fail, a call at a time: a mask of enum as_check_fault. */
 	unsigned faults;
-	/* This check is number `shard` (from 1) of `shards`, which share nothing (shard.h); 0: it is
-	 * alone. */
+	/* This check is number `shard` (from 1) of `shards`, which share nothing (shard.c); 0: it
+	 * is alone. */
 	unsigned shard, shards;
 	const char *start; /* see start.h; NULL: it begins with a fresh file system */
 	unsigned max_faults; /* in one operation */
 	unsigned jobs;
 	uint32_t max_states;
 	uint64_t max_findings; /* 0: any number */
+	uint64_t max_transitions; /* 0: any number */
 	int64_t for_us; /* 0: until all is explored */
 	int fd; /* of the file that keeps the states; -1: none */
 };

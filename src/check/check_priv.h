@@ -143,6 +143,10 @@ AS_MUST_CHECK int as_crashes_try(struct as_crashes *crashes, const struct as_seq
 				 const struct as_digest *upto, const struct as_plan *plan,
 				 bool *fine, uint64_t *wrote, struct as_err *err);
 
+/* Of the workload before: how many of its writes a power cut at the end may lose, and in the upper
+ * 32 bits how many its last operation made. */
+uint64_t as_crashes_pending(const struct as_crashes *crashes);
+
 /* ---- confirm.c ---- */
 
 struct as_confirm;

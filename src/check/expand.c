@@ -207,17 +207,13 @@ struct as_digest as_check_key(const struct as_model *model, const struct as_past
 			     as_past_digest(past));
 }
 
-static uint64_t rank_of(struct as_expander *w, uint32_t id, const struct as_op *op, uint64_t wrote)
+static uint64_t rank_of(struct as_expander *w, uint32_t id, uint64_t wrote)
 {
 	const struct as_check_options *o = w->c->options;
-	uint64_t feature[] = { as_model_inodes(w->model) << 8 | w->moves->n,
-			       (uint64_t)op->code << 16 | (uint64_t)op->flags,
-			       as_past_len(w->past) << 4 | as_model_mounted(w->model) };
 	struct as_search_of of = { .id = id, .seed = w->c->args->run->seed, .recovery = wrote };
 
 	if (o->search == AS_SEARCH_novelty)
-		of.novelty = as_novelty_add(&w->c->shared->novelty, feature,
-					    sizeof(feature) / sizeof(feature[0]));
+		of.novelty = as_novel_worth(w);
 	return as_search_rank(o->search, &of);
 }
 
@@ -269,7 +265,7 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 		rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
 	w->lane->fresh = AS_STORE_NONE;
 	if (!rc && fine && !is_too_deep(w, id))
-		as_store_push(c->store, id, rank_of(w, id, op, wrote));
+		as_store_push(c->store, id, rank_of(w, id, wrote));
 	else
 		as_store_stop(c->store, id);
 	if (!fine)
@@ -320,6 +316,7 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 	w->back = as_worker_do(w, op, (uint32_t)w->seq->n, &got) == AS_DID_AGREE;
 	if (!w->back)
 		return 0;
+	as_novel_answer(w, op, &got);
 	if (got.ret < 0 && (got.err == AS_ERR_UNSUPPORTED || got.err == AS_ERR_LIMIT))
 		AS_CHECK_ADD(w->c, skipped, 1);
 	else
@@ -370,12 +367,22 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 	return rc;
 }
 
+static bool has_done_enough(const struct as_checking *c)
+{
+	uint64_t most = c->options->max_transitions;
+
+	return most && c->shared->counts.transitions >= most;
+}
+
 /* Tries all that may follow, on the file system. */
 static int try_all(struct as_expander *w, uint32_t id, uint32_t first, struct as_err *err)
 {
 	int rc = begin_state(w, id, err);
 
+	as_novel_begin(w);
 	for (uint32_t i = first; !rc && w->moves && i < w->moves->n; i++) {
+		if (has_done_enough(w->c))
+			w->c->shared->stop = 1;
 		if (w->c->shared->stop)
 			return 0;
 		rc = try_move(w, i, err);

@@ -34,6 +34,8 @@ struct as_expander {
 	struct as_model *model;
 	struct as_past *past;
 	bool back; /* it is in that state */
+	uint64_t partition; /* of the last answer (novel.c) */
+	uint64_t answers_worth; /* how new the answers were, of this state */
 	bool owned; /* the state is this shard's (shard.c) */
 	struct as_buf why, line;
 	/* Faults: */
@@ -105,6 +107,15 @@ AS_MUST_CHECK int as_shard_follow(struct as_expander *w, uint32_t id, uint32_t f
 				  struct as_err *err);
 /* Before an operation of a state of its own: what the other shards expect after it. */
 struct as_digest as_shard_expect(const struct as_expander *w, const struct as_op *op);
+
+/* ---- novel.c ---- */
+
+/* A state begins to be expanded. */
+void as_novel_begin(struct as_expander *w);
+/* An operation that was tried has answered so. */
+void as_novel_answer(struct as_expander *w, const struct as_op *op, const struct as_outcome *got);
+/* How new the state of w->model is, which that operation has led to. */
+uint32_t as_novel_worth(struct as_expander *w);
 
 /* ---- asks.c ---- */
 

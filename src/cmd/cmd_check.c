@@ -107,6 +107,7 @@ static int read_options(struct check_session *s, struct as_err *err)
 		.jobs = (unsigned)as_args_number(args, "jobs", 1),
 		.max_states = (uint32_t)as_args_number(args, "max-states", STATES_DEFAULT),
 		.max_findings = as_args_number(args, "max-findings", 0),
+		.max_transitions = as_args_number(args, "max-transitions", 0),
 		.max_faults = (unsigned)as_args_number(args, "max-faults", 1),
 		.fd = -1,
 	};
@@ -520,6 +521,12 @@ static const struct as_opt opts[] = {
 	  .max = AS_CHECK_FAULTS_MAX,
 	  .help = "how many calls of one operation may fail; first every single one is tried, then "
 		  "every two, and so on; default 1" },
+	{ .name = "max-transitions",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .help = "stop when N operations were tried; default: go on" },
 	{ .name = "max-findings",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
