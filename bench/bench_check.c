@@ -2,7 +2,7 @@
 /*
  * bench_check: exploring the states of labfs: transitions a second without and with power cuts, in
  * one process and in two; bytes of a state; whether it is as fast after many states as after few;
- * and how many states each search finds in the same time.
+ * and how many states, and how many bugs, each search finds with the same number of operations.
  */
 #include "bench/bench.h"
 
@@ -16,9 +16,11 @@ struct row {
 	bool crash;
 	enum as_search search;
 	int64_t for_us;
+	uint64_t transitions; /* at most; 0: any number */
+	const char *ops;
 };
 
-static int explore(const struct row *row, struct as_check_status *status)
+static int explore(const struct row *row, const char *spec, struct as_check_status *status)
 {
 	struct as_run_options run = { .deadline_ms = 60000 };
 	struct as_check_options options = { .nodes = row->nodes,
@@ -29,10 +31,13 @@ static int explore(const struct row *row, struct as_check_status *status)
 					    .jobs = row->jobs,
 					    .max_states = 1u << 22,
 					    .for_us = row->for_us,
+					    .ops = row->ops,
+					    .max_transitions = row->transitions,
+					    .max_findings = 1,
 					    .fd = -1 };
 	struct as_target *target = NULL;
 	struct as_check_args args = { .run = &run, .options = &options };
-	int rc = as_target_open("lab", &target, NULL);
+	int rc = as_target_open(spec, &target, NULL);
 
 	options.crashes.prune = AS_PRUNE_PROVED;
 	options.crashes.budget = 0;
@@ -53,18 +58,18 @@ static double rate(uint64_t n, const struct as_check_status *status)
 static void bench_rates(as_bench_report report)
 {
 	static const struct row rows[] = {
-		{ "check.lab", 3, 0, 1, false, AS_SEARCH_bfs, 5000000 },
-		{ "check.lab.two", 3, 0, 2, false, AS_SEARCH_bfs, 5000000 },
-		{ "check.lab.crash", 3, 0, 1, true, AS_SEARCH_bfs, 5000000 },
-		{ "check.lab.crash.two", 3, 0, 2, true, AS_SEARCH_bfs, 5000000 },
-		{ "check.lab.long", 3, 0, 1, false, AS_SEARCH_bfs, 20000000 },
+		{ "check.lab", 3, 0, 1, false, AS_SEARCH_bfs, 5000000, 0, NULL },
+		{ "check.lab.two", 3, 0, 2, false, AS_SEARCH_bfs, 5000000, 0, NULL },
+		{ "check.lab.crash", 3, 0, 1, true, AS_SEARCH_bfs, 5000000, 0, NULL },
+		{ "check.lab.crash.two", 3, 0, 2, true, AS_SEARCH_bfs, 5000000, 0, NULL },
+		{ "check.lab.long", 3, 0, 1, false, AS_SEARCH_bfs, 20000000, 0, NULL },
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct as_check_status status;
 		char name[64];
 
-		if (explore(&rows[i], &status))
+		if (explore(&rows[i], "lab", &status))
 			continue;
 		report(rows[i].name, rate(status.counts.transitions, &status), "transition/s");
 		snprintf(name, sizeof(name), "%s.states", rows[i].name);
@@ -74,17 +79,51 @@ static void bench_rates(as_bench_report report)
 	}
 }
 
+/* ---- Searches -------------------------------------------------------------------------------- */
+
+/* Each search may try so many operations, on a sound labfs and on one with each of these bugs. */
+static const struct {
+	bool crash;
+	uint64_t transitions;
+	const char *ops;
+	unsigned bugs[24]; /* 0 ends them */
+} contests[] = {
+	{ false, 20000, "all", { 1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 16, 19, 20, 43, 45, 47 } },
+	{ true, 2000, NULL, { 26, 28, 29, 30, 34, 35, 36, 37, 38, 39, 40, 41, 42, 77, 79 } },
+};
+
+static void contest(as_bench_report report, enum as_search search, unsigned which)
+{
+	struct row row = { .nodes = 2,
+			   .jobs = 1,
+			   .crash = contests[which].crash,
+			   .search = search,
+			   .transitions = contests[which].transitions,
+			   .ops = contests[which].ops };
+	const char *kind = row.crash ? ".crash" : "";
+	struct as_check_status status;
+	unsigned found = 0, n = 0;
+	char name[64], spec[32];
+
+	if (explore(&row, "lab", &status))
+		return;
+	snprintf(name, sizeof(name), "check.search.%s%s.states", as_search_name(search), kind);
+	report(name, (double)status.states, "state");
+	for (; contests[which].bugs[n]; n++) {
+		snprintf(spec, sizeof(spec), "lab:bug=%u", contests[which].bugs[n]);
+		if (!explore(&row, spec, &status))
+			found += status.counts.findings > 0;
+	}
+	snprintf(name, sizeof(name), "check.search.%s%s.bugs", as_search_name(search), kind);
+	snprintf(spec, sizeof(spec), "of %u", n);
+	report(name, found, spec);
+}
+
 static void bench_searches(as_bench_report report)
 {
-	for (unsigned i = 0; i < AS_SEARCHES; i++) {
-		struct row row = { "", 3, 0, 1, true, (enum as_search)i, 5000000 };
-		struct as_check_status status;
-		char name[64];
-
-		snprintf(name, sizeof(name), "check.search.%s", as_search_name((enum as_search)i));
-		if (!explore(&row, &status))
-			report(name, rate(status.states, &status), "state/s");
-	}
+	for (unsigned i = 0; i < sizeof(contests) / sizeof(contests[0]); i++)
+		for (unsigned k = 0; k < AS_SEARCHES; k++)
+			contest(report, (enum as_search)k, i);
 }
 
 void bench_check(as_bench_report report)

@@ -171,7 +171,8 @@ static int put_piece(struct as_fs *fs, struct put *put)
 	if (raw->blocks != blocks)
 		put->node->why |= LAB_WHY_OTHER;
 	if (put->pos + put->done > raw->size)
-		raw->size = put->pos + put->done;
+		raw->size =
+			put->pos + (put->full && LAB_BUG_ON(fs, FULL_SIZE) ? put->len : put->done);
 	else if (LAB_BUG_ON(fs, WRITE_MTIME))
 		return 0;
 	raw->mtime_ns = raw->ctime_ns = (int64_t)lab_now(fs);

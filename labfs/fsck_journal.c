@@ -262,7 +262,9 @@ static int finish(struct lab_ck *ck)
 	ck->written = true;
 	if (!rc && !LAB_BUG_ON(ck, CK_REPLAY_NOFLUSH))
 		rc = lab_ck_flush(ck, LAB_FLUSH_CK_REPLAY_HOME);
-	return rc ? rc : lab_ck_put_j_super(ck, true);
+	if (!rc)
+		rc = lab_ck_put_j_super(ck, true);
+	return rc ? rc : lab_ck_flush(ck, LAB_FLUSH_CK_REPLAY_CLEAR);
 }
 
 int lab_ck_replay(struct lab_ck *ck)

@@ -162,7 +162,8 @@ static bool forgets(const struct as_fs *fs, const struct lab_node *node)
 	uint8_t why = node->why_seq == fs->seq ? node->why : 0;
 
 	if (S_ISDIR(node->raw->mode))
-		return LAB_BUG_ON(fs, FSYNC_DIR);
+		return LAB_BUG_ON(fs, FSYNC_DIR) ||
+		       (node->raw->size > LAB_DIRECT * LAB_BLOCK && LAB_BUG_ON(fs, FSYNC_LARGE));
 	return (why & LAB_WHY_LINK && LAB_BUG_ON(fs, FSYNC_NAMES)) ||
 	       (why == LAB_WHY_FALLOC && LAB_BUG_ON(fs, FALLOC_SIZE)) ||
 	       (why == LAB_WHY_XATTR && LAB_BUG_ON(fs, FSYNC_XATTR)) ||

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TIMES_MAX 1000000u /* of one answer, in a text */
+
 enum mode { SEEDED, EXHAUSTIVE, REPLAY };
 
 struct as_chooser {
@@ -199,8 +201,18 @@ int as_choice_parse(const char *text, unsigned **answers, size_t *n, struct as_e
 	size_t len = 0, cap = 0;
 
 	while (*s || len) {
-		AS_ARRAY_ROOM(list, len, cap);
-		if (!parse_number(&s, &list[len++]) || (*s && *s != '.')) {
+		unsigned answer, times = 1;
+		bool right = parse_number(&s, &answer);
+
+		if (right && *s == '*') {
+			s++;
+			right = parse_number(&s, &times) && times && times <= TIMES_MAX;
+		}
+		for (; right && times; times--) {
+			AS_ARRAY_ROOM(list, len, cap);
+			list[len++] = answer;
+		}
+		if (!right || (*s && *s != '.')) {
 			free(list);
 			return as_fail(err, AS_EUSE,
 				       "choices \"%s\": at character %zu expected decimal numbers "

@@ -35,7 +35,8 @@ bool as_chooser_next(struct as_chooser *chooser);
 /* The answers given since the start or the last next(). */
 size_t as_chooser_record(const struct as_chooser *chooser, const unsigned **answers);
 bool as_chooser_strayed(const struct as_chooser *chooser);
-/* Converts between a record and its text "3.0.12", which is how a record is written into an id. */
+/* Converts between a record and its text "3.0.12", which is how a record is written into an id. As
+ * text, "0*200.1" is answer 0 two hundred times, then 1. */
 void as_choice_print(const unsigned *answers, size_t n, struct as_buf *out);
 AS_MUST_CHECK int as_choice_parse(const char *text, unsigned **answers, size_t *n,
 				  struct as_err *err);

@@ -6,16 +6,19 @@
  * those that led to the state: what another answer has spoiled may show only later.
  *
  * Questions are counted from the mount on. So the answers can be written as `assay run --choices`
- * takes them: "0.0.1" is answer 1 to the third question.
+ * takes them: "0.0.1" is answer 1 to the third question. Questions that a start (start.h) has asked
+ * come first: "0*200.0.0.1".
  */
 #include "check/worker_priv.h"
 
 #include <assay/choice.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* More questions than can be written down are answered 0. */
-#define ASKS_MAX (AS_RUN_CHOICES_MAX / 2 - 1)
+#define BEFORE_BYTES 32
+#define ASKS_MAX ((AS_RUN_CHOICES_MAX - BEFORE_BYTES) / 2 - 1)
 
 struct as_asks {
 	struct as_choice choice;
@@ -59,12 +62,19 @@ void as_asks_begin(struct as_asks *asks)
 }
 
 /* "0.0.1": all answers up to the one that is not 0. */
-static void print(const struct as_asks *asks, char text[AS_RUN_CHOICES_MAX])
+static void print(const struct as_asks *asks, uint64_t before, char text[AS_RUN_CHOICES_MAX])
 {
+	if (before)
+		text += snprintf(text, BEFORE_BYTES, "0*%llu.", (unsigned long long)before);
 	for (unsigned i = 0; i <= asks->other; i++) {
 		text[2 * i] = (char)('0' + (i == asks->other ? asks->answer : 0));
 		text[2 * i + 1] = i < asks->other ? '.' : '\0';
 	}
+}
+
+const char *as_asks_own(const char *choices)
+{
+	return strncmp(choices, "0*", 2) ? choices : strchr(choices, '.') + 1;
 }
 
 static int try_answer(struct as_expander *w, const struct as_op *op, struct as_err *err)
@@ -72,7 +82,7 @@ static int try_answer(struct as_expander *w, const struct as_op *op, struct as_e
 	enum as_did did;
 	int rc;
 
-	print(w->asks, w->lane->tried.choices);
+	print(w->asks, w->c->start ? w->c->start->calls[AS_START_ASK] : 0, w->lane->tried.choices);
 	rc = as_worker_try(w, op, &did, err);
 	if (!rc && did == AS_DID_AGREE)
 		rc = as_failing_judge(w, op, NULL, true, err);

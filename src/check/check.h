@@ -28,6 +28,7 @@
 
 #define AS_CHECK_JOBS_MAX 64u
 #define AS_CHECK_DEPTH_MAX 1000u
+#define AS_CHECK_SHARDS_MAX 100000u
 
 enum as_check_fault {
 	AS_CHECK_FAIL_ALLOC = 1,
@@ -50,10 +51,15 @@ struct as_check_options {
 	struct as_crash_options crashes; /* how */
 	/* What is made to fail, a call at a time: a mask of enum as_check_fault. */
 	unsigned faults;
+	/* This check is number `shard` (from 1) of `shards`, which share nothing (shard.c); 0: it
+	 * is alone. */
+	unsigned shard, shards;
+	const char *start; /* see start.h; NULL: it begins with a fresh file system */
 	unsigned max_faults; /* in one operation */
 	unsigned jobs;
 	uint32_t max_states;
 	uint64_t max_findings; /* 0: any number */
+	uint64_t max_transitions; /* 0: any number */
 	int64_t for_us; /* 0: until all is explored */
 	int fd; /* of the file that keeps the states; -1: none */
 };
@@ -75,6 +81,10 @@ struct as_check_counts {
 	uint64_t confirmed, unconfirmed; /* of these */
 	uint64_t findings; /* different ones */
 	uint64_t skipped; /* operations that the target cannot do */
+	/* Of a shard: states of others that were followed in the model alone, transitions of those,
+	 * and microseconds of that; and answers that were right, but not those that the other
+	 * shards expect. */
+	uint64_t foreign, followed, follow_us, strayed;
 	struct as_crash_counts crash;
 };
 
@@ -84,6 +94,8 @@ struct as_check_status {
 	uint64_t gaps; /* how much was left out, also by those who worked on the same file before */
 	unsigned depth; /* of the state that was found last */
 	int64_t wall_us;
+	/* At the end: the states that are its own, and the sum of 32 bits of their digests. */
+	uint64_t owned, owned_sum;
 	bool all; /* nothing is left to be explored within the bounds */
 };
 

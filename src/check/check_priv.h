@@ -4,10 +4,13 @@
 #define AS_CHECK_CHECK_PRIV_H
 
 #include "check/check.h"
+#include "check/start.h"
 #include "check/store.h"
 #include "crash/judge.h"
 #include "legal/past.h"
 #include "os/stack.h"
+
+struct as_past;
 
 #define AS_SUSPECTS_MAX 64u
 #define AS_TRY_LINE 65536u /* two paths of any length that can be walked, with escapes */
@@ -71,7 +74,8 @@ struct as_checking {
 	const struct as_check_options *options;
 	struct as_crash_options crash; /* with what depends on the target */
 	struct as_universe universe;
-	struct as_run_fresh fresh;
+	struct as_start *start; /* NULL: it begins with what the runner made */
+	struct as_run_fresh fresh; /* that, or what the start left */
 	struct as_runner *runner; /* that made it */
 	struct as_store *store;
 	struct as_check_shared *shared;
@@ -110,6 +114,20 @@ struct as_worker_args {
 /* For as_spawn_fork(). */
 int as_check_worker(void *args);
 
+/* ---- shard.c ---- */
+
+/* Whether this check has to look at a state, or another shard has. */
+bool as_shard_owns(const struct as_checking *checking, struct as_digest digest);
+/* Whether the states of others are expanded in the model alone. */
+bool as_shard_predicts(const struct as_checking *checking);
+/* Fills in what status says of a shard at the end. */
+void as_shard_sum(const struct as_checking *checking, struct as_check_status *status);
+
+/* ---- asks.c ---- */
+
+/* How the target is answered after the start, of the answers from the beginning on. */
+const char *as_asks_own(const char *choices);
+
 /* ---- crashes.c ---- */
 
 struct as_crashes;
@@ -124,6 +142,10 @@ void as_crashes_free(struct as_crashes *crashes); /* takes NULL */
 AS_MUST_CHECK int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 				 const struct as_digest *upto, const struct as_plan *plan,
 				 bool *fine, uint64_t *wrote, struct as_err *err);
+
+/* Of the workload before: how many of its writes a power cut at the end may lose, and in the upper
+ * 32 bits how many its last operation made. */
+uint64_t as_crashes_pending(const struct as_crashes *crashes);
 
 /* ---- confirm.c ---- */
 

@@ -43,6 +43,7 @@ static void count_finding(struct as_sink *sink, const struct as_finding *finding
 struct as_confirm *as_confirm_new(const struct as_checking *c)
 {
 	struct as_confirm *f = as_xcalloc(1, sizeof(*f));
+	struct as_crash_options crashes;
 
 	f->c = c;
 	f->known = as_known_new();
@@ -53,7 +54,9 @@ struct as_confirm *as_confirm_new(const struct as_checking *c)
 	/* Nobody else answers the target then, either. */
 	if (c->options->faults & AS_CHECK_CHOICE)
 		memcpy(f->options.choices, "0", 2);
-	as_crash_options_print(&c->crash, &f->params);
+	crashes = c->crash;
+	crashes.since_mount = c->start; /* what makes the start is another workload */
+	as_crash_options_print(&crashes, &f->params);
 	f->ops[BY_RUN] = &as_scenario_sequential;
 	f->ops[BY_CRASH] = &as_scenario_crash;
 	return f;
@@ -101,7 +104,10 @@ static int run_seq(struct as_confirm *f, unsigned way, struct as_scenario *scena
 static const char *print_text(struct as_confirm *f, const struct as_try *tried, bool all)
 {
 	as_buf_clear(&f->text);
-	as_store_trace(f->c->store, tried->state, &f->text);
+	if (f->c->start)
+		as_buf_adds(&f->text, f->c->start->text);
+	if (tried->state != AS_STORE_NONE)
+		as_store_trace(f->c->store, tried->state, &f->text);
 	as_buf_addf(&f->text, "%s%s\n", all ? tried->since : "", tried->line);
 	return as_buf_str(&f->text);
 }

@@ -19,7 +19,7 @@
 struct as_crashes {
 	const struct as_worker_args *args;
 	struct as_recoverer *recoverer;
-	uint64_t wrote;
+	uint64_t wrote, pending;
 	bool fine;
 };
 
@@ -110,6 +110,24 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 	return rc;
 }
 
+static uint64_t count_pending(const struct as_reclog *log, uint32_t last)
+{
+	uint64_t pending = 0, by_last = 0;
+
+	for (size_t i = 0; log && i < as_reclog_len(log); i++) {
+		unsigned kind = as_reclog_at(log, i)->kind;
+
+		pending = kind == AS_CALL_FLUSH ? 0 : pending + (kind == AS_CALL_WRITE);
+		by_last += kind == AS_CALL_WRITE && as_reclog_at(log, i)->op == last;
+	}
+	return by_last << 32 | pending;
+}
+
+uint64_t as_crashes_pending(const struct as_crashes *crashes)
+{
+	return crashes->pending;
+}
+
 int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 		   const struct as_digest *upto, const struct as_plan *plan, bool *fine,
 		   uint64_t *wrote, struct as_err *err)
@@ -119,11 +137,12 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 				       .fresh = c->fresh,
 				       .seq = seq,
 				       .seed = c->args->run->seed,
+				       .after_ns = c->start ? c->start->after_ns : 0,
 				       .log = &crashes->args->lane->log,
 				       .hold = c->crash.hold,
 				       .early = c->crash.early,
 				       .plan = plan,
-				       .choices = crashes->args->lane->tried.choices,
+				       .choices = as_asks_own(crashes->args->lane->tried.choices),
 				       .open_end = true,
 				       .step = record_step,
 				       .ctx = crashes };
@@ -145,6 +164,7 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 			memcpy(recording.upto, upto, (seq->n + 1) * sizeof(*upto));
 		rc = judge(crashes, &recording, err);
 	}
+	crashes->pending = rc ? 0 : count_pending(recording.log, (uint32_t)seq->n - 1);
 	as_recording_free(&recording);
 	*fine = crashes->fine;
 	*wrote = crashes->wrote;

@@ -119,7 +119,7 @@ bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *
 
 /* ---- Bringing a state back ------------------------------------------------------------------- */
 
-static void forget(struct as_expander *w)
+void as_worker_forget(struct as_expander *w)
 {
 	as_model_free(w->model);
 	as_past_put(w->past);
@@ -157,7 +157,7 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 {
 	int rc, mounted;
 
-	forget(w);
+	as_worker_forget(w);
 	AS_CHECK_ADD(w->c, restores, 1);
 	w->lane->phase = AS_CHECK_BACK;
 	w->lane->alive++;
@@ -207,17 +207,13 @@ struct as_digest as_check_key(const struct as_model *model, const struct as_past
 			     as_past_digest(past));
 }
 
-static uint64_t rank_of(struct as_expander *w, uint32_t id, const struct as_op *op, uint64_t wrote)
+static uint64_t rank_of(struct as_expander *w, uint32_t id, uint64_t wrote)
 {
 	const struct as_check_options *o = w->c->options;
-	uint64_t feature[] = { as_model_inodes(w->model) << 8 | w->moves->n,
-			       (uint64_t)op->code << 16 | (uint64_t)op->flags,
-			       as_past_len(w->past) << 4 | as_model_mounted(w->model) };
 	struct as_search_of of = { .id = id, .seed = w->c->args->run->seed, .recovery = wrote };
 
 	if (o->search == AS_SEARCH_novelty)
-		of.novelty = as_novelty_add(&w->c->shared->novelty, feature,
-					    sizeof(feature) / sizeof(feature[0]));
+		of.novelty = as_novel_worth(w);
 	return as_search_rank(o->search, &of);
 }
 
@@ -245,17 +241,16 @@ static bool is_too_deep(const struct as_expander *w, uint32_t id)
 	return depth && as_store_at(w->c->store, id).depth >= depth;
 }
 
-/* The operation has led to another state. */
-static int reach(struct as_expander *w, const struct as_op *op, struct as_err *err)
+int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
+	struct as_digest key = as_check_key(w->model, w->past);
 	uint64_t wrote = 0;
 	bool fine = true;
 	uint32_t id;
 	int rc = 0;
 
-	switch (as_store_add(c->store, as_check_key(w->model, w->past), w->id, as_buf_str(&w->line),
-			     &id)) {
+	switch (as_store_add(c->store, key, w->id, as_buf_str(&w->line), &id)) {
 	case AS_STORE_KNOWN:
 		return 0;
 	case AS_STORE_FULL:
@@ -266,10 +261,11 @@ static int reach(struct as_expander *w, const struct as_op *op, struct as_err *e
 		break;
 	}
 	w->lane->fresh = id;
-	rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
+	if (as_shard_owns(c, key))
+		rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
 	w->lane->fresh = AS_STORE_NONE;
 	if (!rc && fine && !is_too_deep(w, id))
-		as_store_push(c->store, id, rank_of(w, id, op, wrote));
+		as_store_push(c->store, id, rank_of(w, id, wrote));
 	else
 		as_store_stop(c->store, id);
 	if (!fine)
@@ -284,10 +280,17 @@ static bool move_agrees(struct as_expander *w, const struct as_op *op, struct as
 					  : as_worker_disk_agrees(w, op->code, err, rc);
 }
 
+/* The others know nothing of this answer. */
+static void stray(struct as_expander *w)
+{
+	AS_CHECK_ADD(w->c, strayed, 1);
+	as_store_gap(w->c->store, 1);
+}
+
 static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 {
 	const struct as_op *op = &w->moves->ops[i];
-	struct as_digest before;
+	struct as_digest before, expected = { 0 };
 	struct as_outcome got;
 	struct as_past *was;
 	int rc = 0;
@@ -302,31 +305,38 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 	w->lane->move = i;
 	w->lane->phase = AS_CHECK_MOVE;
 	w->lane->alive++;
-	AS_CHECK_ADD(w->c, transitions, 1);
+	if (w->owned)
+		AS_CHECK_ADD(w->c, transitions, 1);
+	else
+		AS_CHECK_ADD(w->c, followed, 1);
 	before = as_model_digest(w->model);
 	was = w->past;
+	if (as_shard_predicts(w->c))
+		expected = as_shard_expect(w, op);
 	w->back = as_worker_do(w, op, (uint32_t)w->seq->n, &got) == AS_DID_AGREE;
 	if (!w->back)
 		return 0;
-	if (got.ret < 0 && (got.err == AS_ERR_UNSUPPORTED || got.err == AS_ERR_LIMIT)) {
+	as_novel_answer(w, op, &got);
+	if (got.ret < 0 && (got.err == AS_ERR_UNSUPPORTED || got.err == AS_ERR_LIMIT))
 		AS_CHECK_ADD(w->c, skipped, 1);
-		return 0;
-	}
-	step(w, op, &got);
+	else
+		step(w, op, &got);
+	if (as_shard_predicts(w->c) && !as_digest_eq(expected, as_check_key(w->model, w->past)))
+		stray(w);
 	if (w->past == was && as_digest_eq(as_model_digest(w->model), before)) {
 		as_try_keep(&w->lane->tried);
 		return 0;
 	}
 	AS_CHECK_ADD(w->c, changing, 1);
 	w->back = false;
-	if (move_agrees(w, op, err, &rc) && !rc)
-		rc = reach(w, op, err);
+	if ((!w->owned || move_agrees(w, op, err, &rc)) && !rc)
+		rc = as_worker_reach(w, op, err);
 	return rc;
 }
 
 /* ---- A state --------------------------------------------------------------------------------- */
 
-static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
+int as_worker_read_trace(struct as_expander *w, uint32_t id, struct as_err *err)
 {
 	int rc;
 
@@ -339,9 +349,17 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 	w->seq = w->moves = NULL;
 	w->upto = NULL;
 	rc = as_parse_text("trace", as_buf_str(&w->trace), w->trace.len, &w->seq, err);
+	if (!rc)
+		w->upto = as_xcalloc(w->seq->n + 2, sizeof(*w->upto));
+	return rc;
+}
+
+static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
+{
+	int rc = as_worker_read_trace(w, id, err);
+
 	if (rc)
 		return rc;
-	w->upto = as_xcalloc(w->seq->n + 2, sizeof(*w->upto));
 	as_try_begin(&w->lane->tried, "");
 	rc = as_worker_bring_back(w, err);
 	if (!rc && w->back)
@@ -349,28 +367,51 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 	return rc;
 }
 
-static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_err *err)
+static bool has_done_enough(const struct as_checking *c)
+{
+	uint64_t most = c->options->max_transitions;
+
+	return most && c->shared->counts.transitions >= most;
+}
+
+/* Tries all that may follow, on the file system. */
+static int try_all(struct as_expander *w, uint32_t id, uint32_t first, struct as_err *err)
 {
 	int rc = begin_state(w, id, err);
 
+	as_novel_begin(w);
 	for (uint32_t i = first; !rc && w->moves && i < w->moves->n; i++) {
+		if (has_done_enough(w->c))
+			w->c->shared->stop = 1;
 		if (w->c->shared->stop)
 			return 0;
 		rc = try_move(w, i, err);
-		if (!rc && w->failing)
+		if (!rc && w->failing && w->owned)
 			rc = as_failing_try(w, &w->moves->ops[i], err);
-		if (!rc && w->asks)
+		if (!rc && w->asks && w->owned)
 			rc = as_asks_try(w, &w->moves->ops[i], err);
 	}
-	if (!rc && w->back && w->lane->tried.since_len && as_model_mounted(w->model)) {
+	if (!rc && w->owned && w->back && w->lane->tried.since_len && as_model_mounted(w->model)) {
 		as_try_begin(&w->lane->tried, "");
 		w->lane->move = (uint32_t)w->moves->n;
 		(void)as_worker_tree_agrees(w, AS_OP_COUNT);
 	}
-	if (!rc && w->moves)
+	if (!rc && w->moves && w->owned)
 		rc = as_worker_rest(w, err);
-	if (!rc) {
+	return rc;
+}
+
+static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_err *err)
+{
+	int rc;
+
+	w->owned = as_shard_owns(w->c, as_store_at(w->c->store, id).digest);
+	rc = w->owned || !as_shard_predicts(w->c) ? try_all(w, id, first, err)
+						  : as_shard_follow(w, id, first, err);
+	if (!rc && !w->c->shared->stop) {
 		AS_CHECK_ADD(w->c, expanded, 1);
+		if (!w->owned)
+			AS_CHECK_ADD(w->c, foreign, 1);
 		as_store_done(w->c->store, id);
 		w->lane->tried.state = AS_STORE_NONE;
 	}
@@ -409,6 +450,7 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 	struct as_instance_args args = { .target = c->args->target,
 					 .log = &w->lane->log,
 					 .seed = c->args->run->seed,
+					 .after_ns = c->start ? c->start->after_ns : 0,
 					 .name_max = c->fresh.traits->name_max };
 	int rc = as_target_load(c->args->target, err);
 
@@ -434,7 +476,7 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 
 static void close_worker(struct as_expander *w)
 {
-	forget(w);
+	as_worker_forget(w);
 	as_crashes_free(w->crashes);
 	as_failing_free(w->failing);
 	as_instance_mark_free(w->fresh);

@@ -83,16 +83,33 @@ static void count(struct as_expander *w, uint64_t calls[FAIL_KINDS])
 
 /* ---- One set --------------------------------------------------------------------------------- */
 
-static int make_plan(struct as_expander *w, unsigned n, struct as_plan **plan, struct as_err *err)
+/* before[]: how many calls of each kind were made before; NULL: none. */
+static void print_plan(const struct as_failing *f, unsigned n, const uint64_t *before,
+		       char text[AS_SUSPECT_FAULTS])
 {
-	const struct as_failing *f = w->failing;
 	size_t len = 0;
 
-	for (unsigned i = 0; i < n; i++)
-		len += (size_t)snprintf(w->faults + len, sizeof(w->faults) - len, "%s%s:%llu%s",
-					i ? " " : "", kinds[f->set[i].kind].rule,
-					(unsigned long long)f->set[i].n,
-					kinds[f->set[i].kind].action);
+	for (unsigned i = 0; i < n; i++) {
+		enum failing_kind kind = f->set[i].kind;
+		uint64_t call = f->set[i].n + (before ? before[kind] : 0);
+
+		len += (size_t)snprintf(text + len, AS_SUSPECT_FAULTS - len, "%s%s:%llu%s",
+					i ? " " : "", kinds[kind].rule, (unsigned long long)call,
+					kinds[kind].action);
+	}
+}
+
+/* Who runs the whole trace counts the calls of the start, too. */
+static int make_plan(struct as_expander *w, unsigned n, struct as_plan **plan, struct as_err *err)
+{
+	const struct as_start *start = w->c->start;
+
+	_Static_assert((int)FAIL_READ == AS_START_READ && (int)FAIL_WRITE == AS_START_WRITE &&
+			       (int)FAIL_FLUSH == AS_START_FLUSH &&
+			       (int)FAIL_ALLOC == AS_START_ALLOC,
+		       "both count the same calls");
+	print_plan(w->failing, n, NULL, w->faults);
+	print_plan(w->failing, n, start ? start->calls : NULL, w->lane->tried.faults);
 	return as_plan_parse(w->faults, plan, err);
 }
 
@@ -162,7 +179,6 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 	if (rc)
 		return rc;
 	w->plan = plan;
-	memcpy(w->lane->tried.faults, w->faults, sizeof(w->faults));
 	rc = as_worker_try(w, op, &did, err);
 	*fired = !rc && as_instance_hits(w->instance) >= n;
 	as_instance_end_faults(w->instance);

@@ -231,6 +231,49 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 		as_buf_adds(out, ", ");
 		as_crash_options_print(&c->crash, out);
 	}
+	if (o->shards)
+		as_buf_addf(out, ", shard %u/%u", o->shard, o->shards);
+	if (c->start) {
+		struct as_digest text = as_hash(c->start->text, strlen(c->start->text));
+
+		as_buf_addf(out, ", start %.200s %016llx", c->start->name,
+			    (unsigned long long)text.lo);
+	}
+}
+
+/* The file system that it begins with, and what may be done with it. */
+static int begin_with(struct as_checking *c, struct as_err *err)
+{
+	const struct as_check_options *o = c->options;
+	struct as_start_args args = { c->args->target, c->args->run, c->fresh };
+	int rc = 0;
+
+	if (o->start)
+		rc = as_start_make(&args, o->start, &c->start, err);
+	if (!rc && c->start && !c->start->wrong)
+		c->fresh = c->start->aged;
+	if (rc)
+		return rc;
+	c->universe = as_universe_of(c->fresh.model, o->nodes);
+	c->universe.wide = o->wide;
+	if (o->slots)
+		c->universe.slots = o->slots;
+	if (c->start) {
+		c->universe.hidden = c->start->hidden;
+		c->universe.n_hidden = c->start->n_hidden;
+	}
+	if (o->ops)
+		return as_universe_choose(&c->universe, o->ops, err);
+	return c->start ? as_universe_add(&c->universe, c->start->ops, err) : 0;
+}
+
+/* What went wrong while the start was made is a finding, and there is nothing to explore. */
+static void blame_start(struct as_checking *c)
+{
+	c->shared->lane[0].tried.state = AS_STORE_NONE;
+	as_suspect_add(c, &c->shared->lane[0], false, 0, c->start->wrong);
+	AS_CHECK_ADD(c, lost, 1);
+	as_store_gap(c->store, 1);
 }
 
 /* The state of a fresh file system. */
@@ -259,12 +302,7 @@ static int open_all(struct as_checking *c, struct as_err *err)
 		return as_fail(err, AS_EUSE,
 			       "target %s: states cannot be brought back without a disk of ours",
 			       as_target_spec(c->args->target));
-	c->universe = as_universe_of(c->fresh.model, o->nodes);
-	c->universe.wide = o->wide;
-	if (o->slots)
-		c->universe.slots = o->slots;
-	if (o->ops)
-		rc = as_universe_choose(&c->universe, o->ops, err);
+	rc = begin_with(c, err);
 	c->crash = o->crashes;
 	if (!c->crash.perm.sector_bytes)
 		c->crash.perm.sector_bytes = as_target_sector_bytes(c->args->target);
@@ -275,12 +313,15 @@ static int open_all(struct as_checking *c, struct as_err *err)
 	as_buf_free(&ident);
 	if (rc)
 		return rc;
-	add_first(c);
+	if (!c->start || !c->start->wrong)
+		add_first(c);
 	c->shared_bytes = sizeof(*c->shared) + o->jobs * sizeof(*c->shared->lane);
 	c->shared = as_shared_alloc(c->shared_bytes);
 	c->dedup = as_xcalloc(o->jobs, sizeof(struct as_dedup *));
 	for (unsigned i = 0; i < o->jobs; i++)
 		c->dedup[i] = as_dedup_new();
+	if (c->start && c->start->wrong)
+		blame_start(c);
 	return 0;
 }
 
@@ -292,6 +333,7 @@ static void close_all(struct as_checking *c)
 	if (c->shared)
 		as_shared_free(c->shared, c->shared_bytes);
 	as_store_close(c->store);
+	as_start_free(c->start);
 	as_runner_free(c->runner);
 }
 
@@ -309,6 +351,7 @@ int as_check(const struct as_check_args *args, struct as_check_status *status, s
 		l.confirm = as_confirm_new(&c);
 		rc = lead(&l, err);
 		fill_status(&l, status);
+		as_shard_sum(&c, status);
 		as_confirm_free(l.confirm);
 		as_shared_free(l.end, jobs * sizeof(*l.end));
 		free(l.pid);

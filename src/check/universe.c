@@ -86,7 +86,7 @@ struct universe_walk {
 	struct as_seq *moves;
 	struct as_arena strings;
 	struct name *name; /* that exists */
-	size_t n_names, cap_names;
+	size_t n_names, cap_names, n_all; /* n_all: with those of nodes that are not named */
 	const char **fresh; /* that do not, one in each directory */
 	size_t n_fresh, cap_fresh;
 	int slot[AS_UNIVERSE_SLOTS_MAX]; /* that are open */
@@ -98,7 +98,11 @@ struct universe_walk {
 static int add_name(void *ctx, const char *path, const struct as_attrs *attrs)
 {
 	struct universe_walk *w = ctx;
+	const struct as_universe *u = w->universe;
 
+	w->n_all++;
+	if (attrs->ino < u->n_hidden && u->hidden[attrs->ino])
+		return 0;
 	AS_ARRAY_ROOM(w->name, w->n_names, w->cap_names);
 	w->name[w->n_names++] = (struct name){
 		as_arena_strndup(&w->strings, path, strlen(path)),
@@ -123,7 +127,7 @@ static bool exists(const struct universe_walk *w, const char *path)
 	for (size_t i = 0; i < w->n_names; i++)
 		if (!strcmp(w->name[i].path, path))
 			return true;
-	return false;
+	return w->universe->hidden && as_model_stat(w->model, path, true, &(struct as_stat){ 0 });
 }
 
 /* Name number i of the list, in a directory. */
@@ -197,7 +201,7 @@ static bool takes_fresh(const struct universe_walk *w, enum as_paths what)
 	case AS_PATHS_ENSURE:
 		return w->may_make;
 	case AS_PATHS_ALIAS:
-		return w->n_names < w->universe->fresh + w->universe->nodes + 1;
+		return w->n_all < w->universe->fresh + w->universe->nodes + 1;
 	case AS_PATHS_TO:
 		return true;
 	default:
@@ -350,8 +354,13 @@ int as_universe_choose(struct as_universe *universe, const char *ops, struct as_
 
 	for (unsigned code = 0; code < AS_OP_COUNT; code++)
 		universe->has[code] = all && can_be_tried((enum as_opcode)code);
-	if (all)
-		return 0;
+	if (!*ops)
+		return as_fail(err, AS_EUSE, "no operation is to be tried");
+	return all ? 0 : as_universe_add(universe, ops, err);
+}
+
+int as_universe_add(struct as_universe *universe, const char *ops, struct as_err *err)
+{
 	for (const char *at = ops; *at;) {
 		size_t len = strcspn(at, ",");
 		enum as_opcode code = as_op_find(at, len);
@@ -369,7 +378,7 @@ int as_universe_choose(struct as_universe *universe, const char *ops, struct as_
 	}
 	/* What was unmounted must be mounted again. */
 	universe->has[AS_OP_MOUNT] |= universe->has[AS_OP_UMOUNT];
-	return *ops ? 0 : as_fail(err, AS_EUSE, "no operation is to be tried");
+	return 0;
 }
 
 void as_universe_print(const struct as_universe *universe, struct as_buf *out)

@@ -19,6 +19,9 @@ struct as_universe {
 	unsigned long_bytes; /* of the long names */
 	bool wide; /* more values of arguments */
 	bool has[AS_OP_COUNT];
+	/* Inodes that are not named, by their number (start.h); NULL: all are. */
+	const uint8_t *hidden;
+	uint32_t n_hidden;
 };
 
 #define AS_UNIVERSE_NODES_MAX 16u
@@ -29,6 +32,9 @@ struct as_universe as_universe_of(const struct as_model *fresh, unsigned nodes);
 /* "mkdir,rename": only these; "all": all that can be tried. */
 AS_MUST_CHECK int as_universe_choose(struct as_universe *universe, const char *ops,
 				     struct as_err *err);
+/* These, too. */
+AS_MUST_CHECK int as_universe_add(struct as_universe *universe, const char *ops,
+				  struct as_err *err);
 /* Adds the names of the operations, and whether it is wide, with commas. */
 void as_universe_print(const struct as_universe *universe, struct as_buf *out);
 

@@ -34,6 +34,9 @@ struct as_expander {
 	struct as_model *model;
 	struct as_past *past;
 	bool back; /* it is in that state */
+	uint64_t partition; /* of the last answer (novel.c) */
+	uint64_t answers_worth; /* how new the answers were, of this state */
+	bool owned; /* the state is this shard's (shard.c) */
 	struct as_buf why, line;
 	/* Faults: */
 	struct as_failing *failing; /* NULL: nothing is made to fail */
@@ -60,6 +63,14 @@ AS_MUST_CHECK int as_worker_bring_back(struct as_expander *w, struct as_err *err
 bool as_worker_tree_agrees(struct as_expander *w, unsigned code);
 /* After an unmount: whether the checker finds nothing, and all is there after a mount. */
 bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *err, int *rc);
+
+/* Gives up what is known of where the file system is. */
+void as_worker_forget(struct as_expander *w);
+/* The trace of a state becomes that of the worker. */
+AS_MUST_CHECK int as_worker_read_trace(struct as_expander *w, uint32_t id, struct as_err *err);
+/* The operation has led to another state, that of w->model and w->past. */
+AS_MUST_CHECK int as_worker_reach(struct as_expander *w, const struct as_op *op,
+				  struct as_err *err);
 
 /* Brings the state back and carries the operation out, with whatever fails or is answered now. */
 AS_MUST_CHECK int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *did,
@@ -88,6 +99,23 @@ AS_MUST_CHECK int as_failing_judge(struct as_expander *w, const struct as_op *op
 /* Runs operation `op` of the state again and again, each time with another call of it that
  * fails. */
 AS_MUST_CHECK int as_failing_try(struct as_expander *w, const struct as_op *op, struct as_err *err);
+
+/* ---- shard.c ---- */
+
+/* Tries all that may follow in a state of another shard, in the model alone. */
+AS_MUST_CHECK int as_shard_follow(struct as_expander *w, uint32_t id, uint32_t first,
+				  struct as_err *err);
+/* Before an operation of a state of its own: what the other shards expect after it. */
+struct as_digest as_shard_expect(const struct as_expander *w, const struct as_op *op);
+
+/* ---- novel.c ---- */
+
+/* A state begins to be expanded. */
+void as_novel_begin(struct as_expander *w);
+/* An operation that was tried has answered so. */
+void as_novel_answer(struct as_expander *w, const struct as_op *op, const struct as_outcome *got);
+/* How new the state of w->model is, which that operation has led to. */
+uint32_t as_novel_worth(struct as_expander *w);
 
 /* ---- asks.c ---- */
 

@@ -14,6 +14,7 @@
 #include "os/rundir.h"
 #include "os/spawn.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -69,6 +70,22 @@ static int read_faults(const char *text, unsigned *faults, struct as_err *err)
 	return 0;
 }
 
+/* "2/4" */
+static int read_shard(const char *text, struct as_check_options *o, struct as_err *err)
+{
+	char *end = NULL;
+	unsigned long k = strtoul(text, &end, 10), n = 0;
+
+	if (isdigit((unsigned char)*text) && *end == '/' && isdigit((unsigned char)end[1]))
+		n = strtoul(end + 1, &end, 10);
+	if (*end || !k || k > n || n > AS_CHECK_SHARDS_MAX)
+		return as_fail(err, AS_EUSE, "--shard %s: expected K/N, such as 1/4, up to %u",
+			       text, AS_CHECK_SHARDS_MAX);
+	o->shard = (unsigned)k;
+	o->shards = (unsigned)n;
+	return 0;
+}
+
 static int read_options(struct check_session *s, struct as_err *err)
 {
 	const struct as_args *args = s->args;
@@ -83,12 +100,14 @@ static int read_options(struct check_session *s, struct as_err *err)
 		.slots = (unsigned)as_args_number(args, "slots", 0),
 		.ops = as_args_text(args, "ops", NULL),
 		.wide = as_args_has(args, "wide"),
+		.start = as_args_text(args, "start", NULL),
 		.depth = (unsigned)as_args_number(args, "depth", 0),
 		.crash = !as_args_has(args, "no-crash"),
 		.crashes = as_crash_options_default(),
 		.jobs = (unsigned)as_args_number(args, "jobs", 1),
 		.max_states = (uint32_t)as_args_number(args, "max-states", STATES_DEFAULT),
 		.max_findings = as_args_number(args, "max-findings", 0),
+		.max_transitions = as_args_number(args, "max-transitions", 0),
 		.max_faults = (unsigned)as_args_number(args, "max-faults", 1),
 		.fd = -1,
 	};
@@ -109,6 +128,8 @@ static int read_options(struct check_session *s, struct as_err *err)
 		rc = as_views_parse(as_args_text(args, "view", "all"), &o->crashes.views, err);
 	if (!rc)
 		rc = read_faults(as_args_text(args, "faults", ""), &o->faults, err);
+	if (!rc && as_args_has(args, "shard"))
+		rc = read_shard(as_args_text(args, "shard", ""), o, err);
 	if (!rc && as_args_has(args, "max-faults") && !o->faults)
 		rc = as_fail(err, AS_EUSE, "--max-faults needs --faults");
 	return rc;
@@ -207,6 +228,16 @@ static void print_json(const struct check_session *s, const char *event,
 	as_json_kuint(&j, "dropped", c->dropped);
 	as_json_kuint(&j, "gaps", status->gaps);
 	as_json_kuint(&j, "bytes", status->bytes);
+	if (s->options.shards) {
+		as_json_kuint(&j, "foreign", c->foreign);
+		as_json_kuint(&j, "followed", c->followed);
+		as_json_kuint(&j, "follow_us", c->follow_us);
+		as_json_kuint(&j, "strayed", c->strayed);
+	}
+	if (!strcmp(event, "check")) {
+		as_json_kuint(&j, "owned", status->owned);
+		as_json_kuint(&j, "owned_sum", status->owned_sum);
+	}
 	as_json_kbool(&j, "all", status->all);
 	as_json_kint(&j, "wall_us", status->wall_us);
 	as_json_end(&j);
@@ -290,7 +321,8 @@ static const char *gap_words(const struct as_check_status *status)
 	return c->discarded			   ? "there was no room for some states"
 	       : c->lost			   ? "some states could not be brought back"
 	       : status->frontier || !status->gaps ? "it was stopped before the end"
-	       : c->unconfirmed || c->dropped	   ? "some of what was found was not confirmed"
+	       : c->strayed		      ? "answers were not those that other shards expect"
+	       : c->unconfirmed || c->dropped ? "some of what was found was not confirmed"
 	       : c->deaths ? "an operation died with one fault, so others were not tried with it"
 			   : "the check that this one goes on with has left something out";
 }
@@ -298,21 +330,24 @@ static const char *gap_words(const struct as_check_status *status)
 static void say_bounds(const struct check_session *s, const struct as_check_status *status)
 {
 	const struct as_check_options *o = &s->options;
+	char shard[64] = "";
 
+	if (o->shards)
+		snprintf(shard, sizeof(shard), "of shard %u/%u ", o->shard, o->shards);
 	if (!status->all)
 		as_emit_note(s->out.chain, "not all states were explored: %s", gap_words(status));
 	else if (o->depth)
 		as_emit_note(s->out.chain,
-			     "all %llu states within bounds explored: %u node%s, traces of up to "
-			     "%u operation%s",
-			     (unsigned long long)status->states, o->nodes, as_plural(o->nodes),
-			     o->depth, as_plural(o->depth));
+			     "all %llu states %swithin bounds explored: %u node%s, traces of up "
+			     "to %u operation%s",
+			     (unsigned long long)status->owned, shard, o->nodes,
+			     as_plural(o->nodes), o->depth, as_plural(o->depth));
 	else
 		as_emit_note(s->out.chain,
-			     "all %llu states within bounds explored: %u node%s, any number of "
+			     "all %llu states %swithin bounds explored: %u node%s, any number of "
 			     "operations, of which %u are needed at most",
-			     (unsigned long long)status->states, o->nodes, as_plural(o->nodes),
-			     status->depth);
+			     (unsigned long long)status->owned, shard, o->nodes,
+			     as_plural(o->nodes), status->depth);
 	if (status->counts.findings)
 		as_emit_note(s->out.chain, "what follows after a mistake was not tried");
 }
@@ -327,6 +362,12 @@ static void say_end(const struct check_session *s, const struct as_check_status 
 		as_emit_note(s->out.chain,
 			     "%llu states were not expanded: a power cut is a finding there",
 			     (unsigned long long)c->wrong);
+	if (o->shards)
+		as_emit_note(s->out.chain,
+			     "overlap: %llu states of other shards, with %llu transitions, were "
+			     "followed, in the model alone for %.1f s of %.1f",
+			     (unsigned long long)c->foreign, (unsigned long long)c->followed,
+			     (double)c->follow_us / 1e6, (double)status->wall_us * o->jobs / 1e6);
 	if (c->discarded)
 		as_emit_note(s->out.chain, "%llu states were discarded: --max-states",
 			     (unsigned long long)c->discarded);
@@ -448,6 +489,12 @@ static const struct as_opt opts[] = {
 	{ .name = "wide",
 	  .help = "try more values of arguments, such as O_APPEND, O_SYNC, ranges that are "
 		  "inserted or collapsed, large writes and a second attribute" },
+	{ .name = "start",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "NAME|FILE",
+	  .help = "begin with a file system that has been used: names or large (a directory that "
+		  "the next name makes grow, or gives another form), deep, full, fragments, links, "
+		  "attributes, or the one that this workload makes; default: an empty one" },
 	{ .name = "search",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "bfs|dfs|random|recovery|novelty",
@@ -474,12 +521,23 @@ static const struct as_opt opts[] = {
 	  .max = AS_CHECK_FAULTS_MAX,
 	  .help = "how many calls of one operation may fail; first every single one is tried, then "
 		  "every two, and so on; default 1" },
+	{ .name = "max-transitions",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .help = "stop when N operations were tried; default: go on" },
 	{ .name = "max-findings",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 1,
 	  .max = INT64_MAX,
 	  .help = "stop after N different findings; default: go on" },
+	{ .name = "shard",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "K/N",
+	  .help = "look only at part K of N of the states; N such checks, on any machines, visit "
+		  "together what one does alone" },
 	AS_CLI_JOBS_OPT(AS_CHECK_JOBS_MAX, "how many processes explore the states together"),
 	{ .name = "max-states",
 	  .kind = AS_OPT_NUMBER,

@@ -85,6 +85,16 @@ static uint32_t modes_of(const struct as_crash_args *args)
 	       (uint32_t)(args->options->early != 0) << AS_SHARE_EARLY;
 }
 
+/* How many operations have begun when the last mount has; 0: there is none. */
+static size_t last_mount(const struct as_seq *seq)
+{
+	size_t n = seq->n;
+
+	while (n && seq->ops[n - 1].code != AS_OP_MOUNT)
+		n--;
+	return n;
+}
+
 static int judge_child(void *ctx)
 {
 	struct child_judging *j = ctx;
@@ -101,7 +111,10 @@ static int judge_child(void *ctx)
 				      .known = known,
 				      .recovers = recovers,
 				      .ctx = j,
-				      .resume = j->resume };
+				      .resume = j->resume,
+				      .begun_min = j->args->options->since_mount
+							   ? last_mount(j->recording->seq)
+							   : 0 };
 
 	as_child_begin(&sh->stack);
 	as_child_keep_memory();

@@ -79,6 +79,9 @@ struct as_crash_options {
 	 * during recovery. The others are tried only in the first two views, which costs a tenth.
 	 * 0: all workloads are tried in full. */
 	unsigned every;
+	/* Only power cuts from the last `mount` of the workload on are tried: what is before it was
+	 * tried as another workload. */
+	bool since_mount;
 	/* How the budget is divided. `draws`: it is drawn for each workload, and so is the number
 	 * of rounds if it is 0, by `so_far` and what the workloads since came to. */
 	struct as_share share;

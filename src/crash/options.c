@@ -140,6 +140,8 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 	}
 	if (o->every != standard.every)
 		as_buf_addf(out, ",every=%u", o->every);
+	if (o->since_mount)
+		as_buf_adds(out, ",since=mount");
 	if (o->rounds != standard.rounds)
 		as_buf_addf(out, ",rounds=%u", o->rounds);
 	if (o->race.threads) {
@@ -236,6 +238,10 @@ static int parse_text(const char *word, const char *key, const char *value,
 		return as_ways_parse(commas, &o->ways, err);
 	if (!strcmp(key, "memo"))
 		return parse_memo(word, value, &o->memo, err);
+	if (!strcmp(key, "since") && !strcmp(value, "mount")) {
+		o->since_mount = true;
+		return 0;
+	}
 	if (!strcmp(key, "record"))
 		return parse_record(word, value, &o->record, err);
 	if (!strcmp(key, "then"))

@@ -246,7 +246,10 @@ static void test_text(void **state)
 
 static void test_typed(void **state)
 {
-	static const char *const bad[] = { "seed:", "seed:x", "seed:-1", "1.x", "seeds" };
+	static const char *const bad[] = {
+		"seed:", "seed:x", "seed:-1", "1.x",  "seeds",	   "0*",   "*3",	   "0*0",
+		"0*x",	 "0**2",   "0*2*2",   "0*-1", "0*1000001", "0*3.", "0*99999999999"
+	};
 	struct as_chooser *chooser, *same;
 	struct as_err err;
 
@@ -263,6 +266,13 @@ static void test_typed(void **state)
 	assert_int_equal(as_choose(as_chooser_choice(chooser), 3), 0);
 	assert_int_equal(as_choose(as_chooser_choice(chooser), 3), 1);
 	assert_int_equal(as_choose(as_chooser_choice(chooser), 3), 0);
+	as_chooser_free(chooser);
+	assert_int_equal(as_chooser_parse("0*3.1*2.2", &chooser, &err), 0);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(as_choose(as_chooser_choice(chooser), 3), i < 3   ? 0
+									   : i < 5 ? 1
+									   : i < 6 ? 2
+										   : 0);
 	as_chooser_free(chooser);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(as_chooser_parse(bad[i], &chooser, &err), AS_EUSE);

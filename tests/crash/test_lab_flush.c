@@ -26,6 +26,9 @@
 	"mkdir /a 0755\n$0 = open /a/f O_RDWR|O_CREAT 0644\n" \
 	"pwrite $0 len=30000 at=0 fill=7\nsync\nunlink /a/f\nsync\nmkdir /b 0755\n"
 
+/* A commit that is torn lies where the checker writes its own. */
+#define AGED "mkdir /d 0755\nenlarge /d 20\numount\nmount\nchown /d/e1 1 1\nsync\n"
+
 static const struct row {
 	const char *site, *params, *workload; /* NULL: shown elsewhere */
 } rows[] = {
@@ -38,6 +41,7 @@ static const struct row {
 	{ "REPLAY_CLEAR", "views=3,again=0,ways=mount,trials=100", SIX_SMALL "crash\n" BIG },
 	{ "UNMOUNT", "views=3,again=0", COMMITS },
 	{ "CK_REPLAY_HOME", "views=1+3,ways=full", COMMITS },
+	{ "CK_REPLAY_CLEAR", "views=2+5,ways=full,prune=7", AGED },
 	{ "CK_COMMIT", "views=1+3,ways=full", ORPHANS },
 	{ "CK_HOME", "views=1+3,ways=full", ORPHANS },
 	{ "CK_CLEAR", NULL, NULL },

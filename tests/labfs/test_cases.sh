@@ -50,6 +50,8 @@ while read -r row; do
 	semantics | dogfood | leak | fault | rules) ;;
 	*) continue ;;
 	esac
+	# Some need a file system that has been used: tests/check/test_start.sh
+	[[ $(field command <<<"$row") != "assay check "* ]] || continue
 	n=$((n + 1))
 	broken "$(field number <<<"$row")" "$(field command <<<"$row")" \
 		"$(field budget_s <<<"$row")"
