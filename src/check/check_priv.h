@@ -7,6 +7,7 @@
 #include "check/store.h"
 #include "crash/judge.h"
 #include "legal/past.h"
+#include "os/spawn.h"
 #include "os/stack.h"
 
 #define AS_SUSPECTS_MAX 64u
@@ -109,6 +110,12 @@ struct as_worker_args {
 
 /* For as_spawn_fork(). */
 int as_check_worker(void *args);
+
+/* ---- lead.c ---- */
+
+/* What killed a process of the lane is a suspect. */
+void as_check_died(const struct as_checking *checking, const struct as_check_lane *lane,
+		   const struct as_ended *ended);
 
 /* ---- crashes.c ---- */
 

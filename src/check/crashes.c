@@ -12,13 +12,24 @@
 
 #include "crash/dedup.h"
 #include "crash/record.h"
+#include "run/child.h"
+#include "run/instance.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* What a process says that tries a state. */
+struct apart {
+	bool ended, fine;
+	uint64_t wrote;
+	int rc;
+	struct as_err err;
+};
+
 struct as_crashes {
 	const struct as_worker_args *args;
-	struct as_recoverer *recoverer;
+	struct as_recoverer *recoverer; /* NULL: a process makes its own */
+	struct apart *apart; /* what it says; NULL: all is done here */
 	uint64_t wrote;
 	bool fine;
 };
@@ -43,6 +54,14 @@ static bool known(void *ctx, const struct as_problem *problem)
 	return false;
 }
 
+static void recovers(void *ctx, struct as_disk *disk)
+{
+	struct as_crashes *crashes = ctx;
+
+	(void)disk;
+	crashes->args->lane->alive++;
+}
+
 static void recovered(void *ctx, const struct as_recovered *recovered)
 {
 	struct as_crashes *crashes = ctx;
@@ -60,17 +79,27 @@ static void record_step(void *ctx, int64_t op)
 	crashes->args->lane->alive++;
 }
 
-int as_crashes_new(const struct as_worker_args *args, struct as_crashes **out, struct as_err *err)
+static int new_recoverer(struct as_crashes *crashes, struct as_err *err)
 {
-	const struct as_checking *c = args->checking;
+	const struct as_checking *c = crashes->args->checking;
 	struct as_recover_options options = { .deadline_ms = c->args->run->deadline_ms / 2,
 					      .memo = c->crash.memo };
+
+	return as_recoverer_new(c->args->target, c->args->run->seed, &crashes->args->lane->log,
+				&options, &crashes->recoverer, err);
+}
+
+int as_crashes_new(const struct as_worker_args *args, struct as_crashes **out, struct as_err *err)
+{
+	uint32_t caps = as_instance_caps(args->checking->args->target);
 	struct as_crashes *crashes = as_xcalloc(1, sizeof(*crashes));
 
 	crashes->args = args;
 	*out = crashes;
-	return as_recoverer_new(c->args->target, c->args->run->seed, &args->lane->log, &options,
-				&crashes->recoverer, err);
+	if (caps & AS_INSTANCE_IN_PROCESS)
+		return new_recoverer(crashes, err);
+	crashes->apart = as_shared_alloc(sizeof(*crashes->apart));
+	return 0;
 }
 
 void as_crashes_free(struct as_crashes *crashes)
@@ -78,6 +107,8 @@ void as_crashes_free(struct as_crashes *crashes)
 	if (!crashes)
 		return;
 	as_recoverer_free(crashes->recoverer);
+	if (crashes->apart)
+		as_shared_free(crashes->apart, sizeof(*crashes->apart));
 	free(crashes);
 }
 
@@ -97,6 +128,7 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 				      .shares = &shares,
 				      .report = report,
 				      .known = known,
+				      .recovers = recovers,
 				      .recovered = recovered,
 				      .ctx = crashes,
 				      .begun_min = recording->n_ops };
@@ -110,9 +142,8 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 	return rc;
 }
 
-int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
-		   const struct as_digest *upto, const struct as_plan *plan, bool *fine,
-		   uint64_t *wrote, struct as_err *err)
+static int try_here(struct as_crashes *crashes, const struct as_seq *seq,
+		    const struct as_digest *upto, const struct as_plan *plan, struct as_err *err)
 {
 	const struct as_checking *c = crashes->args->checking;
 	struct as_record_args args = { .target = c->args->target,
@@ -144,6 +175,67 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 		rc = judge(crashes, &recording, err);
 	}
 	as_recording_free(&recording);
+	return rc;
+}
+
+/* ---- In a process of its own ----------------------------------------------------------------- */
+
+struct apart_job {
+	struct as_crashes *crashes;
+	const struct as_seq *seq;
+	const struct as_digest *upto;
+	const struct as_plan *plan;
+};
+
+static int be_apart(void *ctx)
+{
+	const struct apart_job *job = ctx;
+	struct as_crashes *crashes = job->crashes;
+	struct apart *apart = crashes->apart;
+
+	as_child_begin(&crashes->args->lane->stack);
+	as_child_keep_memory();
+	apart->rc = new_recoverer(crashes, &apart->err);
+	if (!apart->rc)
+		apart->rc = try_here(crashes, job->seq, job->upto, job->plan, &apart->err);
+	apart->fine = crashes->fine;
+	apart->wrote = crashes->wrote;
+	as_recoverer_free(crashes->recoverer);
+	apart->ended = true;
+	return 0;
+}
+
+/* A process that records a kernel's mount can mount nothing else meanwhile, nor can the worker. */
+static int try_apart(struct as_crashes *crashes, const struct as_seq *seq,
+		     const struct as_digest *upto, const struct as_plan *plan, struct as_err *err)
+{
+	const struct as_checking *c = crashes->args->checking;
+	struct as_check_lane *lane = crashes->args->lane;
+	struct apart_job job = { crashes, seq, upto, plan };
+	struct as_spawn_limits limits = { .deadline_ms = c->args->run->deadline_ms,
+					  .alive = &lane->alive };
+	struct apart *apart = crashes->apart;
+	struct as_ended ended;
+	int rc;
+
+	*apart = (struct apart){ 0 };
+	rc = as_spawn_fork_limited(be_apart, &job, &limits, &ended, err);
+	if (!rc && !apart->ended)
+		as_check_died(c, lane, &ended);
+	else if (!rc && apart->rc)
+		*err = apart->err;
+	crashes->fine = apart->ended && apart->fine;
+	crashes->wrote = apart->wrote;
+	return rc ? rc : apart->rc;
+}
+
+int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
+		   const struct as_digest *upto, const struct as_plan *plan, bool *fine,
+		   uint64_t *wrote, struct as_err *err)
+{
+	int rc = crashes->apart ? try_apart(crashes, seq, upto, plan, err)
+				: try_here(crashes, seq, upto, plan, err);
+
 	*fine = crashes->fine;
 	*wrote = crashes->wrote;
 	return rc;

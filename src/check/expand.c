@@ -229,6 +229,9 @@ int as_worker_cut_power(struct as_expander *w, const struct as_op *op, const str
 
 	if (!w->crashes)
 		return 0;
+	/* Another process mounts now, and what keeps the lane's mount is over. */
+	if (as_instance_can(w->instance, AS_INSTANCE_KERNEL) && as_instance_give_up(w->instance))
+		return as_fail(err, AS_EIO, "cannot unmount after an operation");
 	w->lane->phase = AS_CHECK_CRASH;
 	seq = as_seq_copy(w->seq);
 	as_seq_add(seq, op);
@@ -401,13 +404,20 @@ static int work(struct as_expander *w, struct as_err *err)
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
+/* A disk in memory is quicker, but nothing can be made to fail there. */
+static bool is_quick(const struct as_checking *c)
+{
+	return as_instance_caps(c->args->target) & AS_INSTANCE_QUICK && !c->options->faults;
+}
+
 static int open_worker(struct as_expander *w, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
 	struct as_instance_args args = { .target = c->args->target,
 					 .log = &w->lane->log,
 					 .seed = c->args->run->seed,
-					 .name_max = c->fresh.traits->name_max };
+					 .name_max = c->fresh.traits->name_max,
+					 .quick = is_quick(c) };
 	int rc = as_target_load(c->args->target, err);
 
 	if (rc)

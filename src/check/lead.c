@@ -25,9 +25,8 @@
 
 /* ---- A lane ---------------------------------------------------------------------------------- */
 
-/* What killed the worker is a suspect, unless it is a mistake of ours. */
-static void note_death(const struct as_checking *c, struct as_check_lane *lane,
-		       const struct as_ended *ended)
+void as_check_died(const struct as_checking *c, const struct as_check_lane *lane,
+		   const struct as_ended *ended)
 {
 	struct as_buf why = { 0 };
 
@@ -85,7 +84,7 @@ static int run_lane(const struct as_checking *c, unsigned i, struct as_err *err)
 			break;
 		if (lane->phase == AS_CHECK_START)
 			return as_fail(err, AS_EIO, "a worker ended before it began");
-		note_death(c, lane, &ended);
+		as_check_died(c, lane, &ended);
 		args.first = go_on_after(c, lane);
 	}
 	if (!rc && lane->tool_rc) {

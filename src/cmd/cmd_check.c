@@ -384,11 +384,6 @@ static int run(const struct as_args *args, struct as_err *err)
 	const char *spec = as_args_text(args, "target", "lab");
 	int rc;
 
-	if (as_cli_wants_box(args, spec))
-		return as_fail(
-			err, AS_EUSE,
-			"--target %s: check explores libraries only, so far: lab or a plugin",
-			spec);
 	rc = read_options(&s, err);
 	if (!rc)
 		rc = as_target_open(spec, &s.target, err);
