@@ -213,14 +213,20 @@ static int try_apart(struct as_crashes *crashes, const struct as_seq *seq,
 	struct as_check_lane *lane = crashes->args->lane;
 	struct apart_job job = { crashes, seq, upto, plan };
 	struct as_spawn_limits limits = { .deadline_ms = c->args->run->deadline_ms,
-					  .alive = &lane->alive };
+					  .alive = &lane->alive,
+					  .stop = &c->shared->stop };
 	struct apart *apart = crashes->apart;
 	struct as_ended ended;
 	int rc;
 
 	*apart = (struct apart){ 0 };
+	/* Of what a kernel says of a crashed disk, the process itself is the judge. */
+	if (c->args->run->state)
+		c->args->run->state->faults++;
 	rc = as_spawn_fork_limited(be_apart, &job, &limits, &ended, err);
-	if (!rc && !apart->ended)
+	if (c->args->run->state)
+		c->args->run->state->faults++;
+	if (!rc && !apart->ended && !c->shared->stop)
 		as_check_died(c, lane, &ended);
 	else if (!rc && apart->rc)
 		*err = apart->err;

@@ -23,8 +23,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define IDLE_US 300
-
 /* ---- One operation --------------------------------------------------------------------------- */
 
 static enum as_did suspect(struct as_expander *w, enum as_finding_kind kind, unsigned code,
@@ -271,6 +269,14 @@ static int reach(struct as_expander *w, const struct as_op *op, struct as_err *e
 	w->lane->fresh = id;
 	rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
 	w->lane->fresh = AS_STORE_NONE;
+	/* Whoever goes on later judges it again. */
+	if (c->shared->stop)
+		return rc;
+	if (c->reached && c->reached->n < AS_REACHED_MAX) {
+		c->reached->state[c->reached->n].id = id;
+		c->reached->state[c->reached->n].fine = fine;
+		c->reached->state[c->reached->n++].wrote = wrote;
+	}
 	if (!rc && fine && !is_too_deep(w, id))
 		as_store_push(c->store, id, rank_of(w, id, op, wrote));
 	else
@@ -352,6 +358,14 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 	return rc;
 }
 
+static bool is_skipped(const struct as_check_skip *skip, uint32_t move)
+{
+	for (unsigned i = 0; skip && i < skip->n; i++)
+		if (skip->move[i] == move)
+			return true;
+	return false;
+}
+
 static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_err *err)
 {
 	int rc = begin_state(w, id, err);
@@ -359,6 +373,8 @@ static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_
 	for (uint32_t i = first; !rc && w->moves && i < w->moves->n; i++) {
 		if (w->c->shared->stop)
 			return 0;
+		if (is_skipped(w->args->skip, i))
+			continue;
 		rc = try_move(w, i, err);
 		if (!rc && w->failing)
 			rc = as_failing_try(w, &w->moves->ops[i], err);
@@ -396,7 +412,7 @@ static int work(struct as_expander *w, struct as_err *err)
 			break;
 		} else {
 			lane->alive++;
-			usleep(IDLE_US);
+			usleep(AS_CHECK_IDLE_US);
 		}
 	}
 	return rc;

@@ -22,6 +22,7 @@
 
 #define TICK_US 20000
 #define TELL_US 200000
+#define GRACE_US 1000000 /* for a lane to end by itself */
 
 /* ---- A lane ---------------------------------------------------------------------------------- */
 
@@ -67,10 +68,12 @@ static uint32_t go_on_after(const struct as_checking *c, struct as_check_lane *l
 	return 0;
 }
 
-static int run_lane(const struct as_checking *c, unsigned i, struct as_err *err)
+int as_check_lane_run(const struct as_checking *c, unsigned i, struct as_err *err)
 {
-	struct as_check_lane *lane = &c->shared->lane[i];
-	struct as_worker_args args = { .checking = c, .lane = lane, .dedup = c->dedup[i] };
+	struct as_check_lane *lane = &c->lane[i];
+	struct as_worker_args args = {
+		.checking = c, .lane = lane, .dedup = c->dedup[i], .skip = c->skip
+	};
 	struct as_spawn_limits limits = { .deadline_ms = c->args->run->deadline_ms,
 					  .alive = &lane->alive };
 	struct as_ended ended;
@@ -105,7 +108,8 @@ static void be_lane(const struct as_checking *c, unsigned i, struct lane_end *en
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGINT, SIG_IGN); /* the leader says when to stop */
 	signal(SIGTERM, SIG_IGN);
-	end->rc = run_lane(c, i, &end->err);
+	end->rc = c->args->box ? as_check_lane_boxed(c, i, &end->err)
+			       : as_check_lane_run(c, i, &end->err);
 	end->ended = true;
 	_exit(0);
 }
@@ -187,15 +191,29 @@ static int start(struct lead *l, struct as_err *err)
 	return 0;
 }
 
+/* A sandbox is in the middle of something that may take long, and what is lost will be done again. */
+static void end_boxes(struct lead *l, int64_t *stop_us)
+{
+	if (!l->c->args->box || !l->c->shared->stop)
+		return;
+	if (!*stop_us)
+		*stop_us = as_now_us();
+	for (unsigned i = 0; i < l->c->options->jobs && as_now_us() - *stop_us > GRACE_US; i++)
+		if (l->pid[i] && !kill(l->pid[i], SIGKILL))
+			l->end[i].ended = true;
+}
+
 static int lead(struct lead *l, struct as_err *err)
 {
 	int rc = start(l, err), one;
+	int64_t stop_us = 0;
 
 	while (reap(l)) {
 		one = as_confirm_all(l->confirm, rc ? NULL : err);
 		rc = rc ? rc : one;
 		if (rc || is_time_to_stop(l))
 			l->c->shared->stop = 1;
+		end_boxes(l, &stop_us);
 		tell(l);
 		usleep(TICK_US);
 	}
@@ -234,29 +252,49 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 static void add_first(struct as_checking *c)
 {
 	struct as_policy policy = as_policy_of(c->args->target);
-	struct as_past *past = as_past_new(c->fresh.model, &policy);
-	struct as_digest key = as_check_key(c->fresh.model, past);
+	struct as_digest key = as_hash("fresh", 5);
+	struct as_past *past = NULL;
 	uint32_t id;
 
-	as_past_put(past);
+	if (c->fresh.model) {
+		past = as_past_new(c->fresh.model, &policy);
+		key = as_check_key(c->fresh.model, past);
+		as_past_put(past);
+	}
 	if (as_store_add(c->store, key, AS_STORE_NONE, "", &id) == AS_STORE_NEW)
 		as_store_push(c->store, id, UINT64_MAX);
 }
 
-static int open_all(struct as_checking *c, struct as_err *err)
+/* Where the file system needs a sandbox, only those in it have a fresh one. */
+static int make_fresh(struct as_checking *c, struct as_err *err)
 {
 	const struct as_check_options *o = c->options;
-	struct as_buf ident = { 0 };
-	int rc = as_runner_new(c->args->target, c->args->run, c->args->sinks, &c->runner, err);
+	int rc = 0;
 
+	if (c->args->box) {
+		c->universe = as_universe_of(NULL, o->nodes);
+		return 0;
+	}
+	rc = as_runner_new(c->args->target, c->args->run, c->args->sinks, &c->runner, err);
 	if (rc)
 		return rc;
 	c->fresh = as_runner_fresh(c->runner);
-	if (!c->fresh.disk)
-		return as_fail(err, AS_EUSE,
-			       "target %s: states cannot be brought back without a disk of ours",
-			       as_target_spec(c->args->target));
 	c->universe = as_universe_of(c->fresh.model, o->nodes);
+	return c->fresh.disk
+		       ? 0
+		       : as_fail(err, AS_EUSE,
+				 "target %s: states cannot be brought back without a disk of ours",
+				 as_target_spec(c->args->target));
+}
+
+int as_checking_open(struct as_checking *c, struct as_err *err)
+{
+	const struct as_check_options *o = c->options;
+	struct as_buf ident = { 0 };
+	int rc = make_fresh(c, err);
+
+	if (rc)
+		return rc;
 	if (o->slots)
 		c->universe.slots = o->slots;
 	if (o->ops)
@@ -274,13 +312,16 @@ static int open_all(struct as_checking *c, struct as_err *err)
 	add_first(c);
 	c->shared_bytes = sizeof(*c->shared) + o->jobs * sizeof(*c->shared->lane);
 	c->shared = as_shared_alloc(c->shared_bytes);
+	/* What is in flight outlives the kernel of a sandbox. */
+	c->lane = c->args->run->state ? (struct as_check_lane *)(void *)c->args->run->state->engine
+				      : c->shared->lane;
 	c->dedup = as_xcalloc(o->jobs, sizeof(struct as_dedup *));
 	for (unsigned i = 0; i < o->jobs; i++)
 		c->dedup[i] = as_dedup_new();
 	return 0;
 }
 
-static void close_all(struct as_checking *c)
+void as_checking_close(struct as_checking *c)
 {
 	for (unsigned i = 0; c->dedup && i < c->options->jobs; i++)
 		as_dedup_free(c->dedup[i]);
@@ -296,7 +337,7 @@ int as_check(const struct as_check_args *args, struct as_check_status *status, s
 	struct as_checking c = { .args = args, .options = args->options };
 	struct lead l = { .c = &c, .start_us = as_now_us() };
 	unsigned jobs = args->options->jobs;
-	int rc = open_all(&c, err);
+	int rc = as_checking_open(&c, err);
 
 	*status = (struct as_check_status){ 0 };
 	if (!rc) {
@@ -309,6 +350,6 @@ int as_check(const struct as_check_args *args, struct as_check_status *status, s
 		as_shared_free(l.end, jobs * sizeof(*l.end));
 		free(l.pid);
 	}
-	close_all(&c);
+	as_checking_close(&c);
 	return rc;
 }

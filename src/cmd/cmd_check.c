@@ -36,6 +36,8 @@ struct check_session {
 	struct as_cli_output out;
 	struct as_rundir folder;
 	struct as_dir below;
+	struct as_cli_box box;
+	bool boxed; /* the target runs in it */
 	bool terminal, shown;
 	int64_t note_us;
 };
@@ -356,8 +358,11 @@ static int check(struct check_session *s, struct as_err *err)
 	struct as_run_stats stats = { 0 };
 	int rc;
 
-	if (!s->run.size_bytes)
-		s->run.size_bytes = as_target_small_bytes(s->target);
+	if (s->boxed) {
+		s->box.boxed.options = s->run;
+		s->box.boxed.out = s->out.store ? s->out.folder : NULL;
+		args.box = &s->box.boxed;
+	}
 	rc = as_check(&args, &status, err);
 	if (s->shown)
 		fprintf(stderr, "\r\033[K");
@@ -375,6 +380,22 @@ static int check(struct check_session *s, struct as_err *err)
 	return rc == AS_EXIT_CLEAN && as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped() : rc;
 }
 
+static int open_target(struct check_session *s, const char *spec, struct as_err *err)
+{
+	bool boxed = as_cli_wants_box(s->args, spec);
+	int rc = as_cli_check_box(s->args, spec, err);
+
+	if (!rc)
+		rc = as_target_open(spec, &s->target, err);
+	if (!rc && !s->run.size_bytes)
+		s->run.size_bytes = as_target_small_bytes(s->target);
+	if (!rc && boxed) {
+		rc = as_cli_box_open(s->args, spec, s->run.size_bytes, &s->box, err);
+		s->boxed = !rc;
+	}
+	return rc;
+}
+
 static int run(const struct as_args *args, struct as_err *err)
 {
 	struct check_session s = { .args = args,
@@ -386,7 +407,7 @@ static int run(const struct as_args *args, struct as_err *err)
 
 	rc = read_options(&s, err);
 	if (!rc)
-		rc = as_target_open(spec, &s.target, err);
+		rc = open_target(&s, spec, err);
 	if (!rc)
 		rc = as_cli_output_open(args, &s.out, err);
 	if (!rc) {
@@ -398,6 +419,8 @@ static int run(const struct as_args *args, struct as_err *err)
 			rc = as_cli_output_close(&s.out, &(struct as_run_stats){ 0 }, rc, err);
 	}
 	close_states(&s);
+	if (s.boxed)
+		as_cli_box_close(&s.box);
 	as_target_free(s.target);
 	return rc;
 }
