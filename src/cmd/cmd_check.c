@@ -25,6 +25,7 @@
 #define FOLDER "check"
 #define STATES "states"
 #define NODES 3
+#define BUDGET_KERNEL 32
 #define FOR_DEFAULT "5m"
 #define STATES_DEFAULT (1u << 22)
 
@@ -95,7 +96,7 @@ static int read_options(struct check_session *s, struct as_err *err)
 	};
 	/* What is left out without a proof must not count as explored. */
 	o->crashes.prune = AS_PRUNE_PROVED;
-	o->crashes.budget = 0;
+	o->crashes.budget = as_args_number(args, "budget", AS_BUDGET_UNSAID);
 	o->crashes.again = (unsigned)as_args_number(args, "again", o->crashes.again);
 	s->run.deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
 	s->run.seed = as_args_number(args, "seed", 0);
@@ -387,6 +388,8 @@ static int open_target(struct check_session *s, const char *spec, struct as_err 
 
 	if (!rc)
 		rc = as_target_open(spec, &s->target, err);
+	if (!rc && s->options.crashes.budget == AS_BUDGET_UNSAID)
+		s->options.crashes.budget = as_cli_fstype(spec) ? BUDGET_KERNEL : 0;
 	if (!rc && !s->run.size_bytes)
 		s->run.size_bytes = as_target_small_bytes(s->target);
 	if (!rc && boxed) {
@@ -472,6 +475,7 @@ static const struct as_opt opts[] = {
 	  .arg = "VIEWS",
 	  .help = "how the disk may lose writes, as in `assay crash`; default: all" },
 	AS_CLI_AGAIN_OPT,
+	AS_CLI_BUDGET_OPT("of one operation; 0: any number; default 0, and 32 for types of the kernel"),
 	{ .name = "faults",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "KINDS",
