@@ -12,8 +12,10 @@
  */
 #include "check/worker_priv.h"
 
+#include "klog/kwatch.h"
 #include "model/compare.h"
 #include "run/child.h"
+#include "run/outside.h"
 #include "work/parse.h"
 #include "work/print.h"
 
@@ -286,11 +288,24 @@ static int reach(struct as_expander *w, const struct as_op *op, struct as_err *e
 	return rc;
 }
 
+/* Whether the kernel has complained since the last look. */
+static bool is_quiet(struct as_expander *w, unsigned code)
+{
+	struct as_kwatch_news news;
+
+	if (!w->watch || !as_kwatch_look(w->watch, w->plan, &news))
+		return true;
+	(void)suspect(w, AS_FIND_KERNEL, code, news.title);
+	return false;
+}
+
 /* Whether what it did and left is as the model says. */
 static bool move_agrees(struct as_expander *w, const struct as_op *op, struct as_err *err, int *rc)
 {
-	return as_model_mounted(w->model) ? as_worker_tree_agrees(w, op->code)
-					  : as_worker_disk_agrees(w, op->code, err, rc);
+	bool agrees = as_model_mounted(w->model) ? as_worker_tree_agrees(w, op->code)
+						 : as_worker_disk_agrees(w, op->code, err, rc);
+
+	return is_quiet(w, op->code) && agrees;
 }
 
 static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
@@ -385,6 +400,7 @@ static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_
 		as_try_begin(&w->lane->tried, "");
 		w->lane->move = (uint32_t)w->moves->n;
 		(void)as_worker_tree_agrees(w, AS_OP_COUNT);
+		(void)is_quiet(w, AS_OP_COUNT);
 	}
 	if (!rc) {
 		AS_CHECK_ADD(w->c, expanded, 1);
@@ -438,6 +454,9 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 
 	if (rc)
 		return rc;
+	/* In a guest, a checker takes ten times as long as outside. */
+	if (args.quick && c->args->run->state)
+		args.outside = as_outside_of(c->args->run->state);
 	w->policy = as_policy_of(c->args->target);
 	w->disk = args.disk = as_medium_copy(c->fresh.disk);
 	if (c->options->faults & AS_CHECK_CHOICE) {
@@ -447,6 +466,8 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 	rc = as_instance_open(&args, &w->instance, err);
 	if (!rc)
 		w->fresh = as_instance_mark(w->instance);
+	if (!rc && as_instance_can(w->instance, AS_INSTANCE_DEVICE))
+		w->watch = as_kwatch_new(as_instance_device(w->instance));
 	if (!rc && c->options->faults & ~(unsigned)AS_CHECK_CHOICE)
 		w->failing = as_failing_new(c->options);
 	if (!rc && c->options->crash)
@@ -458,6 +479,7 @@ static void close_worker(struct as_expander *w)
 {
 	forget(w);
 	as_crashes_free(w->crashes);
+	as_kwatch_free(w->watch);
 	as_failing_free(w->failing);
 	as_instance_mark_free(w->fresh);
 	as_instance_close(w->instance);
