@@ -7,29 +7,23 @@
  * One recoverer serves all states of a worker, so that what it has recovered once is known by its
  * memo. A crash state that another trace has led to is not judged again if it is the same disk, and
  * the same is legal: upto[] says so, and not, as in a crash run, all operations and answers.
+ *
+ * Of a kernel, a process has several mounts here: the devices of the recoverer, which are made
+ * first; the worker's own, which is in a mount namespace made after it and sees them; and that of
+ * a record, in a namespace that is left when the record ends. One of them is in use at a time.
  */
 #include "check/check_priv.h"
 
 #include "crash/dedup.h"
 #include "crash/record.h"
-#include "run/child.h"
 #include "run/instance.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a process says that tries a state. */
-struct apart {
-	bool ended, fine;
-	uint64_t wrote;
-	int rc;
-	struct as_err err;
-};
-
 struct as_crashes {
 	const struct as_worker_args *args;
-	struct as_recoverer *recoverer; /* NULL: a process makes its own */
-	struct apart *apart; /* what it says; NULL: all is done here */
+	struct as_recoverer *recoverer;
 	uint64_t wrote;
 	bool fine;
 };
@@ -79,27 +73,37 @@ static void record_step(void *ctx, int64_t op)
 	crashes->args->lane->alive++;
 }
 
-static int new_recoverer(struct as_crashes *crashes, struct as_err *err)
+/* Has a kernel's devices made, which later mounts of the worker must find. */
+static int make_devices(struct as_crashes *crashes, struct as_err *err)
 {
-	const struct as_checking *c = crashes->args->checking;
-	struct as_recover_options options = { .deadline_ms = c->args->run->deadline_ms / 2,
-					      .memo = c->crash.memo };
+	struct as_disk *fresh = as_medium_disk(crashes->args->checking->fresh.disk);
+	struct as_recovered recovered = { 0 };
+	int rc = as_recover(crashes->recoverer, AS_WAY_MOUNT, fresh, AS_RECOVER_LOG, &recovered,
+			    err);
 
-	return as_recoverer_new(c->args->target, c->args->run->seed, &crashes->args->lane->log,
-				&options, &crashes->recoverer, err);
+	if (!rc && recovered.end != AS_RECOVERED)
+		rc = as_fail(err, AS_EUSE, "a fresh disk cannot be recovered: %s",
+			     as_buf_str(&recovered.why));
+	as_recovered_free(&recovered);
+	return rc;
 }
 
 int as_crashes_new(const struct as_worker_args *args, struct as_crashes **out, struct as_err *err)
 {
-	uint32_t caps = as_instance_caps(args->checking->args->target);
+	const struct as_checking *c = args->checking;
+	struct as_recover_options options = { .deadline_ms = c->args->run->deadline_ms / 2,
+					      .memo = c->crash.memo };
 	struct as_crashes *crashes = as_xcalloc(1, sizeof(*crashes));
+
+	int rc;
 
 	crashes->args = args;
 	*out = crashes;
-	if (caps & AS_INSTANCE_IN_PROCESS)
-		return new_recoverer(crashes, err);
-	crashes->apart = as_shared_alloc(sizeof(*crashes->apart));
-	return 0;
+	rc = as_recoverer_new(c->args->target, c->args->run->seed, &args->lane->log, &options,
+			      &crashes->recoverer, err);
+	if (!rc && !as_recoverer_in_process(crashes->recoverer))
+		rc = make_devices(crashes, err);
+	return rc;
 }
 
 void as_crashes_free(struct as_crashes *crashes)
@@ -107,8 +111,6 @@ void as_crashes_free(struct as_crashes *crashes)
 	if (!crashes)
 		return;
 	as_recoverer_free(crashes->recoverer);
-	if (crashes->apart)
-		as_shared_free(crashes->apart, sizeof(*crashes->apart));
 	free(crashes);
 }
 
@@ -142,8 +144,9 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 	return rc;
 }
 
-static int try_here(struct as_crashes *crashes, const struct as_seq *seq,
-		    const struct as_digest *upto, const struct as_plan *plan, struct as_err *err)
+int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
+		   const struct as_digest *upto, const struct as_plan *plan, bool *fine,
+		   uint64_t *wrote, struct as_err *err)
 {
 	const struct as_checking *c = crashes->args->checking;
 	struct as_record_args args = { .target = c->args->target,
@@ -157,8 +160,12 @@ static int try_here(struct as_crashes *crashes, const struct as_seq *seq,
 				       .step = record_step,
 				       .ctx = crashes };
 	struct as_recording recording = { 0 };
-	int rc = as_record(&args, &recording, err);
+	int rc;
 
+	/* Of what a kernel says of a crashed disk, recovery is the judge. */
+	if (c->args->run->state)
+		c->args->run->state->faults++;
+	rc = as_record(&args, &recording, err);
 	crashes->fine = true;
 	crashes->wrote = 0;
 	if (!rc && recording.wrong) {
@@ -174,74 +181,9 @@ static int try_here(struct as_crashes *crashes, const struct as_seq *seq,
 			memcpy(recording.upto, upto, (seq->n + 1) * sizeof(*upto));
 		rc = judge(crashes, &recording, err);
 	}
+	if (c->args->run->state)
+		c->args->run->state->faults++;
 	as_recording_free(&recording);
-	return rc;
-}
-
-/* ---- In a process of its own ----------------------------------------------------------------- */
-
-struct apart_job {
-	struct as_crashes *crashes;
-	const struct as_seq *seq;
-	const struct as_digest *upto;
-	const struct as_plan *plan;
-};
-
-static int be_apart(void *ctx)
-{
-	const struct apart_job *job = ctx;
-	struct as_crashes *crashes = job->crashes;
-	struct apart *apart = crashes->apart;
-
-	as_child_begin(&crashes->args->lane->stack);
-	as_child_keep_memory();
-	apart->rc = new_recoverer(crashes, &apart->err);
-	if (!apart->rc)
-		apart->rc = try_here(crashes, job->seq, job->upto, job->plan, &apart->err);
-	apart->fine = crashes->fine;
-	apart->wrote = crashes->wrote;
-	as_recoverer_free(crashes->recoverer);
-	apart->ended = true;
-	return 0;
-}
-
-/* A process that records a kernel's mount can mount nothing else meanwhile, nor can the worker. */
-static int try_apart(struct as_crashes *crashes, const struct as_seq *seq,
-		     const struct as_digest *upto, const struct as_plan *plan, struct as_err *err)
-{
-	const struct as_checking *c = crashes->args->checking;
-	struct as_check_lane *lane = crashes->args->lane;
-	struct apart_job job = { crashes, seq, upto, plan };
-	struct as_spawn_limits limits = { .deadline_ms = c->args->run->deadline_ms,
-					  .alive = &lane->alive,
-					  .stop = &c->shared->stop };
-	struct apart *apart = crashes->apart;
-	struct as_ended ended;
-	int rc;
-
-	*apart = (struct apart){ 0 };
-	/* Of what a kernel says of a crashed disk, the process itself is the judge. */
-	if (c->args->run->state)
-		c->args->run->state->faults++;
-	rc = as_spawn_fork_limited(be_apart, &job, &limits, &ended, err);
-	if (c->args->run->state)
-		c->args->run->state->faults++;
-	if (!rc && !apart->ended && !c->shared->stop)
-		as_check_died(c, lane, &ended);
-	else if (!rc && apart->rc)
-		*err = apart->err;
-	crashes->fine = apart->ended && apart->fine;
-	crashes->wrote = apart->wrote;
-	return rc ? rc : apart->rc;
-}
-
-int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
-		   const struct as_digest *upto, const struct as_plan *plan, bool *fine,
-		   uint64_t *wrote, struct as_err *err)
-{
-	int rc = crashes->apart ? try_apart(crashes, seq, upto, plan, err)
-				: try_here(crashes, seq, upto, plan, err);
-
 	*fine = crashes->fine;
 	*wrote = crashes->wrote;
 	return rc;

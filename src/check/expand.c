@@ -463,26 +463,27 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 		w->asks = as_asks_new();
 		args.choice = as_asks_choice(w->asks);
 	}
-	rc = as_instance_open(&args, &w->instance, err);
+	if (c->options->crash)
+		rc = as_crashes_new(w->args, &w->crashes, err);
+	if (!rc)
+		rc = as_instance_open(&args, &w->instance, err);
 	if (!rc)
 		w->fresh = as_instance_mark(w->instance);
 	if (!rc && as_instance_can(w->instance, AS_INSTANCE_DEVICE))
 		w->watch = as_kwatch_new(as_instance_device(w->instance));
 	if (!rc && c->options->faults & ~(unsigned)AS_CHECK_CHOICE)
 		w->failing = as_failing_new(c->options);
-	if (!rc && c->options->crash)
-		rc = as_crashes_new(w->args, &w->crashes, err);
 	return rc;
 }
 
 static void close_worker(struct as_expander *w)
 {
 	forget(w);
-	as_crashes_free(w->crashes);
 	as_kwatch_free(w->watch);
 	as_failing_free(w->failing);
 	as_instance_mark_free(w->fresh);
 	as_instance_close(w->instance);
+	as_crashes_free(w->crashes);
 	as_asks_free(w->asks);
 	as_medium_free(w->disk);
 	as_verdict_free(&w->verdict);

@@ -9,6 +9,7 @@
 #include "crash/dedup.h"
 #include "legal/past.h"
 #include "os/spawn.h"
+#include "run/instance.h"
 #include "target/facts.h"
 
 #include <errno.h>
@@ -74,8 +75,11 @@ int as_check_lane_run(const struct as_checking *c, unsigned i, struct as_err *er
 	struct as_worker_args args = {
 		.checking = c, .lane = lane, .dedup = c->dedup[i], .skip = c->skip
 	};
+	bool kernel = !(as_instance_caps(c->args->target) & AS_INSTANCE_IN_PROCESS);
+	/* A kernel takes long for what a library does in a moment. */
 	struct as_spawn_limits limits = { .deadline_ms = c->args->run->deadline_ms,
-					  .alive = &lane->alive };
+					  .alive = &lane->alive,
+					  .stop = kernel ? &c->shared->stop : NULL };
 	struct as_ended ended;
 	int rc = 0;
 
@@ -83,7 +87,7 @@ int as_check_lane_run(const struct as_checking *c, unsigned i, struct as_err *er
 	while (!rc && !c->shared->stop) {
 		lane->ended = false;
 		rc = as_spawn_fork_limited(as_check_worker, &args, &limits, &ended, err);
-		if (rc || lane->ended)
+		if (rc || lane->ended || (kernel && c->shared->stop))
 			break;
 		if (lane->phase == AS_CHECK_START)
 			return as_fail(err, AS_EIO, "a worker ended before it began");
