@@ -67,6 +67,13 @@ void as_emit_note(struct as_sink *chain, const char *fmt, ...)
 	as_buf_free(&line);
 }
 
+void as_emit_told(struct as_sink *chain, const char *text)
+{
+	for (struct as_sink *sink = chain; sink; sink = sink->next)
+		if (sink->told)
+			sink->told(sink, text);
+}
+
 void as_emit_done(struct as_sink *chain, const struct as_run_stats *stats)
 {
 	for (struct as_sink *sink = chain; sink; sink = sink->next)

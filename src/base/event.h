@@ -58,6 +58,8 @@ struct as_sink {
 	void (*again)(struct as_sink *sink, const char *signature);
 	void (*note)(struct as_sink *sink,
 		     const char *line); /* a line about the progress, for people */
+	/* What a scenario says to who gave it its workloads, in words that only these two know. */
+	void (*told)(struct as_sink *sink, const char *text);
 	void (*done)(struct as_sink *sink, const struct as_run_stats *stats);
 	struct as_sink *next; /* the chain: each sink gets every event */
 };
@@ -66,6 +68,7 @@ void as_emit_finding(struct as_sink *chain, const struct as_finding *finding, co
 void as_emit_again(struct as_sink *chain, const char *signature);
 void as_emit_note(struct as_sink *chain, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+void as_emit_told(struct as_sink *chain, const char *text);
 void as_emit_done(struct as_sink *chain, const struct as_run_stats *stats);
 
 #endif

@@ -25,6 +25,8 @@
 #include "check/universe.h"
 #include "crash/crash.h"
 #include "run/run.h"
+#include "scenario/scenario.h"
+#include "supervise/boxed.h"
 
 #define AS_CHECK_JOBS_MAX 64u
 #define AS_CHECK_DEPTH_MAX 1000u
@@ -103,11 +105,17 @@ struct as_check_args {
 	const struct as_target *target;
 	const struct as_run_options *run;
 	const struct as_check_options *options;
+	const struct as_boxed *box; /* how the target runs in a sandbox; NULL: it runs here */
 	struct as_sink *sinks;
 	void (*progress)(void *ctx,
 			 const struct as_check_status *status); /* a few times a second */
 	void *ctx;
 };
+
+/* The scenario of the engine in a sandbox: what follows a state (inside.c). */
+extern const struct as_scenario_ops as_scenario_check;
+/* "check:PARAMS" */
+bool as_scenario_is_check(const char *text, const char **params);
 
 /* Findings go to the sinks. *status is that at the end. */
 AS_MUST_CHECK int as_check(const struct as_check_args *args, struct as_check_status *status,

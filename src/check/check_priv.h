@@ -8,10 +8,12 @@
 #include "check/store.h"
 #include "crash/judge.h"
 #include "legal/past.h"
+#include "os/spawn.h"
 #include "os/stack.h"
 
 struct as_past;
 
+#define AS_CHECK_IDLE_US 300 /* until a lane without work looks again */
 #define AS_SUSPECTS_MAX 64u
 #define AS_TRY_LINE 65536u /* two paths of any length that can be walked, with escapes */
 #define AS_TRY_SINCE 131072u
@@ -69,6 +71,26 @@ struct as_check_shared {
 	struct as_check_lane lane[];
 };
 
+#define AS_CHECK_SKIPS 64u
+
+/* Moves of a state that are not tried: they have brought the kernel down. */
+struct as_check_skip {
+	unsigned n;
+	uint32_t move[AS_CHECK_SKIPS];
+};
+
+#define AS_REACHED_MAX 4096u
+
+/* The new states that follow the one that was given, in memory that processes share. */
+struct as_reached {
+	uint32_t n;
+	struct {
+		uint32_t id;
+		bool fine;
+		uint64_t wrote;
+	} state[AS_REACHED_MAX];
+};
+
 struct as_checking {
 	const struct as_check_args *args;
 	const struct as_check_options *options;
@@ -81,6 +103,9 @@ struct as_checking {
 	struct as_check_shared *shared;
 	size_t shared_bytes;
 	struct as_dedup **dedup; /* one for each lane */
+	struct as_check_lane *lane; /* those of `shared`, or the one that a sandbox has */
+	const struct as_check_skip *skip; /* in a sandbox; NULL: nothing */
+	struct as_reached *reached; /* in a sandbox; NULL: nobody asks for them */
 };
 
 #define AS_CHECK_ADD(checking, field, n) \
@@ -109,6 +134,7 @@ struct as_worker_args {
 	struct as_check_lane *lane;
 	struct as_dedup *dedup;
 	uint32_t first; /* of the state in flight, the moves before this one were tried */
+	const struct as_check_skip *skip; /* NULL: nothing */
 };
 
 /* For as_spawn_fork(). */
@@ -127,6 +153,18 @@ void as_shard_sum(const struct as_checking *checking, struct as_check_status *st
 
 /* How the target is answered after the start, of the answers from the beginning on. */
 const char *as_asks_own(const char *choices);
+
+/* ---- lead.c ---- */
+
+/* The store, the memory that is shared, and a fresh file system. Close it in any case. */
+AS_MUST_CHECK int as_checking_open(struct as_checking *checking, struct as_err *err);
+void as_checking_close(struct as_checking *checking);
+/* Starts workers until all is explored. */
+AS_MUST_CHECK int as_check_lane_run(const struct as_checking *checking, unsigned i,
+				    struct as_err *err);
+/* What killed a process of the lane is a suspect. */
+void as_check_died(const struct as_checking *checking, const struct as_check_lane *lane,
+		   const struct as_ended *ended);
 
 /* ---- crashes.c ---- */
 
@@ -147,13 +185,37 @@ AS_MUST_CHECK int as_crashes_try(struct as_crashes *crashes, const struct as_seq
  * 32 bits how many its last operation made. */
 uint64_t as_crashes_pending(const struct as_crashes *crashes);
 
+/* ---- inside.c ---- */
+
+/* The name of a workload, with the moves that are not tried after it. A fresh file system has no
+ * trace, but a workload must have an operation: it is not carried out. */
+#define AS_INSIDE_STATE "check"
+#define AS_INSIDE_FRESH "fresh"
+/* Adds "check:PARAMS". */
+void as_inside_print_params(const struct as_checking *checking, struct as_buf *out);
+
+/* ---- boxed.c ---- */
+
+/* As as_check_lane_run(), but the workers are in a sandbox. */
+AS_MUST_CHECK int as_check_lane_boxed(const struct as_checking *checking, unsigned i,
+				      struct as_err *err);
+
+struct as_inbox; /* a sandbox for one scenario */
+
+AS_MUST_CHECK int as_inbox_open(const struct as_checking *checking,
+				const struct as_run_options *options, struct as_sink *sinks,
+				struct as_inbox **inbox, struct as_err *err);
+AS_MUST_CHECK int as_inbox_run(struct as_inbox *inbox, const struct as_seq *seq, bool *found,
+			       struct as_err *err);
+void as_inbox_close(struct as_inbox *inbox); /* takes NULL */
+
 /* ---- confirm.c ---- */
 
 struct as_confirm;
 
 struct as_confirm *as_confirm_new(const struct as_checking *checking);
 void as_confirm_free(struct as_confirm *confirm); /* takes NULL */
-/* Runs the empty workload, which shows what does not depend on the state, such as memory that
+/* Of a library: runs the empty workload, which shows what does not depend on the state, such as memory that
  * grows. */
 AS_MUST_CHECK int as_confirm_empty(struct as_confirm *confirm, struct as_err *err);
 /* Runs again what has been found since the last call. It stops early where the user asks to. */

@@ -12,6 +12,7 @@
 #include "work/parse.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ struct as_confirm {
 	struct as_buf text; /* of the workload that is run */
 	const struct as_scenario_ops *ops[WAYS];
 	struct as_scenario *open[WAYS]; /* without faults */
+	struct as_inbox *inbox[WAYS]; /* the same, in a sandbox */
 };
 
 static void count_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
@@ -69,6 +71,8 @@ void as_confirm_free(struct as_confirm *f)
 	for (unsigned i = 0; i < WAYS; i++)
 		if (f->open[i])
 			f->ops[i]->close(f->open[i]);
+	for (unsigned i = 0; i < WAYS; i++)
+		as_inbox_close(f->inbox[i]);
 	as_known_free(f->known);
 	as_buf_free(&f->params);
 	as_buf_free(&f->text);
@@ -112,6 +116,24 @@ static const char *print_text(struct as_confirm *f, const struct as_try *tried, 
 	return as_buf_str(&f->text);
 }
 
+/* The same where the target needs a sandbox. */
+static int run_boxed(struct as_confirm *f, unsigned way, struct as_run_options *options,
+		     bool special, const struct as_seq *seq, bool *found, struct as_err *err)
+{
+	struct as_inbox *own = NULL, **inbox = special ? &own : &f->inbox[way];
+	int rc = 0;
+
+	if (way == BY_CRASH)
+		snprintf(options->scenario, sizeof(options->scenario), "crash:%s",
+			 as_buf_str(&f->params));
+	if (!*inbox)
+		rc = as_inbox_open(f->c, options, &f->filter.sink, inbox, err);
+	if (!rc)
+		rc = as_inbox_run(*inbox, seq, found, err);
+	as_inbox_close(own);
+	return rc;
+}
+
 /* *found: it has shown something, new or known. */
 static int run_text(struct as_confirm *f, const struct as_suspect *suspect, bool all, bool *found,
 		    struct as_err *err)
@@ -133,6 +155,11 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, bool
 	}
 	if (*choices)
 		memcpy(options.choices, choices, sizeof(options.choices));
+	if (!rc && f->c->args->box) {
+		rc = run_boxed(f, way, &options, special, seq, found, err);
+		as_seq_free(seq);
+		return rc;
+	}
 	if (!rc && !*scenario)
 		rc = open_way(f, way, special ? &options : &f->options, scenario, err);
 	if (!rc)
@@ -192,9 +219,14 @@ int as_confirm_all(struct as_confirm *f, struct as_err *err)
 
 int as_confirm_empty(struct as_confirm *f, struct as_err *err)
 {
-	struct as_seq *seq = as_seq_new();
+	struct as_seq *seq;
 	bool found;
-	int rc = open_way(f, BY_RUN, &f->options, &f->open[BY_RUN], err);
+	int rc;
+
+	if (f->c->args->box)
+		return 0;
+	seq = as_seq_new();
+	rc = open_way(f, BY_RUN, &f->options, &f->open[BY_RUN], err);
 
 	if (!rc)
 		rc = run_seq(f, BY_RUN, f->open[BY_RUN], seq, &found, err);

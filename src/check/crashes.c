@@ -7,11 +7,16 @@
  * One recoverer serves all states of a worker, so that what it has recovered once is known by its
  * memo. A crash state that another trace has led to is not judged again if it is the same disk, and
  * the same is legal: upto[] says so, and not, as in a crash run, all operations and answers.
+ *
+ * Of a kernel, a process has several mounts here: the devices of the recoverer, which are made
+ * first; the worker's own, which is in a mount namespace made after it and sees them; and that of
+ * a record, in a namespace that is left when the record ends. One of them is in use at a time.
  */
 #include "check/check_priv.h"
 
 #include "crash/dedup.h"
 #include "crash/record.h"
+#include "run/instance.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +48,14 @@ static bool known(void *ctx, const struct as_problem *problem)
 	return false;
 }
 
+static void recovers(void *ctx, struct as_disk *disk)
+{
+	struct as_crashes *crashes = ctx;
+
+	(void)disk;
+	crashes->args->lane->alive++;
+}
+
 static void recovered(void *ctx, const struct as_recovered *recovered)
 {
 	struct as_crashes *crashes = ctx;
@@ -60,6 +73,21 @@ static void record_step(void *ctx, int64_t op)
 	crashes->args->lane->alive++;
 }
 
+/* Has a kernel's devices made, which later mounts of the worker must find. */
+static int make_devices(struct as_crashes *crashes, struct as_err *err)
+{
+	struct as_disk *fresh = as_medium_disk(crashes->args->checking->fresh.disk);
+	struct as_recovered recovered = { 0 };
+	int rc = as_recover(crashes->recoverer, AS_WAY_MOUNT, fresh, AS_RECOVER_LOG, &recovered,
+			    err);
+
+	if (!rc && recovered.end != AS_RECOVERED)
+		rc = as_fail(err, AS_EUSE, "a fresh disk cannot be recovered: %s",
+			     as_buf_str(&recovered.why));
+	as_recovered_free(&recovered);
+	return rc;
+}
+
 int as_crashes_new(const struct as_worker_args *args, struct as_crashes **out, struct as_err *err)
 {
 	const struct as_checking *c = args->checking;
@@ -67,10 +95,15 @@ int as_crashes_new(const struct as_worker_args *args, struct as_crashes **out, s
 					      .memo = c->crash.memo };
 	struct as_crashes *crashes = as_xcalloc(1, sizeof(*crashes));
 
+	int rc;
+
 	crashes->args = args;
 	*out = crashes;
-	return as_recoverer_new(c->args->target, c->args->run->seed, &args->lane->log, &options,
-				&crashes->recoverer, err);
+	rc = as_recoverer_new(c->args->target, c->args->run->seed, &args->lane->log, &options,
+			      &crashes->recoverer, err);
+	if (!rc && !as_recoverer_in_process(crashes->recoverer))
+		rc = make_devices(crashes, err);
+	return rc;
 }
 
 void as_crashes_free(struct as_crashes *crashes)
@@ -97,6 +130,7 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 				      .shares = &shares,
 				      .report = report,
 				      .known = known,
+				      .recovers = recovers,
 				      .recovered = recovered,
 				      .ctx = crashes,
 				      .begun_min = recording->n_ops };
@@ -147,8 +181,12 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 				       .step = record_step,
 				       .ctx = crashes };
 	struct as_recording recording = { 0 };
-	int rc = as_record(&args, &recording, err);
+	int rc;
 
+	/* Of what a kernel says of a crashed disk, recovery is the judge. */
+	if (c->args->run->state)
+		c->args->run->state->faults++;
+	rc = as_record(&args, &recording, err);
 	crashes->fine = true;
 	crashes->wrote = 0;
 	if (!rc && recording.wrong) {
@@ -165,6 +203,8 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 		rc = judge(crashes, &recording, err);
 	}
 	crashes->pending = rc ? 0 : count_pending(recording.log, (uint32_t)seq->n - 1);
+	if (c->args->run->state)
+		c->args->run->state->faults++;
 	as_recording_free(&recording);
 	*fine = crashes->fine;
 	*wrote = crashes->wrote;

@@ -12,8 +12,10 @@
  */
 #include "check/worker_priv.h"
 
+#include "klog/kwatch.h"
 #include "model/compare.h"
 #include "run/child.h"
+#include "run/outside.h"
 #include "work/parse.h"
 #include "work/print.h"
 
@@ -22,8 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define IDLE_US 300
 
 /* ---- One operation --------------------------------------------------------------------------- */
 
@@ -225,6 +225,9 @@ int as_worker_cut_power(struct as_expander *w, const struct as_op *op, const str
 
 	if (!w->crashes)
 		return 0;
+	/* Another process mounts now, and what keeps the lane's mount is over. */
+	if (as_instance_can(w->instance, AS_INSTANCE_KERNEL) && as_instance_give_up(w->instance))
+		return as_fail(err, AS_EIO, "cannot unmount after an operation");
 	w->lane->phase = AS_CHECK_CRASH;
 	seq = as_seq_copy(w->seq);
 	as_seq_add(seq, op);
@@ -264,6 +267,14 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 	if (as_shard_owns(c, key))
 		rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
 	w->lane->fresh = AS_STORE_NONE;
+	/* Whoever goes on later judges it again. */
+	if (c->shared->stop)
+		return rc;
+	if (c->reached && c->reached->n < AS_REACHED_MAX) {
+		c->reached->state[c->reached->n].id = id;
+		c->reached->state[c->reached->n].fine = fine;
+		c->reached->state[c->reached->n++].wrote = wrote;
+	}
 	if (!rc && fine && !is_too_deep(w, id))
 		as_store_push(c->store, id, rank_of(w, id, wrote));
 	else
@@ -273,11 +284,24 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 	return rc;
 }
 
+/* Whether the kernel has complained since the last look. */
+static bool is_quiet(struct as_expander *w, unsigned code)
+{
+	struct as_kwatch_news news;
+
+	if (!w->watch || !as_kwatch_look(w->watch, w->plan, &news))
+		return true;
+	(void)suspect(w, AS_FIND_KERNEL, code, news.title);
+	return false;
+}
+
 /* Whether what it did and left is as the model says. */
 static bool move_agrees(struct as_expander *w, const struct as_op *op, struct as_err *err, int *rc)
 {
-	return as_model_mounted(w->model) ? as_worker_tree_agrees(w, op->code)
-					  : as_worker_disk_agrees(w, op->code, err, rc);
+	bool agrees = as_model_mounted(w->model) ? as_worker_tree_agrees(w, op->code)
+						 : as_worker_disk_agrees(w, op->code, err, rc);
+
+	return is_quiet(w, op->code) && agrees;
 }
 
 /* The others know nothing of this answer. */
@@ -367,6 +391,14 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 	return rc;
 }
 
+static bool is_skipped(const struct as_check_skip *skip, uint32_t move)
+{
+	for (unsigned i = 0; skip && i < skip->n; i++)
+		if (skip->move[i] == move)
+			return true;
+	return false;
+}
+
 static bool has_done_enough(const struct as_checking *c)
 {
 	uint64_t most = c->options->max_transitions;
@@ -385,6 +417,8 @@ static int try_all(struct as_expander *w, uint32_t id, uint32_t first, struct as
 			w->c->shared->stop = 1;
 		if (w->c->shared->stop)
 			return 0;
+		if (is_skipped(w->args->skip, i))
+			continue;
 		rc = try_move(w, i, err);
 		if (!rc && w->failing && w->owned)
 			rc = as_failing_try(w, &w->moves->ops[i], err);
@@ -395,6 +429,7 @@ static int try_all(struct as_expander *w, uint32_t id, uint32_t first, struct as
 		as_try_begin(&w->lane->tried, "");
 		w->lane->move = (uint32_t)w->moves->n;
 		(void)as_worker_tree_agrees(w, AS_OP_COUNT);
+		(void)is_quiet(w, AS_OP_COUNT);
 	}
 	if (!rc && w->moves && w->owned)
 		rc = as_worker_rest(w, err);
@@ -436,13 +471,19 @@ static int work(struct as_expander *w, struct as_err *err)
 			break;
 		} else {
 			lane->alive++;
-			usleep(IDLE_US);
+			usleep(AS_CHECK_IDLE_US);
 		}
 	}
 	return rc;
 }
 
 /* ---- The process ----------------------------------------------------------------------------- */
+
+/* A disk in memory is quicker, but nothing can be made to fail there. */
+static bool is_quick(const struct as_checking *c)
+{
+	return as_instance_caps(c->args->target) & AS_INSTANCE_QUICK && !c->options->faults;
+}
 
 static int open_worker(struct as_expander *w, struct as_err *err)
 {
@@ -451,36 +492,42 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 					 .log = &w->lane->log,
 					 .seed = c->args->run->seed,
 					 .after_ns = c->start ? c->start->after_ns : 0,
-					 .name_max = c->fresh.traits->name_max };
+					 .name_max = c->fresh.traits->name_max,
+					 .quick = is_quick(c) };
 	int rc = as_target_load(c->args->target, err);
 
 	if (rc)
 		return rc;
+	/* In a guest, a checker takes ten times as long as outside. */
+	if (args.quick && c->args->run->state)
+		args.outside = as_outside_of(c->args->run->state);
 	w->policy = as_policy_of(c->args->target);
 	w->disk = args.disk = as_medium_copy(c->fresh.disk);
 	if (c->options->faults & AS_CHECK_CHOICE) {
 		w->asks = as_asks_new();
 		args.choice = as_asks_choice(w->asks);
 	}
-	rc = as_instance_open(&args, &w->instance, err);
+	if (c->options->crash)
+		rc = as_crashes_new(w->args, &w->crashes, err);
+	if (!rc)
+		rc = as_instance_open(&args, &w->instance, err);
 	if (!rc)
 		w->fresh = as_instance_mark(w->instance);
-	if (!rc && !as_instance_mount(w->instance))
-		as_space_begin(&w->space, as_instance_vfs(w->instance));
+	if (!rc && as_instance_can(w->instance, AS_INSTANCE_DEVICE))
+		w->watch = as_kwatch_new(as_instance_device(w->instance));
 	if (!rc && c->options->faults & ~(unsigned)AS_CHECK_CHOICE)
 		w->failing = as_failing_new(c->options);
-	if (!rc && c->options->crash)
-		rc = as_crashes_new(w->args, &w->crashes, err);
 	return rc;
 }
 
 static void close_worker(struct as_expander *w)
 {
 	as_worker_forget(w);
-	as_crashes_free(w->crashes);
+	as_kwatch_free(w->watch);
 	as_failing_free(w->failing);
 	as_instance_mark_free(w->fresh);
 	as_instance_close(w->instance);
+	as_crashes_free(w->crashes);
 	as_asks_free(w->asks);
 	as_medium_free(w->disk);
 	as_verdict_free(&w->verdict);

@@ -9,6 +9,7 @@
 #include "crash/dedup.h"
 #include "legal/past.h"
 #include "os/spawn.h"
+#include "run/instance.h"
 #include "target/facts.h"
 
 #include <errno.h>
@@ -22,12 +23,12 @@
 
 #define TICK_US 20000
 #define TELL_US 200000
+#define GRACE_US 1000000 /* for a lane to end by itself */
 
 /* ---- A lane ---------------------------------------------------------------------------------- */
 
-/* What killed the worker is a suspect, unless it is a mistake of ours. */
-static void note_death(const struct as_checking *c, struct as_check_lane *lane,
-		       const struct as_ended *ended)
+void as_check_died(const struct as_checking *c, const struct as_check_lane *lane,
+		   const struct as_ended *ended)
 {
 	struct as_buf why = { 0 };
 
@@ -68,12 +69,17 @@ static uint32_t go_on_after(const struct as_checking *c, struct as_check_lane *l
 	return 0;
 }
 
-static int run_lane(const struct as_checking *c, unsigned i, struct as_err *err)
+int as_check_lane_run(const struct as_checking *c, unsigned i, struct as_err *err)
 {
-	struct as_check_lane *lane = &c->shared->lane[i];
-	struct as_worker_args args = { .checking = c, .lane = lane, .dedup = c->dedup[i] };
+	struct as_check_lane *lane = &c->lane[i];
+	struct as_worker_args args = {
+		.checking = c, .lane = lane, .dedup = c->dedup[i], .skip = c->skip
+	};
+	bool kernel = !(as_instance_caps(c->args->target) & AS_INSTANCE_IN_PROCESS);
+	/* A kernel takes long for what a library does in a moment. */
 	struct as_spawn_limits limits = { .deadline_ms = c->args->run->deadline_ms,
-					  .alive = &lane->alive };
+					  .alive = &lane->alive,
+					  .stop = kernel ? &c->shared->stop : NULL };
 	struct as_ended ended;
 	int rc = 0;
 
@@ -81,11 +87,11 @@ static int run_lane(const struct as_checking *c, unsigned i, struct as_err *err)
 	while (!rc && !c->shared->stop) {
 		lane->ended = false;
 		rc = as_spawn_fork_limited(as_check_worker, &args, &limits, &ended, err);
-		if (rc || lane->ended)
+		if (rc || lane->ended || (kernel && c->shared->stop))
 			break;
 		if (lane->phase == AS_CHECK_START)
-			return as_fail(err, AS_EIO, "a worker ended before it began");
-		note_death(c, lane, &ended);
+			return as_fail(err, AS_EIO, "a worker ended before it began: %d %d", ended.how, ended.status);
+		as_check_died(c, lane, &ended);
 		args.first = go_on_after(c, lane);
 	}
 	if (!rc && lane->tool_rc) {
@@ -106,7 +112,8 @@ static void be_lane(const struct as_checking *c, unsigned i, struct lane_end *en
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGINT, SIG_IGN); /* the leader says when to stop */
 	signal(SIGTERM, SIG_IGN);
-	end->rc = run_lane(c, i, &end->err);
+	end->rc = c->args->box ? as_check_lane_boxed(c, i, &end->err)
+			       : as_check_lane_run(c, i, &end->err);
 	end->ended = true;
 	_exit(0);
 }
@@ -188,9 +195,22 @@ static int start(struct lead *l, struct as_err *err)
 	return 0;
 }
 
+/* A sandbox is in the middle of something that may take long, and what is lost will be done again. */
+static void end_boxes(struct lead *l, int64_t *stop_us)
+{
+	if (!l->c->args->box || !l->c->shared->stop)
+		return;
+	if (!*stop_us)
+		*stop_us = as_now_us();
+	for (unsigned i = 0; i < l->c->options->jobs && as_now_us() - *stop_us > GRACE_US; i++)
+		if (l->pid[i] && !kill(l->pid[i], SIGKILL))
+			l->end[i].ended = true;
+}
+
 static int lead(struct lead *l, struct as_err *err)
 {
 	int rc = as_confirm_empty(l->confirm, err), one;
+	int64_t stop_us = 0;
 
 	if (!rc)
 		rc = start(l, err);
@@ -199,6 +219,7 @@ static int lead(struct lead *l, struct as_err *err)
 		rc = rc ? rc : one;
 		if (rc || is_time_to_stop(l))
 			l->c->shared->stop = 1;
+		end_boxes(l, &stop_us);
 		tell(l);
 		usleep(TICK_US);
 	}
@@ -241,7 +262,7 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 	}
 }
 
-/* The file system that it begins with, and what may be done with it. */
+/* The file system that it begins with, if it is known here, and what may be done with it. */
 static int begin_with(struct as_checking *c, struct as_err *err)
 {
 	const struct as_check_options *o = c->options;
@@ -280,21 +301,34 @@ static void blame_start(struct as_checking *c)
 static void add_first(struct as_checking *c)
 {
 	struct as_policy policy = as_policy_of(c->args->target);
-	struct as_past *past = as_past_new(c->fresh.model, &policy);
-	struct as_digest key = as_check_key(c->fresh.model, past);
+	struct as_digest key = as_hash("fresh", 5);
+	struct as_past *past = NULL;
 	uint32_t id;
 
-	as_past_put(past);
+	if (c->fresh.model) {
+		past = as_past_new(c->fresh.model, &policy);
+		key = as_check_key(c->fresh.model, past);
+		as_past_put(past);
+	}
 	if (as_store_add(c->store, key, AS_STORE_NONE, "", &id) == AS_STORE_NEW)
 		as_store_push(c->store, id, UINT64_MAX);
 }
 
-static int open_all(struct as_checking *c, struct as_err *err)
+/* Where the file system needs a sandbox, only those in it have a fresh one. */
+static int make_fresh(struct as_checking *c, struct as_err *err)
 {
 	const struct as_check_options *o = c->options;
-	struct as_buf ident = { 0 };
-	int rc = as_runner_new(c->args->target, c->args->run, c->args->sinks, &c->runner, err);
+	int rc = 0;
 
+	if (c->args->box && (o->start || o->shards))
+		return as_fail(
+			err, AS_EUSE,
+			"target %s: --start and --shard are for libraries, not for types that "
+			"run in a sandbox",
+			as_target_spec(c->args->target));
+	if (c->args->box)
+		return begin_with(c, err);
+	rc = as_runner_new(c->args->target, c->args->run, c->args->sinks, &c->runner, err);
 	if (rc)
 		return rc;
 	c->fresh = as_runner_fresh(c->runner);
@@ -302,7 +336,17 @@ static int open_all(struct as_checking *c, struct as_err *err)
 		return as_fail(err, AS_EUSE,
 			       "target %s: states cannot be brought back without a disk of ours",
 			       as_target_spec(c->args->target));
-	rc = begin_with(c, err);
+	return begin_with(c, err);
+}
+
+int as_checking_open(struct as_checking *c, struct as_err *err)
+{
+	const struct as_check_options *o = c->options;
+	struct as_buf ident = { 0 };
+	int rc = make_fresh(c, err);
+
+	if (rc)
+		return rc;
 	c->crash = o->crashes;
 	if (!c->crash.perm.sector_bytes)
 		c->crash.perm.sector_bytes = as_target_sector_bytes(c->args->target);
@@ -317,6 +361,9 @@ static int open_all(struct as_checking *c, struct as_err *err)
 		add_first(c);
 	c->shared_bytes = sizeof(*c->shared) + o->jobs * sizeof(*c->shared->lane);
 	c->shared = as_shared_alloc(c->shared_bytes);
+	/* What is in flight outlives the kernel of a sandbox. */
+	c->lane = c->args->run->state ? (struct as_check_lane *)(void *)c->args->run->state->engine
+				      : c->shared->lane;
 	c->dedup = as_xcalloc(o->jobs, sizeof(struct as_dedup *));
 	for (unsigned i = 0; i < o->jobs; i++)
 		c->dedup[i] = as_dedup_new();
@@ -325,7 +372,7 @@ static int open_all(struct as_checking *c, struct as_err *err)
 	return 0;
 }
 
-static void close_all(struct as_checking *c)
+void as_checking_close(struct as_checking *c)
 {
 	for (unsigned i = 0; c->dedup && i < c->options->jobs; i++)
 		as_dedup_free(c->dedup[i]);
@@ -342,7 +389,7 @@ int as_check(const struct as_check_args *args, struct as_check_status *status, s
 	struct as_checking c = { .args = args, .options = args->options };
 	struct lead l = { .c = &c, .start_us = as_now_us() };
 	unsigned jobs = args->options->jobs;
-	int rc = open_all(&c, err);
+	int rc = as_checking_open(&c, err);
 
 	*status = (struct as_check_status){ 0 };
 	if (!rc) {
@@ -356,6 +403,6 @@ int as_check(const struct as_check_args *args, struct as_check_status *status, s
 		as_shared_free(l.end, jobs * sizeof(*l.end));
 		free(l.pid);
 	}
-	close_all(&c);
+	as_checking_close(&c);
 	return rc;
 }

@@ -14,17 +14,30 @@ static bool is_done(struct as_expander *w, enum as_opcode code)
 	return got.ret >= 0;
 }
 
+/* What a fresh disk has, once. */
+static int learn(struct as_expander *w, struct as_err *err)
+{
+	int rc = w->space.fresh_known ? 0 : as_instance_back(w->instance, w->fresh, err);
+
+	if (!rc && !w->space.fresh_known && !as_instance_mount(w->instance))
+		as_space_begin(&w->space, as_instance_vfs(w->instance));
+	return rc;
+}
+
 int as_worker_rest(struct as_expander *w, struct as_err *err)
 {
 	uint32_t promised = w->c->fresh.traits->space;
 	struct as_buf why = { 0 };
 	int rc;
 
-	if (!promised || !w->space.fresh_known)
+	if (!promised)
 		return 0;
 	as_try_begin(&w->lane->tried, "");
-	rc = as_worker_bring_back(w, err);
-	if (rc || !w->back || !as_model_mounted(w->model) || as_model_lost(w->model))
+	rc = learn(w, err);
+	if (!rc)
+		rc = as_worker_bring_back(w, err);
+	if (rc || !w->back || !w->space.fresh_known || !as_model_mounted(w->model) ||
+	    as_model_lost(w->model))
 		return rc;
 	w->back = false;
 	w->lane->move = (uint32_t)w->moves->n;

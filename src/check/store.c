@@ -273,15 +273,20 @@ struct as_store_state as_store_at(const struct as_store *s, uint32_t id)
 	return s->state[id];
 }
 
+void as_store_line(const struct as_store *s, uint32_t id, struct as_buf *out)
+{
+	as_buf_add(out, s->text + s->state[id].line, s->state[id].line_bytes);
+}
+
 void as_store_trace(const struct as_store *s, uint32_t id, struct as_buf *out)
 {
 	const struct as_store_state *state = &s->state[id];
 
-	if (state->parent == AS_STORE_NONE)
-		return;
-	as_store_trace(s, state->parent, out);
-	as_buf_add(out, s->text + state->line, state->line_bytes);
-	as_buf_addc(out, '\n');
+	if (state->parent != AS_STORE_NONE)
+		as_store_trace(s, state->parent, out);
+	as_store_line(s, id, out);
+	if (state->line_bytes)
+		as_buf_addc(out, '\n');
 }
 
 uint64_t as_store_bytes(const struct as_store *s)

@@ -64,6 +64,8 @@ uint32_t as_store_n(const struct as_store *store);
 size_t as_store_frontier(const struct as_store *store);
 size_t as_store_in_work(const struct as_store *store);
 struct as_store_state as_store_at(const struct as_store *store, uint32_t id);
+/* Adds the line that led to a state, without a newline. */
+void as_store_line(const struct as_store *store, uint32_t id, struct as_buf *out);
 /* Adds the lines that lead to a state. */
 void as_store_trace(const struct as_store *store, uint32_t id, struct as_buf *out);
 /*

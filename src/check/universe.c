@@ -319,11 +319,11 @@ struct as_universe as_universe_of(const struct as_model *fresh, unsigned nodes)
 {
 	struct as_universe universe = {
 		.nodes = nodes,
-		.fresh = (unsigned)as_model_inodes(fresh),
+		.fresh = fresh ? (unsigned)as_model_inodes(fresh) : 0,
 		.slots = 1,
 		.long_bytes = LONG_NAME,
 	};
-	uint32_t name_max = as_model_traits(fresh)->name_max;
+	uint32_t name_max = fresh ? as_model_traits(fresh)->name_max : 0;
 
 	if (name_max && name_max < universe.long_bytes)
 		universe.long_bytes = name_max;

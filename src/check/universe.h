@@ -27,7 +27,8 @@ struct as_universe {
 #define AS_UNIVERSE_NODES_MAX 16u
 #define AS_UNIVERSE_SLOTS_MAX 8u
 
-/* The usual operations on up to so many nodes of that file system. */
+/* The usual operations on up to so many nodes of that file system; NULL: of any, and then only the
+ * names of operations are right. */
 struct as_universe as_universe_of(const struct as_model *fresh, unsigned nodes);
 /* "mkdir,rename": only these; "all": all that can be tried. */
 AS_MUST_CHECK int as_universe_choose(struct as_universe *universe, const char *ops,

@@ -11,6 +11,7 @@
 #include "run/space.h"
 
 struct as_asks;
+struct as_kwatch;
 struct as_failing;
 
 struct as_expander {
@@ -22,6 +23,7 @@ struct as_expander {
 	struct as_instance_mark *fresh;
 	struct as_space_seen space; /* what statfs tells of it */
 	struct as_crashes *crashes; /* NULL: no power cuts */
+	struct as_kwatch *watch; /* of the kernel; NULL: it has nothing to do with it */
 	struct as_policy policy;
 	struct as_verdict verdict;
 	/* The state that is expanded: */

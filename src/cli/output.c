@@ -61,6 +61,11 @@ static void both_note(struct as_sink *sink, const char *line)
 	as_emit_note(((struct both *)sink)->talk, "%s", line);
 }
 
+static void both_told(struct as_sink *sink, const char *text)
+{
+	as_emit_told(((struct both *)sink)->talk, text);
+}
+
 static void both_done(struct as_sink *sink, const struct as_run_stats *stats)
 {
 	as_emit_done(((struct both *)sink)->talk, stats);
@@ -74,6 +79,7 @@ static void join(struct as_cli_output *out)
 	*both = (struct both){ .sink = { .finding = both_finding,
 					 .again = both_again,
 					 .note = both_note,
+					 .told = both_told,
 					 .done = both_done },
 			       .talk = out->talk,
 			       .store = out->store,

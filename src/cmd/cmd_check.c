@@ -26,6 +26,7 @@
 #define FOLDER "check"
 #define STATES "states"
 #define NODES 3
+#define BUDGET_KERNEL 32
 #define FOR_DEFAULT "5m"
 #define STATES_DEFAULT (1u << 22)
 
@@ -37,6 +38,8 @@ struct check_session {
 	struct as_cli_output out;
 	struct as_rundir folder;
 	struct as_dir below;
+	struct as_cli_box box;
+	bool boxed; /* the target runs in it */
 	bool terminal, shown;
 	int64_t note_us;
 };
@@ -113,7 +116,7 @@ static int read_options(struct check_session *s, struct as_err *err)
 	};
 	/* What is left out without a proof must not count as explored. */
 	o->crashes.prune = AS_PRUNE_PROVED;
-	o->crashes.budget = 0;
+	o->crashes.budget = as_args_number(args, "budget", AS_BUDGET_UNSAID);
 	o->crashes.again = (unsigned)as_args_number(args, "again", o->crashes.again);
 	o->crashes.hold = (unsigned)as_args_number(args, "hold", 0);
 	o->crashes.early = as_args_number(args, "early", 0);
@@ -400,8 +403,11 @@ static int check(struct check_session *s, struct as_err *err)
 	struct as_run_stats stats = { 0 };
 	int rc;
 
-	if (!s->run.size_bytes)
-		s->run.size_bytes = as_target_small_bytes(s->target);
+	if (s->boxed) {
+		s->box.boxed.options = s->run;
+		s->box.boxed.out = s->out.store ? s->out.folder : NULL;
+		args.box = &s->box.boxed;
+	}
 	rc = as_check(&args, &status, err);
 	if (s->shown)
 		fprintf(stderr, "\r\033[K");
@@ -419,6 +425,24 @@ static int check(struct check_session *s, struct as_err *err)
 	return rc == AS_EXIT_CLEAN && as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped() : rc;
 }
 
+static int open_target(struct check_session *s, const char *spec, struct as_err *err)
+{
+	bool boxed = as_cli_wants_box(s->args, spec);
+	int rc = as_cli_check_box(s->args, spec, err);
+
+	if (!rc)
+		rc = as_target_open(spec, &s->target, err);
+	if (!rc && s->options.crashes.budget == AS_BUDGET_UNSAID)
+		s->options.crashes.budget = as_cli_fstype(spec) ? BUDGET_KERNEL : 0;
+	if (!rc && !s->run.size_bytes)
+		s->run.size_bytes = as_target_small_bytes(s->target);
+	if (!rc && boxed) {
+		rc = as_cli_box_open(s->args, spec, s->run.size_bytes, &s->box, err);
+		s->boxed = !rc;
+	}
+	return rc;
+}
+
 static int run(const struct as_args *args, struct as_err *err)
 {
 	struct check_session s = { .args = args,
@@ -428,14 +452,9 @@ static int run(const struct as_args *args, struct as_err *err)
 	const char *spec = as_args_text(args, "target", "lab");
 	int rc;
 
-	if (as_cli_wants_box(args, spec))
-		return as_fail(
-			err, AS_EUSE,
-			"--target %s: check explores libraries only, so far: lab or a plugin",
-			spec);
 	rc = read_options(&s, err);
 	if (!rc)
-		rc = as_target_open(spec, &s.target, err);
+		rc = open_target(&s, spec, err);
 	if (!rc)
 		rc = as_cli_output_open(args, &s.out, err);
 	if (!rc) {
@@ -447,6 +466,8 @@ static int run(const struct as_args *args, struct as_err *err)
 			rc = as_cli_output_close(&s.out, &(struct as_run_stats){ 0 }, rc, err);
 	}
 	close_states(&s);
+	if (s.boxed)
+		as_cli_box_close(&s.box);
 	as_target_free(s.target);
 	return rc;
 }
@@ -508,6 +529,8 @@ static const struct as_opt opts[] = {
 	  .help = "how the disk may lose writes, as in `assay crash`; default: all" },
 	AS_CLI_AGAIN_OPT,
 	AS_CLI_QUEUE_OPTS,
+	AS_CLI_BUDGET_OPT(
+		"of one operation; 0: any number; default 0, and 32 for types of the kernel"),
 	{ .name = "faults",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "KINDS",

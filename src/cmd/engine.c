@@ -4,6 +4,7 @@
  * what came of them, both as supervise/wire.h describes. Nobody but a supervisor starts it, so no
  * help lists it.
  */
+#include "check/check.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/own_cov.h"
@@ -57,6 +58,12 @@ static void send_note(struct as_sink *sink, const char *line)
 	send(&(struct as_wire_event){ .kind = AS_WIRE_NOTE, .text = line });
 }
 
+static void send_told(struct as_sink *sink, const char *text)
+{
+	(void)sink;
+	send(&(struct as_wire_event){ .kind = AS_WIRE_TOLD, .text = text });
+}
+
 static void send_result(void *ctx, const struct as_cli_job *first, size_t done,
 			const struct as_run_result *result)
 {
@@ -76,8 +83,9 @@ static int open_engine(struct engine *e, struct as_err *err)
 	const char *scenario = e->job.options.scenario;
 	int rc;
 
-	e->wire =
-		(struct as_sink){ .finding = send_finding, .again = send_again, .note = send_note };
+	e->wire = (struct as_sink){
+		.finding = send_finding, .again = send_again, .note = send_note, .told = send_told
+	};
 	r->options = e->job.options;
 	if (!r->options.deadline_ms)
 		r->options.deadline_ms = AS_RUN_DEADLINE_MS;
@@ -85,7 +93,9 @@ static int open_engine(struct engine *e, struct as_err *err)
 	r->told = send_result;
 	r->ctx = e;
 	rc = as_box_state_open(e->job.state, &r->options.state, err);
-	if (!rc)
+	if (!rc && as_scenario_is_check(scenario, &r->params))
+		r->scenario = &as_scenario_check;
+	else if (!rc)
 		rc = as_scenario_find(*scenario ? scenario : "sequential", &r->scenario, &r->params,
 				      err);
 	if (!rc)

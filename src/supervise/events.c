@@ -96,6 +96,9 @@ static int on_event(struct as_boxed_session *b, struct as_wire_event *event, boo
 		on_done(b, event->done, &event->result, false);
 		*done = true;
 		break;
+	case AS_WIRE_TOLD:
+		as_emit_told(b->how->notes, event->text);
+		break;
 	case AS_WIRE_CHECK:
 		as_boxed_outside_asked(b);
 		break;

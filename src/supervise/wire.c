@@ -284,6 +284,7 @@ static const struct {
 	[AS_WIRE_AGAIN] = { "again", "signature" }, [AS_WIRE_NOTE] = { "note", "text" },
 	[AS_WIRE_WORKLOAD] = { "workload", NULL },  [AS_WIRE_BATCH] = { "batch", NULL },
 	[AS_WIRE_ERROR] = { "error", "text" },	    [AS_WIRE_CHECK] = { "check", NULL },
+	[AS_WIRE_TOLD] = { "told", "text" },
 };
 
 void as_wire_event_print(const struct as_wire_event *event, struct as_buf *out)
@@ -343,7 +344,7 @@ static enum as_wire_parsed parse_members(struct as_wire_event *event)
 	json_int_t n;
 
 	if (kinds[event->kind].text) {
-		event->text = event->kind == AS_WIRE_AGAIN
+		event->text = event->kind == AS_WIRE_AGAIN || event->kind == AS_WIRE_TOLD
 				      ? text_of(object, kinds[event->kind].text)
 				      : bounded_text(object, kinds[event->kind].text);
 		if (!event->text)
@@ -365,6 +366,10 @@ static enum as_wire_parsed parse_members(struct as_wire_event *event)
 		break;
 	case AS_WIRE_WORKLOAD:
 		as_run_result_parse(object, &event->result);
+		break;
+	case AS_WIRE_TOLD:
+		if (strlen(event->text) > AS_WIRE_TOLD_MAX_BYTES)
+			return AS_WIRE_OTHER;
 		break;
 	case AS_WIRE_ERROR:
 		event->lacks = json_is_true(json_object_get(object, "lacks"));

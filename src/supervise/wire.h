@@ -29,6 +29,7 @@
 #define AS_WIRE_VERSION 1u
 #define AS_WIRE_LINE_MAX_BYTES ((size_t)32 << 20) /* longest event */
 #define AS_WIRE_TEXT_MAX_BYTES ((size_t)2000) /* longest note or error; the rest is cut off */
+#define AS_WIRE_TOLD_MAX_BYTES ((size_t)1 << 20) /* longest text of a scenario */
 #define AS_WIRE_PATH_MAX_BYTES ((size_t)4096) /* longest text of a job */
 #define AS_WIRE_FILE_MAX_BYTES ((size_t)256 << 20) /* largest job or work */
 #define AS_WIRE_GO "go\n"
@@ -86,6 +87,7 @@ enum as_wire_kind {
 	AS_WIRE_BATCH, /* done, result: of the next workloads, which are done */
 	AS_WIRE_ERROR, /* text, lacks: why the engine gives up */
 	AS_WIRE_CHECK, /* a disk waits for its checker: see run/outside.h */
+	AS_WIRE_TOLD, /* text: of a scenario, for who gave it the workload: see base/event.h */
 	AS_WIRE_KINDS,
 };
 

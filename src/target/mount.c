@@ -124,6 +124,28 @@ static bool is_unprivileged(const struct as_mount *m)
 	return m->type->server && geteuid();
 }
 
+/* Which mount namespace this process is in; 0: it cannot be seen. */
+static ino_t this_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/mnt", &st) ? 0 : st.st_ino;
+}
+
+/* Back to where we were before the namespace of this mount, so that a process may have one after the
+ * other. Where that cannot be, or others came later, it stays where it is. */
+static void go_home(const struct as_mount *m)
+{
+	char *cwd;
+
+	if (m->home_fd < 0 || !m->own_namespace || this_namespace() != m->own_namespace)
+		return;
+	cwd = getcwd(NULL, 0);
+	if (!setns(m->home_fd, CLONE_NEWNS) && cwd && chdir(cwd))
+		(void)!chdir("/");
+	free(cwd);
+}
+
 static int make_namespace(struct as_mount *m, struct as_err *err)
 {
 	if (is_unprivileged(m)) {
@@ -137,6 +159,7 @@ static int make_namespace(struct as_mount *m, struct as_err *err)
 	if (unshare(CLONE_NEWNS))
 		return as_fail(err, errno == EPERM ? AS_ELACK : AS_EIO,
 			       "cannot have a mount namespace of our own: %s", strerror(errno));
+	m->own_namespace = this_namespace();
 	return make_private(m, err);
 }
 
@@ -274,6 +297,7 @@ void as_mount_free(struct as_mount *m)
 	free(m->program);
 	as_loop_free(m->loop);
 	as_serve_free(m->serve);
+	go_home(m);
 	if (m->root_fd >= 0)
 		close(m->root_fd);
 	if (m->home_fd >= 0)

@@ -5,6 +5,8 @@
 
 #include "target/mount.h"
 
+#include <sys/types.h>
+
 struct as_mount {
 	const struct as_fstype *type;
 	struct as_medium *medium;
@@ -22,6 +24,7 @@ struct as_mount {
 	int root_fd; /* of the machine */
 	int cwd_fd; /* where we were when it was made */
 	int home_fd; /* the mount namespace we come from */
+	ino_t own_namespace; /* the one that was made for it; 0: none was */
 	bool mounted, inside;
 	void (*delay)(void *ctx); /* before each request; NULL: none */
 	void *delay_ctx;

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * boxed: a lane whose workers are in a sandbox, because the file system is one of a kernel. The
+ * states are here. One after the other is given to the engine in the sandbox (inside.c), as a
+ * workload that leads there, and it tells what follows (told.h).
+ *
+ * A kernel that dies or hangs costs one transition: the shared memory, which outlives it, says
+ * which operation was in flight. That is a suspect, and the same state is given to the next kernel,
+ * without that operation. What the dead one had found of that state is found once more.
+ *
+ * What looks wrong is confirmed as ever (confirm.c), in a sandbox of its own.
+ */
+#include "check/told.h"
+
+#include "supervise/boxed.h"
+#include "work/parse.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct boxed_lane {
+	const struct as_checking *c;
+	struct as_check_lane *lane; /* of suspects */
+	struct as_boxed how;
+	struct as_sink sink;
+	struct as_boxed_session *session;
+	uint32_t id; /* the state that is given */
+	struct as_check_skip skip;
+	struct as_check_lane *left; /* what a dead kernel left */
+	bool died; /* before it was done with the state */
+	struct as_buf said; /* of the kernel that died, or that complained; "": it did not */
+	uint64_t told; /* suspects, of this state */
+};
+
+static struct boxed_lane *of(struct as_sink *sink)
+{
+	return (struct boxed_lane *)(void *)((char *)sink - offsetof(struct boxed_lane, sink));
+}
+
+/* ---- What the engine tells ------------------------------------------------------------------- */
+
+static void add_state(struct boxed_lane *b, const struct as_told_state *told)
+{
+	const struct as_checking *c = b->c;
+	const struct as_check_options *o = c->options;
+	uint64_t feature = as_hash64(told->line, strcspn(told->line, " "));
+	struct as_search_of of = { .seed = c->args->run->seed, .recovery = told->wrote };
+	uint32_t id;
+
+	switch (as_store_add(c->store, told->digest, b->id, told->line, &id)) {
+	case AS_STORE_KNOWN:
+		return;
+	case AS_STORE_FULL:
+		AS_CHECK_ADD(c, discarded, 1);
+		as_store_gap(c->store, 1);
+		return;
+	case AS_STORE_NEW:
+		break;
+	}
+	of.id = id;
+	if (o->search == AS_SEARCH_novelty)
+		of.novelty = as_novelty_add(&c->shared->novelty, &feature, 1);
+	if (told->fine && !(o->depth && as_store_at(c->store, id).depth >= o->depth))
+		as_store_push(c->store, id, as_search_rank(o->search, &of));
+	else
+		as_store_stop(c->store, id);
+}
+
+static void add_suspect(struct boxed_lane *b, const struct as_told *told)
+{
+	struct as_try *tried = &b->lane->tried;
+
+	b->told++;
+	tried->state = b->id;
+	as_try_begin(tried, told->state.line);
+	tried->since_len = strlen(told->since);
+	memcpy(tried->since, told->since, tried->since_len + 1);
+	snprintf(tried->faults, sizeof(tried->faults), "%s", told->faults);
+	snprintf(tried->choices, sizeof(tried->choices), "%s", told->choices);
+	as_suspect_add(b->c, b->lane, told->crash, as_suspect_key(told->crash, 0, told->why),
+		       told->why);
+}
+
+static void add_counts(const struct boxed_lane *b, struct as_check_counts counts)
+{
+	uint64_t *sum = (uint64_t *)&b->c->shared->counts;
+
+	/* They are counted as they come. */
+	counts.suspects = counts.discarded = 0;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(uint64_t); i++)
+		__atomic_fetch_add(&sum[i], ((uint64_t *)&counts)[i], __ATOMIC_RELAXED);
+}
+
+static void on_told(struct as_sink *sink, const char *text)
+{
+	struct boxed_lane *b = of(sink);
+	struct as_told told;
+
+	as_told_parse(text, &told);
+	switch (told.kind) {
+	case AS_TOLD_STATE:
+		add_state(b, &told.state);
+		break;
+	case AS_TOLD_SUSPECT:
+		add_suspect(b, &told);
+		break;
+	case AS_TOLD_COUNTS:
+		add_counts(b, told.counts);
+		break;
+	default:
+		as_emit_note(b->c->args->sinks,
+			     "the sandbox told something that cannot be true: it does not count");
+		break;
+	}
+	as_told_free(&told);
+}
+
+/* ---- Kernels that die ------------------------------------------------------------------------ */
+
+static void on_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
+{
+	struct boxed_lane *b = of(sink);
+
+	(void)id;
+	as_buf_clear(&b->said);
+	as_buf_adds(&b->said, finding->summary);
+}
+
+static void on_note(struct as_sink *sink, const char *line)
+{
+	as_emit_note(of(sink)->c->args->sinks, "%s", line);
+}
+
+/* The memory is that of a dead kernel, so it may hold anything. */
+static bool where(const struct as_boxed *how, struct as_box_state *state, const struct as_seq *seq,
+		  struct as_boxed_place *place)
+{
+	struct boxed_lane *b = how->ctx;
+	struct as_try *tried = &b->left->tried;
+
+	(void)seq;
+	memcpy(b->left, state->engine, sizeof(*b->left));
+	tried->line[sizeof(tried->line) - 1] = '\0';
+	tried->since[sizeof(tried->since) - 1] = '\0';
+	tried->since_len = strlen(tried->since);
+	tried->faults[sizeof(tried->faults) - 1] = '\0';
+	tried->choices[sizeof(tried->choices) - 1] = '\0';
+	as_buf_adds(&place->about, "check");
+	return true;
+}
+
+static void on_workload(void *ctx, const struct as_boxed_job *job,
+			const struct as_run_result *result)
+{
+	struct boxed_lane *b = ctx;
+
+	(void)job;
+	/* The engine tells none: a finding is one of the supervisor. */
+	b->died = result->findings;
+}
+
+/* False: the state is left. */
+static bool go_on_without(struct boxed_lane *b)
+{
+	struct as_try *tried = &b->left->tried;
+	enum as_check_phase phase = b->left->phase;
+	bool at_move = phase == AS_CHECK_MOVE || phase == AS_CHECK_CRASH;
+
+	AS_CHECK_ADD(b->c, deaths, 1);
+	if (at_move && as_told_is_try(tried)) {
+		tried->state = b->id;
+		as_suspect_add(b->c, b->left, phase == AS_CHECK_CRASH,
+			       as_suspect_key(AS_FIND_KERNEL, 0, as_buf_str(&b->said)),
+			       as_buf_str(&b->said));
+	} else {
+		as_emit_note(b->c->args->sinks, "state %u was left: %s", b->id,
+			     as_buf_str(&b->said));
+	}
+	if (!at_move || b->skip.n == AS_CHECK_SKIPS)
+		return false;
+	as_store_gap(b->c->store, 1);
+	b->skip.move[b->skip.n++] = b->left->move;
+	return true;
+}
+
+/* ---- The lane -------------------------------------------------------------------------------- */
+
+static int give(struct boxed_lane *b, const struct as_seq *seq, struct as_err *err)
+{
+	struct as_run_stats stats = { 0 };
+	struct as_buf name = { 0 };
+	struct as_boxed_job job = { .seq = seq };
+	int rc;
+
+	as_buf_adds(&name, b->id ? AS_INSIDE_STATE : AS_INSIDE_FRESH);
+	for (unsigned i = 0; i < b->skip.n; i++)
+		as_buf_addf(&name, " %u", b->skip.move[i]);
+	job.name = as_buf_str(&name);
+	b->died = false;
+	as_buf_clear(&b->said);
+	b->told = 0;
+	rc = as_boxed_give(b->session, &job, 1, &stats, err);
+	as_buf_free(&name);
+	return rc;
+}
+
+static int expand(struct boxed_lane *b, struct as_err *err)
+{
+	struct as_store *store = b->c->store;
+	struct as_buf text = { 0 };
+	struct as_seq *seq = NULL;
+	bool going = true;
+	int rc;
+
+	b->skip.n = 0;
+	as_store_trace(store, b->id, &text);
+	if (!b->id)
+		as_buf_adds(&text, "sync\n");
+	rc = as_parse_text("trace", as_buf_str(&text), text.len, &seq, err);
+	do {
+		if (!rc)
+			rc = give(b, seq, err);
+		going = !rc && b->died && !b->c->shared->stop && go_on_without(b);
+	} while (going);
+	if (!rc && b->died) {
+		AS_CHECK_ADD(b->c, lost, 1);
+		as_store_gap(store, 1);
+		as_store_leave(store, b->id);
+	} else if (!rc) {
+		if (b->said.len && !b->told)
+			as_emit_note(b->c->args->sinks, "while state %u was expanded: %s", b->id,
+				     as_buf_str(&b->said));
+		as_store_done(store, b->id);
+	}
+	as_seq_free(seq);
+	as_buf_free(&text);
+	return rc;
+}
+
+static int set_scenario(const struct as_checking *c, struct as_run_options *options,
+			struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc = 0;
+
+	as_inside_print_params(c, &text);
+	if (text.len >= sizeof(options->scenario))
+		rc = as_fail(err, AS_EUSE, "the options of the check are too long for a sandbox");
+	else
+		memcpy(options->scenario, as_buf_str(&text), text.len + 1);
+	as_buf_free(&text);
+	return rc;
+}
+
+static int work(struct boxed_lane *b, struct as_err *err)
+{
+	const struct as_checking *c = b->c;
+	int rc = 0;
+
+	while (!rc && !c->shared->stop) {
+		if (as_store_pop(c->store, &b->id))
+			rc = expand(b, err);
+		else if (!as_store_in_work(c->store))
+			break;
+		else
+			usleep(AS_CHECK_IDLE_US);
+	}
+	return rc;
+}
+
+int as_check_lane_boxed(const struct as_checking *c, unsigned i, struct as_err *err)
+{
+	struct boxed_lane b = { .c = c, .lane = &c->lane[i], .how = *c->args->box };
+	int rc = set_scenario(c, &b.how.options, err);
+
+	b.sink = (struct as_sink){ .told = on_told, .finding = on_finding, .note = on_note };
+	b.how.notes = b.how.findings = &b.sink;
+	b.how.out = NULL;
+	b.how.where = where;
+	b.how.workload = on_workload;
+	b.how.ctx = &b;
+	b.left = as_xcalloc(1, sizeof(*b.left));
+	if (!rc)
+		rc = as_boxed_open(&b.how, &b.session, err);
+	if (!rc)
+		rc = work(&b, err);
+	as_boxed_close(b.session);
+	as_buf_free(&b.said);
+	free(b.left);
+	return rc;
+}
+
+/* ---- To confirm ------------------------------------------------------------------------------ */
+
+struct as_inbox {
+	struct as_boxed how;
+	struct as_boxed_session *session;
+};
+
+int as_inbox_open(const struct as_checking *c, const struct as_run_options *options,
+		  struct as_sink *sinks, struct as_inbox **out, struct as_err *err)
+{
+	struct as_inbox *inbox = as_xcalloc(1, sizeof(*inbox));
+	int rc;
+
+	inbox->how = *c->args->box;
+	inbox->how.options = *options;
+	inbox->how.notes = inbox->how.findings = sinks;
+	rc = as_boxed_open(&inbox->how, &inbox->session, err);
+	*out = inbox;
+	return rc;
+}
+
+int as_inbox_run(struct as_inbox *inbox, const struct as_seq *seq, bool *found, struct as_err *err)
+{
+	struct as_boxed_job job = { "check", seq };
+	struct as_run_stats stats = { 0 };
+	int rc = as_boxed_give(inbox->session, &job, 1, &stats, err);
+
+	*found = stats.findings;
+	return rc;
+}
+
+void as_inbox_close(struct as_inbox *inbox)
+{
+	if (!inbox)
+		return;
+	as_boxed_close(inbox->session);
+	free(inbox);
+}
