@@ -3,6 +3,7 @@
 #include "cli/boxes.h"
 
 #include "crash/boxed.h"
+#include "run/instance.h"
 #include "target/cache.h"
 #include "target/fstype.h"
 #include "target/medium.h"
@@ -102,6 +103,17 @@ static void warn_of_cache(void)
 }
 
 /* What the guest needs for one target: its disk, its programs, its modules. */
+static int keep_disk(const char *spec, uint64_t size_bytes, struct as_err *err)
+{
+	struct as_target *target = NULL;
+	int rc = as_target_open(spec, &target, err);
+
+	if (!rc)
+		rc = as_instance_keep_disk(target, size_bytes, err);
+	as_target_free(target);
+	return rc;
+}
+
 static int add_target(struct as_cli_box *box, const char *spec, uint64_t size_bytes,
 		      struct as_medium **fresh, struct as_err *err)
 {
@@ -116,6 +128,9 @@ static int add_target(struct as_cli_box *box, const char *spec, uint64_t size_by
 		rc = as_fail(err, AS_ELACK, "target %s: %s", spec, as_buf_str(&why));
 	} else {
 		warn_of_cache();
+		rc = keep_disk(spec, size_bytes, err);
+	}
+	if (!rc) {
 		rc = as_guest_disks_add(&box->disks, spec, size_bytes, fresh, err);
 	}
 	as_guest_programs_add(&box->programs, type);

@@ -13,6 +13,7 @@
 #include "cli/trust.h"
 #include "os/rundir.h"
 #include "os/spawn.h"
+#include "target/variant.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -449,9 +450,13 @@ static int run(const struct as_args *args, struct as_err *err)
 				   .terminal = isatty(STDERR_FILENO),
 				   .folder.dir = AS_DIR_NONE,
 				   .below = AS_DIR_NONE };
-	const char *spec = as_args_text(args, "target", "lab");
+	struct as_buf small = { 0 };
+	const char *spec;
 	int rc;
 
+	/* The fewer blocks and chances there are, the more states are the same. */
+	as_variants_print_small(as_args_text(args, "target", "lab"), &small);
+	spec = as_buf_str(&small);
 	rc = read_options(&s, err);
 	if (!rc)
 		rc = open_target(&s, spec, err);
@@ -469,6 +474,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	if (s.boxed)
 		as_cli_box_close(&s.box);
 	as_target_free(s.target);
+	as_buf_free(&small);
 	return rc;
 }
 

@@ -65,6 +65,11 @@ const char *as_instance_place(const struct as_target *target);
 AS_MUST_CHECK int as_instance_make_disk(const struct as_target *target, struct as_medium *disk,
 					struct as_err *err);
 
+/* Keeps a disk that must be the same every time where a sandbox looks for it (target/fresh.h).
+ * Nothing for other disks. */
+AS_MUST_CHECK int as_instance_keep_disk(const struct as_target *target, uint64_t size_bytes,
+					struct as_err *err);
+
 struct as_instance_args {
 	const struct as_target *target;
 	/* NULL: for rows without AS_INSTANCE_DISK, and for an instance that visits disks */

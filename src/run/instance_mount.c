@@ -10,6 +10,7 @@
 #include "target/fresh.h"
 #include "target/mount.h"
 #include "tool/checker.h"
+#include "tool/steady.h"
 #include "vfs/sys_new.h"
 
 #include <errno.h>
@@ -57,10 +58,32 @@ static int mount_make_disk(const struct as_target *target, struct as_medium *dis
 	if (!rc && type->mkfs) {
 		bool cached = !as_cache_folder("images", &folder, NULL);
 
-		rc = as_fresh_disk(type, cached ? as_buf_str(&folder) : NULL, disk, NULL, err);
+		rc = type->steady
+			     ? as_steady_disk(type, cached ? as_buf_str(&folder) : NULL, disk, err)
+			     : as_fresh_disk(type, cached ? as_buf_str(&folder) : NULL, disk, NULL,
+					     err);
 	}
 	as_buf_free(&folder);
 	return rc ? as_fail_in(err, "target %s", as_target_spec(target)) : 0;
+}
+
+int as_instance_keep_disk(const struct as_target *target, uint64_t size_bytes, struct as_err *err)
+{
+	const struct as_fstype *type = as_target_fstype(target);
+	struct as_buf folder = { 0 };
+	struct as_medium *disk = NULL;
+	int rc;
+
+	if (!type || !type->steady || as_cache_folder("images", &folder, NULL))
+		return 0;
+	rc = as_target_disk_bytes(target, size_bytes, &size_bytes, err);
+	if (!rc)
+		rc = as_medium_new(size_bytes, &disk, err);
+	if (!rc)
+		rc = as_steady_disk(type, as_buf_str(&folder), disk, err);
+	as_medium_free(disk);
+	as_buf_free(&folder);
+	return rc;
 }
 
 static int mount_new_vfs(struct as_instance *i, struct as_err *err)

@@ -150,6 +150,25 @@ out:
 	return rc;
 }
 
+bool as_fresh_find(const struct as_fstype *type, const char *folder, struct as_medium *medium)
+{
+	struct as_buf name = { 0 };
+	bool found = !name_image(type, as_medium_bd(medium)->size_bytes, &name, NULL) &&
+		     load(medium, folder, as_buf_str(&name));
+
+	as_buf_free(&name);
+	return found;
+}
+
+void as_fresh_keep(const struct as_fstype *type, const char *folder, struct as_medium *medium)
+{
+	struct as_buf name = { 0 };
+
+	if (!name_image(type, as_medium_bd(medium)->size_bytes, &name, NULL))
+		keep(medium, folder, as_buf_str(&name));
+	as_buf_free(&name);
+}
+
 int as_fresh_path(const struct as_fstype *type, const char *folder, uint64_t size_bytes,
 		  struct as_buf *path, struct as_err *err)
 {

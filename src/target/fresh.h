@@ -21,6 +21,11 @@
 AS_MUST_CHECK int as_fresh_disk(const struct as_fstype *type, const char *folder,
 				struct as_medium *medium, bool *made, struct as_err *err);
 
+/* Only if it is kept there. */
+bool as_fresh_find(const struct as_fstype *type, const char *folder, struct as_medium *medium);
+/* Keeps one that somebody else has made. */
+void as_fresh_keep(const struct as_fstype *type, const char *folder, struct as_medium *medium);
+
 /* Where such an image is kept below `folder`. */
 AS_MUST_CHECK int as_fresh_path(const struct as_fstype *type, const char *folder,
 				uint64_t size_bytes, struct as_buf *path, struct as_err *err);

@@ -90,6 +90,7 @@ struct as_fstype {
 	const char *mkfs; /* as a checker's command; {size} is the disk's size in bytes */
 	const char *env; /* of mkfs: "A=1 B=2", may be NULL */
 	const char *package; /* Debian's, of mkfs and the checkers */
+	bool steady; /* its disks are to be the same every time (tool/steady.h) */
 	uint64_t min_bytes, default_bytes;
 	uint32_t block_bytes; /* the smallest unit of data as mkfs above makes it */
 	struct as_checker check[AS_CHECK_MODES];

@@ -207,6 +207,7 @@ static void change(struct as_fstype *type, const struct as_variant *variant)
 	if (variant->mount)
 		type->mount = variant->mount;
 	type->projects |= variant->projects;
+	type->steady |= variant->steady;
 	if (variant->other_journal)
 		type->journal = AS_JOURNAL_OTHER;
 	if (variant->no_journal) {
@@ -229,4 +230,26 @@ struct as_fstype as_variants_apply(const struct as_variants *v, const struct as_
 		if (as_variants_has(v, i))
 			change(&changed, &table[i]);
 	return changed;
+}
+
+#define SMALL "small"
+
+static bool has_small(const char *type, size_t len)
+{
+	for (unsigned i = 0; i < NVARIANTS; i++)
+		if (!strncmp(table[i].type, type, len) && !table[i].type[len] &&
+		    !strcmp(table[i].name, SMALL))
+			return true;
+	return false;
+}
+
+void as_variants_print_small(const char *spec, struct as_buf *out)
+{
+	size_t len = strcspn(spec, ":");
+
+	if (has_small(spec, len) && !strstr(spec + len, AS_VARIANT_KEY))
+		as_buf_addf(out, "%.*s:" AS_VARIANT_KEY SMALL "%s%s", (int)len, spec,
+			    spec[len] && spec[len + 1] ? "," : "", spec[len] ? spec + len + 1 : "");
+	else
+		as_buf_adds(out, spec);
 }

@@ -35,6 +35,7 @@ struct as_variant {
 	bool other_journal;
 	const char *mount; /* options that its disks are always mounted with */
 	bool projects; /* inodes belong to projects */
+	bool steady; /* see struct as_fstype */
 	/* It has to be named: hunts do not draw it. */
 	bool undrawn;
 	/* How mount options begin that such a disk does not take, separated by blanks. */
@@ -63,6 +64,10 @@ bool as_variants_take(const struct as_variants *variants, const char *opts);
 /* The type as the variants make it. Its mkfs is written to `command` and points there. */
 struct as_fstype as_variants_apply(const struct as_variants *variants, const struct as_fstype *type,
 				   struct as_buf *command);
+
+/* The same target, but small and always the same, as checks want it (the variant "small"), unless
+ * it says itself how mkfs is to make it, or its type has no such variant. */
+void as_variants_print_small(const char *spec, struct as_buf *out);
 
 /* A part of the options of a target, "mkfs=4k,data=journal": the names after mkfs= (to be
  * freed; NULL: none) and the rest, which is for mount (to be freed). Each part comes once. */

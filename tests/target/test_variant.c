@@ -54,7 +54,7 @@ static void test_refused(void **state)
 		{ "ext4:mkfs=inline_data+inode128", "does not go with" },
 		{ "ext4:mkfs=inode128+inline_data", "does not go with" },
 		{ "ext4:mkfs=4k,mkfs=nocsum", "comes twice" },
-		{ "jfs:mkfs=4k", "known is none" },
+		{ "ocfs2:mkfs=4k", "known is none" },
 	};
 
 	(void)state;
