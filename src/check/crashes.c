@@ -163,8 +163,7 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 	int rc;
 
 	/* Of what a kernel says of a crashed disk, recovery is the judge. */
-	if (c->args->run->state)
-		c->args->run->state->faults++;
+	as_check_excuse(c, crashes->args->lane, true);
 	rc = as_record(&args, &recording, err);
 	crashes->fine = true;
 	crashes->wrote = 0;
@@ -181,8 +180,7 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 			memcpy(recording.upto, upto, (seq->n + 1) * sizeof(*upto));
 		rc = judge(crashes, &recording, err);
 	}
-	if (c->args->run->state)
-		c->args->run->state->faults++;
+	as_check_excuse(c, crashes->args->lane, false);
 	as_recording_free(&recording);
 	*fine = crashes->fine;
 	*wrote = crashes->wrote;

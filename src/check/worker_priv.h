@@ -61,6 +61,9 @@ bool as_worker_tree_agrees(struct as_expander *w, unsigned code);
 /* After an unmount: whether the checker finds nothing, and all is there after a mount. */
 bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *err, int *rc);
 
+/* Whether the kernel has not complained since the last look; `code`: after which operation. */
+bool as_worker_quiet(struct as_expander *w, unsigned code);
+
 /* Brings the state back and carries the operation out, with whatever fails or is answered now. */
 AS_MUST_CHECK int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *did,
 				struct as_err *err);

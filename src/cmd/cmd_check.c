@@ -381,6 +381,19 @@ static int check(struct check_session *s, struct as_err *err)
 	return rc == AS_EXIT_CLEAN && as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped() : rc;
 }
 
+/* Only the disk of a kernel can be made to fail. */
+static int take_disk_faults(unsigned *faults, struct as_err *err)
+{
+	unsigned disk = AS_CHECK_FAIL_READ | AS_CHECK_FAIL_WRITE;
+
+	if (*faults == ~0u)
+		*faults = disk;
+	return *faults & ~disk ? as_fail(err, AS_EUSE,
+					 "--faults: of a file system of the kernel, only "
+					 "read and write can fail")
+			       : 0;
+}
+
 static int open_target(struct check_session *s, const char *spec, struct as_err *err)
 {
 	bool boxed = as_cli_wants_box(s->args, spec);
@@ -388,6 +401,8 @@ static int open_target(struct check_session *s, const char *spec, struct as_err 
 
 	if (!rc)
 		rc = as_target_open(spec, &s->target, err);
+	if (!rc && as_cli_fstype(spec) && s->options.faults)
+		rc = take_disk_faults(&s->options.faults, err);
 	if (!rc && s->options.crashes.budget == AS_BUDGET_UNSAID)
 		s->options.crashes.budget = as_cli_fstype(spec) ? BUDGET_KERNEL : 0;
 	if (!rc && !s->run.size_bytes)
@@ -475,7 +490,8 @@ static const struct as_opt opts[] = {
 	  .arg = "VIEWS",
 	  .help = "how the disk may lose writes, as in `assay crash`; default: all" },
 	AS_CLI_AGAIN_OPT,
-	AS_CLI_BUDGET_OPT("of one operation; 0: any number; default 0, and 32 for types of the kernel"),
+	AS_CLI_BUDGET_OPT(
+		"of one operation; 0: any number; default 0, and 32 for types of the kernel"),
 	{ .name = "faults",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "KINDS",
