@@ -18,6 +18,8 @@
 
 enum { BY_RUN, BY_CRASH, WAYS };
 
+#define CONFIRM_TIMES 16u /* the budget of one operation */
+
 struct as_confirm {
 	const struct as_checking *c;
 	uint32_t next; /* suspect */
@@ -44,6 +46,7 @@ static void count_finding(struct as_sink *sink, const struct as_finding *finding
 
 struct as_confirm *as_confirm_new(const struct as_checking *c)
 {
+	struct as_crash_options crash = c->crash;
 	struct as_confirm *f = as_xcalloc(1, sizeof(*f));
 
 	f->c = c;
@@ -55,7 +58,9 @@ struct as_confirm *as_confirm_new(const struct as_checking *c)
 	/* Nobody else answers the target then, either. */
 	if (c->options->faults & AS_CHECK_CHOICE)
 		memcpy(f->options.choices, "0", 2);
-	as_crash_options_print(&c->crash, &f->params);
+	/* What was found at one operation must not be missed among all of them. */
+	crash.budget *= CONFIRM_TIMES;
+	as_crash_options_print(&crash, &f->params);
 	f->ops[BY_RUN] = &as_scenario_sequential;
 	f->ops[BY_CRASH] = &as_scenario_crash;
 	return f;

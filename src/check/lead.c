@@ -208,7 +208,7 @@ static int start(struct lead *l, struct as_err *err)
 	return 0;
 }
 
-/* A sandbox is in the middle of something that may take long, and what is lost will be done again. */
+/* A sandbox may take long for what it is doing. What is lost will be done again. */
 static void end_boxes(struct lead *l, int64_t *stop_us)
 {
 	if (!l->c->args->box || !l->c->shared->stop)

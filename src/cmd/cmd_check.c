@@ -25,7 +25,6 @@
 #define FOLDER "check"
 #define STATES "states"
 #define NODES 3
-#define BUDGET_KERNEL 32
 #define FOR_DEFAULT "5m"
 #define STATES_DEFAULT (1u << 22)
 
@@ -404,7 +403,7 @@ static int open_target(struct check_session *s, const char *spec, struct as_err 
 	if (!rc && as_cli_fstype(spec) && s->options.faults)
 		rc = take_disk_faults(&s->options.faults, err);
 	if (!rc && s->options.crashes.budget == AS_BUDGET_UNSAID)
-		s->options.crashes.budget = as_cli_fstype(spec) ? BUDGET_KERNEL : 0;
+		s->options.crashes.budget = as_cli_fstype(spec) ? AS_CHECK_BUDGET_KERNEL : 0;
 	if (!rc && !s->run.size_bytes)
 		s->run.size_bytes = as_target_small_bytes(s->target);
 	if (!rc && boxed) {

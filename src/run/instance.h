@@ -161,7 +161,8 @@ bool as_instance_fault_hit(struct as_instance *instance);
 uint64_t as_instance_hits(struct as_instance *instance);
 void as_instance_end_faults(struct as_instance *instance);
 /* The next mount that follows as_instance_back() meets these faults, counted from there; NULL:
- * none. The plan outlives the instance, or the next call. With AS_INSTANCE_DISK, unless it is quick. */
+ * none. The plan outlives the instance, or the next call. With AS_INSTANCE_DISK, if it is not
+ * quick. */
 void as_instance_set_faults(struct as_instance *instance, const struct as_plan *plan);
 /* Allocations since as_instance_back(); 0 without AS_INSTANCE_MEMORY. */
 uint64_t as_instance_allocations(const struct as_instance *instance);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `assay check` on file systems of the kernel: in the sandbox uml, and on the running kernel. It goes
-# on where it was stopped, and what it finds comes back. Who lacks a sandbox skips it.
+# `assay check` on file systems of the kernel: in the sandbox uml, and on the running kernel. It
+# goes on where it was stopped, and what it finds comes back. Who lacks a sandbox skips it.
 set -u
 . "$(dirname "$0")/../tap.sh"
 
