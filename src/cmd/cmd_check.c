@@ -329,7 +329,15 @@ static void say_end(const struct check_session *s, const struct as_check_status 
 	if (c->discarded)
 		as_emit_note(s->out.chain, "%llu states were discarded: --max-states",
 			     (unsigned long long)c->discarded);
-	if (o->crash && is_sampled(status))
+	if (o->crash && o->crashes.budget && is_sampled(status))
+		as_emit_note(
+			s->out.chain,
+			"at most about %llu recoveries were spent on an operation (--budget): %llu "
+			"of %llu crash states were looked at",
+			(unsigned long long)o->crashes.budget,
+			(unsigned long long)c->crash.generated,
+			(unsigned long long)c->crash.possible);
+	else if (o->crash && is_sampled(status))
 		as_emit_note(s->out.chain,
 			     "where more than %u writes were pending, a sample of the crash "
 			     "states was tried",
