@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_check: exploring the states of labfs: transitions a second without and with power cuts, in
- * one process and in two; bytes of a state; whether it is as fast after many states as after few;
- * and how many states, and how many bugs, each search finds with the same number of operations.
+ * bench_check: exploring the states of labfs, and of ext4 in both sandboxes: transitions a second
+ * without and with power cuts, in one process and in two; bytes of a state; whether it is as fast
+ * after many states as after few; and how many states, and how many bugs, each search finds with
+ * the same number of operations.
  */
 #include "bench/bench.h"
 
 #include "check/check.h"
+#include "cli/boxes.h"
 
 #include <stdio.h>
 
@@ -50,6 +52,46 @@ static int explore(const struct row *row, const char *spec, struct as_check_stat
 	return rc;
 }
 
+/* ---- File systems of the kernel -------------------------------------------------------------- */
+
+#define KERNEL_US 20000000
+
+/* On two cores; as many power cuts as `assay check` has without options. */
+static int explore_kernel(bool boxed, struct as_check_status *status)
+{
+	struct as_run_options run = { .deadline_ms = 60000 };
+	struct as_check_options options = { .nodes = 3,
+					    .crash = true,
+					    .crashes = as_crash_options_default(),
+					    .jobs = 2,
+					    .max_states = 1u << 20,
+					    .for_us = KERNEL_US,
+					    .fd = -1 };
+	struct as_check_args args = { .run = &run, .options = &options };
+	struct as_args none = { 0 };
+	struct as_target *target = NULL;
+	struct as_cli_box box = { 0 };
+	int rc = as_target_open("ext4", &target, NULL);
+
+	options.crashes.prune = AS_PRUNE_PROVED;
+	options.crashes.budget = AS_CHECK_BUDGET_KERNEL;
+	args.target = target;
+	if (!rc)
+		run.size_bytes = as_target_small_bytes(target);
+	if (!rc && boxed)
+		rc = as_cli_box_open(&none, "ext4", run.size_bytes, &box, NULL);
+	if (!rc) {
+		box.boxed.options = run;
+		args.box = boxed ? &box.boxed : NULL;
+		rc = as_check(&args, status, NULL);
+		as_assert(rc || !status->counts.findings);
+	}
+	if (!rc && boxed)
+		as_cli_box_close(&box);
+	as_target_free(target);
+	return rc;
+}
+
 static double rate(uint64_t n, const struct as_check_status *status)
 {
 	return (double)n * 1e6 / (double)status->wall_us;
@@ -77,6 +119,22 @@ static void bench_rates(as_bench_report report)
 		snprintf(name, sizeof(name), "%s.state_bytes", rows[i].name);
 		report(name, (double)status.bytes / (double)status.states, "byte");
 	}
+}
+
+/* Nothing is told of a sandbox that is not here. */
+static void bench_kernel(as_bench_report report, const char *name, bool boxed)
+{
+	struct as_check_status status;
+	char row[64];
+
+	if (explore_kernel(boxed, &status))
+		return;
+	report(name, rate(status.counts.transitions, &status), "transition/s");
+	snprintf(row, sizeof(row), "%s.states", name);
+	report(row, rate(status.states, &status), "state/s");
+	snprintf(row, sizeof(row), "%s.recovered", name);
+	report(row, rate(status.counts.crash.checked + status.counts.crash.memoised, &status),
+	       "crash state/s");
 }
 
 /* ---- Searches -------------------------------------------------------------------------------- */
@@ -130,4 +188,6 @@ void bench_check(as_bench_report report)
 {
 	bench_rates(report);
 	bench_searches(report);
+	bench_kernel(report, "check.ext4.host", false);
+	bench_kernel(report, "check.ext4.uml", true);
 }

@@ -41,6 +41,9 @@ enum as_check_fault {
 };
 
 #define AS_CHECK_FAULTS_MAX 3u
+/* How many recoveries are spent on the power cuts of one operation of a kernel, unless somebody
+ * asks for more. */
+#define AS_CHECK_BUDGET_KERNEL 32u
 
 struct as_check_options {
 	unsigned nodes; /* see struct as_universe */

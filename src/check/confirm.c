@@ -18,6 +18,8 @@
 
 enum { BY_RUN, BY_CRASH, WAYS };
 
+#define CONFIRM_TIMES 16u /* the budget of one operation */
+
 struct as_confirm {
 	const struct as_checking *c;
 	uint32_t next; /* suspect */
@@ -44,8 +46,8 @@ static void count_finding(struct as_sink *sink, const struct as_finding *finding
 
 struct as_confirm *as_confirm_new(const struct as_checking *c)
 {
+	struct as_crash_options crash = c->crash;
 	struct as_confirm *f = as_xcalloc(1, sizeof(*f));
-	struct as_crash_options crashes;
 
 	f->c = c;
 	f->known = as_known_new();
@@ -56,9 +58,10 @@ struct as_confirm *as_confirm_new(const struct as_checking *c)
 	/* Nobody else answers the target then, either. */
 	if (c->options->faults & AS_CHECK_CHOICE)
 		memcpy(f->options.choices, "0", 2);
-	crashes = c->crash;
-	crashes.since_mount = c->start; /* what makes the start is another workload */
-	as_crash_options_print(&crashes, &f->params);
+	crash.since_mount = c->start; /* what makes the start is another workload */
+	/* What was found at one operation must not be missed among all of them. */
+	crash.budget *= CONFIRM_TIMES;
+	as_crash_options_print(&crash, &f->params);
 	f->ops[BY_RUN] = &as_scenario_sequential;
 	f->ops[BY_CRASH] = &as_scenario_crash;
 	return f;

@@ -77,9 +77,10 @@ static void record_step(void *ctx, int64_t op)
 static int make_devices(struct as_crashes *crashes, struct as_err *err)
 {
 	struct as_disk *fresh = as_medium_disk(crashes->args->checking->fresh.disk);
+	enum as_way way = (enum as_way)__builtin_ctz(as_recoverer_ways(crashes->recoverer) |
+						     1u << AS_WAY_FULL);
 	struct as_recovered recovered = { 0 };
-	int rc = as_recover(crashes->recoverer, AS_WAY_MOUNT, fresh, AS_RECOVER_LOG, &recovered,
-			    err);
+	int rc = as_recover(crashes->recoverer, way, fresh, AS_RECOVER_LOG, &recovered, err);
 
 	if (!rc && recovered.end != AS_RECOVERED)
 		rc = as_fail(err, AS_EUSE, "a fresh disk cannot be recovered: %s",
@@ -184,8 +185,7 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 	int rc;
 
 	/* Of what a kernel says of a crashed disk, recovery is the judge. */
-	if (c->args->run->state)
-		c->args->run->state->faults++;
+	as_check_excuse(c, crashes->args->lane, true);
 	rc = as_record(&args, &recording, err);
 	crashes->fine = true;
 	crashes->wrote = 0;
@@ -203,8 +203,7 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 		rc = judge(crashes, &recording, err);
 	}
 	crashes->pending = rc ? 0 : count_pending(recording.log, (uint32_t)seq->n - 1);
-	if (c->args->run->state)
-		c->args->run->state->faults++;
+	as_check_excuse(c, crashes->args->lane, false);
 	as_recording_free(&recording);
 	*fine = crashes->fine;
 	*wrote = crashes->wrote;

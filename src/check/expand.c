@@ -70,6 +70,10 @@ enum as_did as_worker_do(struct as_expander *w, const struct as_op *op, uint32_t
 		kind = AS_FIND_MISUSE;
 	if (why)
 		return suspect(w, kind, op->code, why);
+	/* What a kernel does after a failure is its own affair, but for a power cut. */
+	if (w->plan && !as_instance_can(w->instance, AS_INSTANCE_STRICT) &&
+	    as_instance_fault_hit(w->instance))
+		return AS_DID_END;
 	if (as_model_judge(w->model, op, got, &w->verdict))
 		return AS_DID_AGREE;
 	if (is_excused(w, got))
@@ -170,13 +174,16 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 	if (rc)
 		return rc;
 	mounted = as_instance_mount(w->instance);
+	if (mounted && w->plan && as_instance_fault_hit(w->instance))
+		return 0;
 	if (mounted)
 		return as_instance_useless(w->instance, mounted, err);
 	w->model = as_model_copy(w->c->fresh.model);
 	w->past = as_past_new(w->c->fresh.model, &w->policy);
 	as_model_follow_times(w->model, as_target_opts(w->c->args->target));
 	w->back = replay(w);
-	if (!w->back) {
+	/* A kernel does not always make the same calls, so that another one may fail. */
+	if (!w->back && !(w->plan && as_instance_fault_hit(w->instance))) {
 		AS_CHECK_ADD(w->c, lost, 1);
 		as_store_gap(w->c->store, 1);
 	}
@@ -223,7 +230,7 @@ int as_worker_cut_power(struct as_expander *w, const struct as_op *op, const str
 	struct as_seq *seq;
 	int rc;
 
-	if (!w->crashes)
+	if (!w->crashes || !w->past)
 		return 0;
 	/* Another process mounts now, and what keeps the lane's mount is over. */
 	if (as_instance_can(w->instance, AS_INSTANCE_KERNEL) && as_instance_give_up(w->instance))
@@ -284,8 +291,7 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 	return rc;
 }
 
-/* Whether the kernel has complained since the last look. */
-static bool is_quiet(struct as_expander *w, unsigned code)
+bool as_worker_quiet(struct as_expander *w, unsigned code)
 {
 	struct as_kwatch_news news;
 
@@ -301,7 +307,7 @@ static bool move_agrees(struct as_expander *w, const struct as_op *op, struct as
 	bool agrees = as_model_mounted(w->model) ? as_worker_tree_agrees(w, op->code)
 						 : as_worker_disk_agrees(w, op->code, err, rc);
 
-	return is_quiet(w, op->code) && agrees;
+	return as_worker_quiet(w, op->code) && agrees;
 }
 
 /* The others know nothing of this answer. */
@@ -429,7 +435,7 @@ static int try_all(struct as_expander *w, uint32_t id, uint32_t first, struct as
 		as_try_begin(&w->lane->tried, "");
 		w->lane->move = (uint32_t)w->moves->n;
 		(void)as_worker_tree_agrees(w, AS_OP_COUNT);
-		(void)is_quiet(w, AS_OP_COUNT);
+		(void)as_worker_quiet(w, AS_OP_COUNT);
 	}
 	if (!rc && w->moves && w->owned)
 		rc = as_worker_rest(w, err);

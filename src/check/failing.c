@@ -179,11 +179,14 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 	if (rc)
 		return rc;
 	w->plan = plan;
+	as_check_excuse(w->c, w->lane, true);
 	rc = as_worker_try(w, op, &did, err);
 	*fired = !rc && as_instance_hits(w->instance) >= n;
 	as_instance_end_faults(w->instance);
 	if (*fired && did != AS_DID_WRONG)
 		rc = as_failing_judge(w, op, plan, did != AS_DID_END, err);
+	(void)as_worker_quiet(w, op->code);
+	as_check_excuse(w->c, w->lane, false);
 	w->plan = NULL;
 	w->back = false;
 	as_instance_set_faults(w->instance, w->failing->counts);

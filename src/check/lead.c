@@ -44,6 +44,15 @@ void as_check_died(const struct as_checking *c, const struct as_check_lane *lane
 	as_buf_free(&why);
 }
 
+void as_check_excuse(const struct as_checking *c, struct as_check_lane *lane, bool excuse)
+{
+	struct as_box_state *state = c->args->run->state;
+
+	lane->excused += excuse ? 1 : -1u;
+	if (state && lane->excused == excuse)
+		state->faults++;
+}
+
 /* After the death of a worker: where the next one goes on. Its number is that of the first move. */
 static uint32_t go_on_after(const struct as_checking *c, struct as_check_lane *lane)
 {
@@ -56,6 +65,10 @@ static uint32_t go_on_after(const struct as_checking *c, struct as_check_lane *l
 		lane->fresh = AS_STORE_NONE;
 	}
 	tried->faults[0] = tried->choices[0] = '\0';
+	if (lane->excused) {
+		lane->excused = 1;
+		as_check_excuse(c, lane, false);
+	}
 	/* The other faults and answers of this operation are not tried. */
 	if (special)
 		as_store_gap(c->store, 1);
@@ -90,7 +103,8 @@ int as_check_lane_run(const struct as_checking *c, unsigned i, struct as_err *er
 		if (rc || lane->ended || (kernel && c->shared->stop))
 			break;
 		if (lane->phase == AS_CHECK_START)
-			return as_fail(err, AS_EIO, "a worker ended before it began: %d %d", ended.how, ended.status);
+			return as_fail(err, AS_EIO, "a worker ended before it began: %d %d",
+				       ended.how, ended.status);
 		as_check_died(c, lane, &ended);
 		args.first = go_on_after(c, lane);
 	}
@@ -195,7 +209,7 @@ static int start(struct lead *l, struct as_err *err)
 	return 0;
 }
 
-/* A sandbox is in the middle of something that may take long, and what is lost will be done again. */
+/* A sandbox may take long for what it is doing. What is lost will be done again. */
 static void end_boxes(struct lead *l, int64_t *stop_us)
 {
 	if (!l->c->args->box || !l->c->shared->stop)

@@ -74,6 +74,9 @@ AS_MUST_CHECK int as_worker_read_trace(struct as_expander *w, uint32_t id, struc
 AS_MUST_CHECK int as_worker_reach(struct as_expander *w, const struct as_op *op,
 				  struct as_err *err);
 
+/* Whether the kernel has not complained since the last look; `code`: after which operation. */
+bool as_worker_quiet(struct as_expander *w, unsigned code);
+
 /* Brings the state back and carries the operation out, with whatever fails or is answered now. */
 AS_MUST_CHECK int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *did,
 				struct as_err *err);

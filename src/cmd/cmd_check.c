@@ -27,7 +27,6 @@
 #define FOLDER "check"
 #define STATES "states"
 #define NODES 3
-#define BUDGET_KERNEL 32
 #define FOR_DEFAULT "5m"
 #define STATES_DEFAULT (1u << 22)
 
@@ -375,7 +374,15 @@ static void say_end(const struct check_session *s, const struct as_check_status 
 	if (c->discarded)
 		as_emit_note(s->out.chain, "%llu states were discarded: --max-states",
 			     (unsigned long long)c->discarded);
-	if (o->crash && is_sampled(status))
+	if (o->crash && o->crashes.budget && is_sampled(status))
+		as_emit_note(
+			s->out.chain,
+			"at most about %llu recoveries were spent on an operation (--budget): %llu "
+			"of %llu crash states were looked at",
+			(unsigned long long)o->crashes.budget,
+			(unsigned long long)c->crash.generated,
+			(unsigned long long)c->crash.possible);
+	else if (o->crash && is_sampled(status))
 		as_emit_note(s->out.chain,
 			     "where more than %u writes were pending, a sample of the crash "
 			     "states was tried",
@@ -426,6 +433,19 @@ static int check(struct check_session *s, struct as_err *err)
 	return rc == AS_EXIT_CLEAN && as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped() : rc;
 }
 
+/* Only the disk of a kernel can be made to fail. */
+static int take_disk_faults(unsigned *faults, struct as_err *err)
+{
+	unsigned disk = AS_CHECK_FAIL_READ | AS_CHECK_FAIL_WRITE;
+
+	if (*faults == ~0u)
+		*faults = disk;
+	return *faults & ~disk ? as_fail(err, AS_EUSE,
+					 "--faults: of a file system of the kernel, only "
+					 "read and write can fail")
+			       : 0;
+}
+
 static int open_target(struct check_session *s, const char *spec, struct as_err *err)
 {
 	bool boxed = as_cli_wants_box(s->args, spec);
@@ -433,8 +453,10 @@ static int open_target(struct check_session *s, const char *spec, struct as_err 
 
 	if (!rc)
 		rc = as_target_open(spec, &s->target, err);
+	if (!rc && as_cli_fstype(spec) && s->options.faults)
+		rc = take_disk_faults(&s->options.faults, err);
 	if (!rc && s->options.crashes.budget == AS_BUDGET_UNSAID)
-		s->options.crashes.budget = as_cli_fstype(spec) ? BUDGET_KERNEL : 0;
+		s->options.crashes.budget = as_cli_fstype(spec) ? AS_CHECK_BUDGET_KERNEL : 0;
 	if (!rc && !s->run.size_bytes)
 		s->run.size_bytes = as_target_small_bytes(s->target);
 	if (!rc && boxed) {
@@ -483,7 +505,8 @@ static const struct as_opt opts[] = {
 	  .letter = 't',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "T",
-	  .help = "what to test: lab, lab:bug=N or plugin:PATH.so; default lab" },
+	  .help = "what to test: lab, lab:bug=N, plugin:PATH.so, or a file system of the kernel, such as "
+		  "ext4; default lab" },
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",

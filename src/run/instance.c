@@ -309,7 +309,7 @@ void as_instance_end_faults(struct as_instance *i)
 
 void as_instance_set_faults(struct as_instance *i, const struct as_plan *plan)
 {
-	as_assert(i->caps & AS_INSTANCE_MEMORY);
+	as_assert(i->caps & AS_INSTANCE_DISK && !i->args.quick);
 	i->args.plan = plan;
 	as_medium_plan(as_instance_hold_disk(i), plan);
 	as_instance_release_disk(i);

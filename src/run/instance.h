@@ -166,9 +166,10 @@ bool as_instance_fault_hit(struct as_instance *instance);
 uint64_t as_instance_hits(struct as_instance *instance);
 void as_instance_end_faults(struct as_instance *instance);
 /* The next mount that follows as_instance_back() meets these faults, counted from there; NULL:
- * none. The plan outlives the instance, or the next call. With AS_INSTANCE_MEMORY. */
+ * none. The plan outlives the instance, or the next call. With AS_INSTANCE_DISK, if it is not
+ * quick. */
 void as_instance_set_faults(struct as_instance *instance, const struct as_plan *plan);
-/* Allocations since as_instance_back(). With AS_INSTANCE_MEMORY. */
+/* Allocations since as_instance_back(); 0 without AS_INSTANCE_MEMORY. */
 uint64_t as_instance_allocations(const struct as_instance *instance);
 /* Before each request of its disk, in another thread: it may wait. NULL: nothing. Nothing happens
  * without AS_INSTANCE_DELAY. ctx outlives the instance. */

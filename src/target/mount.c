@@ -132,8 +132,8 @@ static ino_t this_namespace(void)
 	return stat("/proc/self/ns/mnt", &st) ? 0 : st.st_ino;
 }
 
-/* Back to where we were before the namespace of this mount, so that a process may have one after the
- * other. Where that cannot be, or others came later, it stays where it is. */
+/* Back to where we were before the namespace of this mount, so that a process may have one after
+ * the other. Where that cannot be, or others came later, it stays where it is. */
 static void go_home(const struct as_mount *m)
 {
 	char *cwd;

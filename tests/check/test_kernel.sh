@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `assay check` on file systems of the kernel: in the sandbox uml, and on the running kernel. It goes
-# on where it was stopped, and what it finds comes back. Who lacks a sandbox skips it.
+# `assay check` on file systems of the kernel: in the sandbox uml, and on the running kernel. It
+# goes on where it was stopped, and what it finds comes back. Who lacks a sandbox skips it.
 set -u
 . "$(dirname "$0")/../tap.sh"
 
@@ -53,7 +53,7 @@ if sound uml; then
 	# ---- A mistake: jfs_fsck cannot replay the log (docs/FOUND.md) ----
 
 	got=0
-	"$ASSAY" check --target jfs --nodes 1 --depth 2 --ops mkdir,umount --budget 16 --again 0 \
+	"$ASSAY" check --target jfs --nodes 1 --depth 2 --ops mkdir,umount --view 1 --budget 64 --again 0 \
 		--max-findings 1 -o "$WORK/jfs" >"$WORK/out" 2>"$WORK/err" || got=$?
 	if [ $got = 3 ]; then
 		tap_skip "a mistake of jfs" "$(sed 's/^assay: //' "$WORK/err")"

@@ -4,6 +4,7 @@
 
 #include "check/told.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,11 +28,11 @@ static void test_round_trip(void **state)
 	as_buf_clear(&text);
 
 	suspect->crash = true;
-	strcpy(suspect->tried.line, "mkdir /a 0755");
-	strcpy(suspect->tried.since, "rmdir /a\nunlink /a\n");
-	strcpy(suspect->tried.faults, "write:3:eio");
-	strcpy(suspect->tried.choices, "0.1");
-	strcpy(suspect->why, "it \"hung\"\n");
+	snprintf(suspect->tried.line, sizeof(suspect->tried.line), "%s", "mkdir /a 0755");
+	snprintf(suspect->tried.since, sizeof(suspect->tried.since), "%s", "rmdir /a\nunlink /a\n");
+	snprintf(suspect->tried.faults, sizeof(suspect->tried.faults), "%s", "write:3:eio");
+	snprintf(suspect->tried.choices, sizeof(suspect->tried.choices), "%s", "0.1");
+	snprintf(suspect->why, sizeof(suspect->why), "%s", "it \"hung\"\n");
 	as_told_print_suspect(suspect, &text);
 	as_told_parse(as_buf_str(&text), &told);
 	assert_int_equal(told.kind, AS_TOLD_SUSPECT);
