@@ -21,10 +21,11 @@
 
 #include <stdio.h>
 
+/* Of a directory that gives its project away, statfs tells the project's limits. */
 static bool is_judged(const struct child *c)
 {
-	return c->args->traits->space && c->disk && !c->args->plan && !c->args->race_seed &&
-	       !c->blind;
+	return c->args->traits->space && !(c->args->traits->features & AS_FEAT_PROJECT) &&
+	       c->disk && !c->args->plan && !c->args->race_seed && !c->blind;
 }
 
 static bool ask(struct child *c, struct as_statfs *sfs, uint64_t *root_bytes)
