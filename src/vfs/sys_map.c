@@ -274,7 +274,7 @@ void as_sys_munmap(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 		unmap(map);
 }
 
-/* ---- A mapping for one store ------------------------------------------------------------------ */
+/* ---- A mapping for one store ----------------------------------------------------------------- */
 
 /* What the format decides before mmap(2): negative errno or 0. */
 static int mmap_check(int fd, const struct as_op *op)

@@ -106,7 +106,8 @@ quota grp 8
 EOF
 chmod a+r limits.txt
 for type in ext4 xfs; do
-	tap_run "$type: limits" 0 as_user ./assay run --no-store --target $type:mkfs=quota limits.txt
+	tap_run "$type: limits" 0 as_user ./assay run --no-store --target $type:mkfs=quota \
+		limits.txt
 done
 tap_run "limits that are not followed" 1 as_user ./assay run --no-store \
 	--target xfs:mkfs=quota,gqnoenforce limits.txt

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Faults of mapped pages: each thread catches its own, and only where it touches pages. Threads load
- * and store at once after the end of their files and before it; another one raises a SIGBUS that is
- * not theirs, which has to come to its own handler.
+ * Faults of mapped pages: each thread catches its own, and only where it touches pages. Threads
+ * load and store at once after the end of their files and before it; another one raises a SIGBUS
+ * that is not theirs, which has to come to its own handler.
  */
 #include "tests/lib/tmpdir.h"
 
@@ -15,11 +15,16 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #define TURNS 3000
 #define THREADS 3u
