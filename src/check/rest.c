@@ -26,7 +26,7 @@ static int learn(struct as_expander *w, struct as_err *err)
 
 int as_worker_rest(struct as_expander *w, struct as_err *err)
 {
-	uint32_t promised = w->c->fresh.traits->space;
+	uint32_t promised = as_space_promised(w->c->fresh.traits);
 	struct as_buf why = { 0 };
 	int rc;
 

@@ -9,8 +9,8 @@
  * 2. The model does not count space. Who has a limit of space may be refused whatever needs some;
  *    and if all that it has came under this limit, no file of it holds more data than the limit.
  * 3. Soft limits are soft: nobody is refused until the time of grace, a week, is over.
- * 4. The executor has no CAP_SYS_RESOURCE (vfs/sys_new.c), so limits hold for it, too. What xfs does
- *    otherwise has quirks.
+ * 4. The executor has no CAP_SYS_RESOURCE (vfs/sys_new.c), so limits hold for it, too. What xfs
+ *    does otherwise has quirks.
  */
 #ifndef AS_MODEL_LIMITS_H
 #define AS_MODEL_LIMITS_H

@@ -2,8 +2,8 @@
 /*
  * op_project: projects of inodes (FS_IOC_FSSETXATTR of ioctl_fsgetxattr(2), xfs_quota(8)).
  *
- * 1. The project and the flag by which what is made in a directory gets it are set by a call each, in
- *    this order; a power cut may come between them.
+ * 1. The project and the flag by which what is made in a directory gets it are set by a call each,
+ *    in this order; a power cut may come between them.
  * 2. A directory with that flag takes nothing in by rename or link that is of another project.
  */
 #include "model/limits.h"

@@ -18,7 +18,8 @@
  *             vfs_unlink() takes the name from the dcache last).
  *
  * copy_file_range, sendfile, splice, mmap_write, mstore and mload move bytes page by page, in
- * several steps and some without a lock. If another call changed one of the files at the same time, any mixture may have been written. A race in which
+ * several steps and some without a lock. If another call changed one of the files at the same time,
+ * any mixture may have been written. A race in which
  * this can have happened, and which no order of whole calls explains, is not judged. Reads beside
  * such a call are left open even where writes are whole. Clones lock both files, and are one step.
  *

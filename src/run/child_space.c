@@ -9,8 +9,8 @@
 
 static bool is_judged(const struct child *c)
 {
-	return c->args->traits->space && c->disk && !c->args->plan && !c->args->race_seed &&
-	       !c->blind;
+	return as_space_promised(c->args->traits) && c->disk && !c->args->plan &&
+	       !c->args->race_seed && !c->blind;
 }
 
 void as_child_space_begin(struct child *c)
@@ -36,7 +36,8 @@ bool as_child_space_agrees(struct child *c)
 	if (!c->space.ended_known)
 		return true;
 	as_vfs_watch(as_instance_vfs(c->instance), NULL);
-	if (!as_space_agrees(&c->space, as_instance_vfs(c->instance), c->args->traits->space, &why))
+	if (!as_space_agrees(&c->space, as_instance_vfs(c->instance),
+			     as_space_promised(c->args->traits), &why))
 		as_child_found(c, AS_FIND_TREE, -1, "space", as_buf_str(&why));
 	as_buf_free(&why);
 	return !c->sh->found;

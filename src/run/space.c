@@ -2,6 +2,11 @@
 /* space: see space.h. */
 #include "run/space.h"
 
+uint32_t as_space_promised(const struct as_traits *traits)
+{
+	return traits->features & AS_FEAT_PROJECT ? 0 : traits->space;
+}
+
 static bool ask(struct as_vfs *vfs, struct as_statfs *sfs, uint64_t *root_bytes)
 {
 	struct as_op op = as_op_make(AS_OP_STATFS), stat = as_op_make(AS_OP_STAT);

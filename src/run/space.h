@@ -28,10 +28,13 @@ struct as_space_seen {
 	bool fresh_known, ended_known;
 };
 
+/* What is judged: the trait, but nothing where inodes belong to projects: of a directory that gives
+ * its project away, statfs tells the project's limits. */
+uint32_t as_space_promised(const struct as_traits *traits);
 void as_space_begin(struct as_space_seen *space, struct as_vfs *vfs); /* on the fresh mount */
 /* At the end of the workload, still mounted: closes what the model has open. */
 void as_space_end(struct as_space_seen *space, struct as_vfs *vfs, const struct as_model *model);
-/* After the next mount; removes everything. promised: the trait. False: space is missing; `why`
+/* After the next mount; removes everything. promised: as above. False: space is missing; `why`
  * tells. */
 bool as_space_agrees(const struct as_space_seen *space, struct as_vfs *vfs, uint32_t promised,
 		     struct as_buf *why);

@@ -6,7 +6,7 @@
  * The signal. Where a thread goes on is the thread's own (`faulted`); who handles the signal is
  * decided for the process. So the handler is installed by the first thread that touches pages and
  * taken away by the last one: while nobody does, it is that of somebody else. A signal of a thread
- * that touches none is not ours: the handler from before is put back and the fault comes again.
+ * that touches none is not ours: it is passed on to the handler from before.
  *
  * A descriptor with O_PATH, kept beside the mapping, tells how long the file is now. It holds no
  * open file, so that closing the last descriptor is what it is without us.
@@ -112,16 +112,30 @@ static pthread_mutex_t catching = PTHREAD_MUTEX_INITIALIZER;
 static unsigned n_catching;
 static struct sigaction others;
 
-static void on_bus(int number)
+/* Not ours: what was installed before decides. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+	struct sigaction usual = { .sa_handler = SIG_DFL };
+
+	if (others.sa_flags & (int)SA_RESETHAND || others.sa_handler == SIG_DFL ||
+	    others.sa_handler == SIG_IGN)
+		sigaction(number, &usual, NULL);
+	if (others.sa_flags & SA_SIGINFO)
+		others.sa_sigaction(number, info, context);
+	else if (others.sa_handler != SIG_DFL && others.sa_handler != SIG_IGN)
+		others.sa_handler(number);
+}
+
+static void on_bus(int number, siginfo_t *info, void *context)
 {
 	if (touching)
 		siglongjmp(faulted, 1);
-	sigaction(number, &others, NULL);
+	pass_on(number, info, context);
 }
 
 static void begin_catching(void)
 {
-	struct sigaction catch = { .sa_handler = on_bus };
+	struct sigaction catch = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 
 	sigemptyset(&catch.sa_mask);
 	pthread_mutex_lock(&catching);
@@ -260,7 +274,7 @@ void as_sys_munmap(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 		unmap(map);
 }
 
-/* ---- A mapping for one store ------------------------------------------------------------------ */
+/* ---- A mapping for one store ----------------------------------------------------------------- */
 
 /* What the format decides before mmap(2): negative errno or 0. */
 static int mmap_check(int fd, const struct as_op *op)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sys_quota: quotas through system calls, on mounts of our own. Coverage does not count quotactl. */
+/* sys_quota: quotas of mounts of our own. Coverage does not count quotactl. */
 #include "vfs/sys_priv.h"
 
 #include <errno.h>

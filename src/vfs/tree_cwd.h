@@ -9,7 +9,8 @@
 
 #include "model/compare.h"
 
-/* ctx is NULL, or not NULL where inodes have projects. Only directories and regular files are ever opened. */
+/* ctx is NULL, or not NULL where inodes have projects. Only directories and regular files are ever
+ * opened. */
 extern const struct as_tree_ops as_tree_cwd_ops;
 
 /* Makes a file in a directory of that tree and removes it again: 0 or a negative errno. */

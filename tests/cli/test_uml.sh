@@ -76,7 +76,7 @@ tap_is "has its finding" "$(ls -A "a b/findings" | wc -l)" 1
 
 # ---- Every type ----
 for type in ext2 ext3 ext4 xfs btrfs f2fs jfs reiserfs nilfs2 minix minix2 minix3 vfat gfs2 udf \
-	{ext4,xfs}:mkfs=quota; do
+	{ext4,xfs}:mkfs=quota {ext4,xfs}:mkfs=project; do
 	got=0
 	as_user timeout 100 ./assay run --no-store --target $type smoke.txt \
 		>"$WORK/out" 2>"$WORK/err" || got=$?
@@ -86,6 +86,64 @@ for type in ext2 ext3 ext4 xfs btrfs f2fs jfs reiserfs nilfs2 minix minix2 minix
 		tap_is "$type" "$got $(cat "$WORK/err")" "0 "
 	fi
 done
+# ---- Limits, and a kernel that does not follow them ----
+cat >limits.txt <<'EOF'
+mkdir /d 0755
+chown /d -1 8
+chmod /d 02755
+setquota grp 8 ihard=2 bhard=64
+create /d/f 0644
+create /d/g 0644
+$0 = open /d/f O_RDWR
+pwrite $0 len=60000 at=0 fill=1
+pwrite $0 len=60000 at=60000 fill=1
+ftruncate $0 200000
+mmap_write $0 len=60000 at=120000 fill=1
+close $0
+sync
+crash
+quota grp 8
+EOF
+chmod a+r limits.txt
+for type in ext4 xfs; do
+	tap_run "$type: limits" 0 as_user ./assay run --no-store --target $type:mkfs=quota \
+		limits.txt
+done
+tap_run "limits that are not followed" 1 as_user ./assay run --no-store \
+	--target xfs:mkfs=quota,gqnoenforce limits.txt
+tap_like "it is told" "$WORK/out" 'create /d/g 0644: returned 0, model says -1 EDQUOT'
+
+# ---- Swap ----
+cat >swap.txt <<'EOF'
+$0 = open /f O_RDWR|O_CREAT 0644
+pwrite $0 len=65536 at=0 fill=3
+swapon /f
+pread $0 len=65536 at=0
+fallocate $0 KEEP_SIZE|PUNCH_HOLE at=32768 len=8192
+swapon /f
+stat /f
+EOF
+chmod a+r swap.txt
+for type in ext4:mkfs=4k xfs f2fs; do
+	tap_run "$type: swap" 0 as_user ./assay run --no-store --target $type swap.txt
+done
+
+# ---- A full disk, through a mapping ----
+{
+	echo '$0 = open /f O_RDWR|O_CREAT 0644'
+	echo 'ftruncate $0 65536'
+	echo '$1 = open /g O_RDWR|O_CREAT 0644'
+	for len in 8000000 4000000 2000000 1000000 500000 200000 100000 50000 20000 10000; do
+		for at in 0 100000000 200000000; do
+			echo "fallocate \$1 KEEP_SIZE at=$at len=$len"
+		done
+	done
+	echo 'mmap_write $0 len=65536 at=0 fill=4'
+	echo 'pread $0 len=65536 at=0'
+} >full.txt
+chmod a+r full.txt
+tap_run "a full disk" 0 as_user ./assay run --no-store --target ext4 full.txt
+
 tap_run "a directory in the guest" 0 as_user ./assay run --no-store --sandbox uml \
 	--target dir:/mnt 01-rename-over.txt
 

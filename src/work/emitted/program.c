@@ -1081,8 +1081,8 @@ static void on_bus(int number)
 	siglongjmp(faulted, 1);
 }
 
-/* Page by page, up to the first that raises SIGBUS: how many bytes. A store leaves out what is after
- * the end of the file, `left` bytes from here. */
+/* Page by page, up to the first that raises SIGBUS: how many bytes. A store leaves out what is
+ * after the end of the file, `left` bytes from here. */
 static size_t touch_pages(char *map, size_t len, char *to, const char *from, size_t left)
 {
 	struct sigaction catch = { .sa_handler = on_bus }, before;
@@ -1205,7 +1205,8 @@ static struct result do_mmap_write(int slot, size_t len, off_t off, uint64_t fil
 	map = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, slots[slot], start);
 	if (map == MAP_FAILED)
 		return fail(errno, 0);
-	done = touch_pages(map + (off - start), len, NULL, pattern(fill, (uint64_t)off, len, 0), len);
+	done = touch_pages(map + (off - start), len, NULL, pattern(fill, (uint64_t)off, len, 0),
+			   len);
 	if (done < len)
 		result = fail(ENXIO, done);
 	else if (flags)
