@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Descriptions: what is accepted, what is refused and where, and those that the program contains. */
+/* Descriptions: what is accepted, what is refused and where, and those in the program. */
 #include "tests/lib/disk.h"
 
 #include "layout/desc_priv.h"
