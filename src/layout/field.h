@@ -72,6 +72,10 @@ AS_MUST_CHECK int as_fields_read(const char *type, struct as_disk *disk, struct 
 /* The same by a description in a file of the user's. */
 AS_MUST_CHECK int as_fields_read_by(const char *layout_path, struct as_disk *disk,
 				    struct as_fields **out, struct as_err *err);
+/* The same by a description in memory; `path` is for messages. */
+AS_MUST_CHECK int as_fields_read_text(const char *path, const char *text, size_t len,
+				      struct as_disk *disk, struct as_fields **out,
+				      struct as_err *err);
 void as_fields_free(struct as_fields *fields); /* takes NULL */
 /* Whether there is a description for the type. */
 bool as_fields_know(const char *type);

@@ -93,18 +93,27 @@ int as_fields_read(const char *type, struct as_disk *disk, struct as_fields **ou
 	return read_with(desc, NULL, disk, out, err);
 }
 
+int as_fields_read_text(const char *path, const char *text, size_t len, struct as_disk *disk,
+			struct as_fields **out, struct as_err *err)
+{
+	struct as_desc *desc = NULL;
+	int rc = as_desc_parse(path, text, len, &desc, err);
+
+	*out = NULL;
+	return rc ? rc : read_with(desc, desc, disk, out, err);
+}
+
 int as_fields_read_by(const char *layout_path, struct as_disk *disk, struct as_fields **out,
 		      struct as_err *err)
 {
 	struct as_buf text = { 0 };
-	struct as_desc *desc = NULL;
 	int rc = as_buf_read_file(&text, layout_path, LAYOUT_FILE_MAX, err);
 
 	*out = NULL;
 	if (!rc)
-		rc = as_desc_parse(layout_path, as_buf_str(&text), text.len, &desc, err);
+		rc = as_fields_read_text(layout_path, as_buf_str(&text), text.len, disk, out, err);
 	as_buf_free(&text);
-	return rc ? rc : read_with(desc, desc, disk, out, err);
+	return rc;
 }
 
 void as_fields_free(struct as_fields *fields)

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "target/facts.h"
+#include "target/target.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,7 @@
 #ifndef AS_HAVE_ext2fs
 struct as_layout *as_layout_ext2fs(struct as_disk *disk)
 {
-	(void)disk;
-	return NULL;
+	return as_layout_fields("ext4", disk);
 }
 #endif
 
@@ -26,7 +26,7 @@ struct as_layout *as_layout_new(const struct as_target *target, struct as_disk *
 	};
 	enum as_disk_layout layout = as_target_layout(target);
 
-	return read[layout] ? read[layout](disk) : NULL;
+	return read[layout] ? read[layout](disk) : as_layout_fields(as_target_name(target), disk);
 }
 
 struct as_layout *as_layout_make(uint32_t block_bytes, uint64_t n_blocks)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * layout: says what the blocks of a disk are: superblock, journal, inode table, bitmaps,
- * directories, data of which file. It knows labfs (labfs/format.h), and ext2, ext3 and ext4
- * (through libext2fs, where assay was built with it).
+ * directories, data of which file. It knows labfs (labfs/format.h), ext2, ext3 and ext4 (through
+ * libext2fs, where assay was built with it), and all types whose structures are described
+ * (field.h).
  */
 #ifndef AS_LAYOUT_LAYOUT_H
 #define AS_LAYOUT_LAYOUT_H

@@ -32,9 +32,11 @@ struct as_layout {
 	uint32_t journal_features; /* ext's */
 };
 
-/* Both return NULL where the disk makes no sense to them. */
+/* They return NULL where the disk makes no sense to them. */
 struct as_layout *as_layout_lab(struct as_disk *disk);
 struct as_layout *as_layout_ext2fs(struct as_disk *disk);
+/* By the description of the type's structures; NULL also if there is none. */
+struct as_layout *as_layout_fields(const char *type, struct as_disk *disk);
 
 struct as_layout *as_layout_make(uint32_t block_bytes, uint64_t n_blocks);
 /* The text is copied; a block that is known already stays as it is. */

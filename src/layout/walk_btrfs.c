@@ -236,8 +236,9 @@ static uint32_t seal_of(struct btrfs_walk *b, uint64_t off, uint64_t len)
 static void emit_part(struct btrfs_walk *b, const char *structure, uint64_t off, const char *words,
 		      uint64_t i, uint64_t logical, uint32_t seal)
 {
-	struct as_walk_at at = { .structure = structure, .off = off, .self = logical, .seal = seal };
+	struct as_walk_at at = { .structure = structure, .off = off, .seal = seal };
 
+	at.self = logical;
 	at.instance = as_walk_text(b->walk, "%s %llu of block %llu of tree %llu", words,
 				   (unsigned long long)i, (unsigned long long)logical,
 				   (unsigned long long)b->tree);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Descriptions: what is accepted, what is refused and where, and those in the program. */
+#include "tests/lib/disk.h"
+
+#include "layout/desc_priv.h"
+#include "tests/lib/skip.h"
+#include "tests/lib/tmpdir.h"
+
+#include <stdio.h>
+
+#define HEAD "layout x\n"
+#define ONE HEAD "structure s at=0 size=16\n"
+
+static const struct {
+	const char *name, *text, *want; /* want NULL: it is accepted */
+} rows[] = {
+	{ "plain", ONE " a 0 4 count\n b . 4 flags\n", NULL },
+	{ "comment", "# c\n" ONE " a 0 4 count # d\n\n", NULL },
+	{ "expressions", ONE " n 0 1 size\n t 1 n name\n u 1+n*2-(n>>1) 1 other if n==3 && !n\n",
+	  NULL },
+	{ "bit fields", ONE " a 0 4 count bits=0:24\n b 0 4 count bits=24:8\n", NULL },
+	{ "two readings", ONE " k 8 1 other\n a 0 4 count if k\n b 0 2 count if !k\n", NULL },
+	{ "steps between each other",
+	  ONE " a 0 2 count times=2 step=4\n b 2 2 count times=2 step=4\n", NULL },
+	{ "overlap", ONE " a 0 4 count\n b 3 2 count\n", "f:4:2: the field overlaps a of line 3" },
+	{ "overlap with a condition", ONE " a 0 4 count\n b 3 2 count if 1\n",
+	  "f:4:2: the field overlaps a of line 3" },
+	{ "bit fields overlap", ONE " a 0 4 count bits=0:24\n b 0 4 count bits=23:8\n",
+	  "f:4:2: the field overlaps a of line 3" },
+	{ "outside", ONE " a 14 4 count\n", "f:3:4: the field lies outside of its structure" },
+	{ "times outside", ONE " a 8 4 count times=3\n",
+	  "f:3:4: the field lies outside of its structure" },
+	{ "negative", ONE " a -4 4 count\n", "f:3:4: a negative number makes no sense here" },
+	{ "negative size", ONE " a 0 -1 count\n", "f:3:6: a negative number makes no sense here" },
+	{ "no bytes", ONE " a 0 0 count\n", "f:3:4: the field has no bytes" },
+	{ "too many bytes", ONE " a 0 9 count\n", "f:3:4: a number has at most 8 bytes" },
+	{ "huge", ONE " a 0 99999999 name\n", "f:3:4: the field is too large" },
+	{ "bits outside", ONE " a 0 1 count bits=4:5\n",
+	  "f:3:4: the bit field does not lie within its bytes" },
+	{ "bits without colon", ONE " a 0 1 count bits=4\n", "f:3:19: expected bits=SHIFT:NUMBER" },
+	{ "kind", ONE " a 0 1 apple\n",
+	  "f:3:8: expected a kind: count, pointer, magic, checksum, flags, time, name, bitmap, "
+	  "size, mode, id or other" },
+	{ "option", ONE " a 0 1 count foo=1\n",
+	  "f:3:14: expected role=, to=, times=, step=, bits=, big, little or if" },
+	{ "name", ONE " 1a 0 1 count\n", "f:3:2: expected the name of a field" },
+	{ "unknown name", ONE " a b 1 count\n",
+	  "f:3:4: this name is neither a field before it nor a variable of the walker" },
+	{ "its own name", ONE " a 0 a count\n",
+	  "f:3:6: this name is neither a field before it nor a variable of the walker" },
+	{ "half an expression", ONE " a 1+ 1 count\n", "f:3:6: a value is missing" },
+	{ "parenthesis", ONE " a (1 1 count\n", "f:3:6: a ')' is missing" },
+	{ "digit", ONE " a 1x 1 count\n", "f:3:5: this is no digit of a number" },
+	{ "number", ONE " a 99999999999999999999 1 count\n",
+	  "f:3:23: the number does not fit into 64 bits" },
+	{ "keyword", HEAD "apple\n",
+	  "f:2:1: expected layout, types, walker, order, magic or structure; a field begins with a "
+	  "blank" },
+	{ "no layout", "structure s at=0\n", "f:1:1: expected 'layout NAME' first" },
+	{ "no structure", HEAD, "f:2:1: no structure is described" },
+	{ "empty", "", "f:1:1: no structure is described" },
+	{ "field first", HEAD " a 0 4 count\n",
+	  "f:2:2: expected 'structure' before the first field" },
+	{ "walker", HEAD "walker apple\n", "f:2:7: there is no walker of this name" },
+	{ "no place", HEAD "structure s\n",
+	  "f:2:11: no walker finds this structure, and at= does not say where it is" },
+	{ "twice", ONE "structure s at=4\n", "f:3:11: there is a structure of this name already" },
+	{ "order", HEAD "order middle\n", "f:2:7: expected 'little' or 'big'" },
+	{ "one too many", HEAD "order big big\n", "f:2:11: this word is one too many" },
+	{ "bytes", HEAD "struc\001ture s\n",
+	  "f:2:6: this character is neither printable nor a tab" },
+	{ "times without step", HEAD "structure s at=0 times=2\n", "f:2:11: times= needs step=" },
+	{ "magic", HEAD "magic 0 9 1\n", "f:2:9: the number is too large" },
+};
+
+static void test_parse(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(rows); i++) {
+		struct as_desc *desc = NULL;
+		struct as_err err = { 0 };
+		int rc = as_desc_parse("f", rows[i].text, strlen(rows[i].text), &desc, &err);
+
+		if (!rows[i].want && rc)
+			fail_msg("%s: %s", rows[i].name, err.msg);
+		if (rows[i].want && (!rc || strcmp(err.msg, rows[i].want) != 0))
+			fail_msg("%s: said '%s'", rows[i].name, err.msg);
+		assert_true(!rc == !!desc);
+		as_desc_free(desc);
+	}
+}
+
+/* 1000 parentheses are refused, not followed. */
+static void test_deep(void **state)
+{
+	struct as_buf text = { 0 };
+	struct as_desc *desc;
+	struct as_err err = { 0 };
+
+	(void)state;
+	as_buf_adds(&text, ONE " a ");
+	for (int i = 0; i < 1000; i++)
+		as_buf_addc(&text, i % 2 ? '(' : '!');
+	as_buf_adds(&text, "1 1 count\n");
+	assert_int_equal(as_desc_parse("f", text.data, text.len, &desc, &err), AS_EUSE);
+	assert_non_null(strstr(err.msg, "too many parentheses"));
+	as_buf_free(&text);
+}
+
+/* SWIFT's Table 6, and that each is right. */
+static void test_built_in(void **state)
+{
+	static const struct {
+		const char *type;
+		size_t structures, fields;
+	} want[] = { { "ext4", 13, 233 }, { "reiserfs", 10, 63 }, { "minix", 4, 28 },
+		     { "minix2", 4, 31 }, { "xfs", 6, 100 },	  { "btrfs", 5, 80 },
+		     { "f2fs", 5, 80 },	  { "jfs", 3, 60 },	  { "gfs2", 4, 50 },
+		     { "vfat", 4, 40 },	  { "exfat", 6, 40 },	  { "lab", 10, 60 } };
+	const struct as_desc *desc;
+	size_t n = 0;
+
+	(void)state;
+	while ((desc = as_desc_at(n))) {
+		n++;
+		assert_true(desc->n_types && desc->n_magics && desc->walker && desc->n_structs);
+	}
+	assert_int_equal(n, 11);
+	for (size_t i = 0; i < N_ROWS(want); i++) {
+		desc = as_desc_for(want[i].type);
+		assert_non_null(desc);
+		if (desc->n_structs < want[i].structures || desc->n_fields < want[i].fields)
+			fail_msg("%s: %zu structures, %zu fields", want[i].type, desc->n_structs,
+				 desc->n_fields);
+	}
+	assert_null(as_desc_for("tmpfs"));
+}
+
+/* ---- Descriptions of a user, on a disk ---- */
+
+static int read_by(const char *text, struct as_disk *disk, struct as_fields **fields,
+		   struct as_err *err)
+{
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/x.layout", t_tmpdir());
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+	return as_fields_read_by(path, disk, fields, err);
+}
+
+static void test_on_disk(void **state)
+{
+	struct as_chunks *store = as_chunks_new();
+	struct as_disk *disk = t_disk_new(store, 4096);
+	struct as_err err = { 0 };
+	unsigned char bytes[512] = { 3, 'a', 'b', 'c', 0x12, 0x34 };
+	struct as_fields *fields;
+
+	(void)state;
+	assert_int_equal(as_bd_write(as_disk_bd(disk), 0, bytes, 512), 0);
+	assert_int_equal(read_by(ONE
+				 " n 0 1 size\n s . n name\n v . 2 other big\n w 4 2 other if n "
+				 "!= 3\n",
+				 disk, &fields, &err),
+			 0);
+	assert_int_equal(as_fields_n(fields), 3);
+	assert_string_equal(as_fields_at(fields, 1)->name, "s");
+	assert_int_equal(as_fields_at(fields, 1)->bytes, 3);
+	assert_int_equal(as_field_get(as_fields_at(fields, 2), disk), 0x1234);
+	as_fields_free(fields);
+	/* What can be told only on a disk. */
+	assert_int_equal(read_by(HEAD "structure s at=4095 size=2\n a 0 1 count\n", disk, &fields,
+				 &err),
+			 AS_EUSE);
+	assert_non_null(
+		strstr(err.msg, "x.layout:2:11: s would be at byte 4095, which is outside"));
+	assert_int_equal(read_by(ONE " n 0 1 size\n a n 2 other\n b 4 2 other\n", disk, &fields,
+				 &err),
+			 AS_EUSE);
+	assert_non_null(strstr(err.msg, "x.layout:5:2: the field overlaps a in s"));
+	/* A name longer than the structure is the disk's fault: it is left out. */
+	bytes[0] = 200;
+	assert_int_equal(as_bd_write(as_disk_bd(disk), 0, bytes, 512), 0);
+	assert_int_equal(read_by(ONE " n 0 1 size\n s . n name\n", disk, &fields, &err), 0);
+	assert_int_equal(as_fields_n(fields), 1);
+	as_fields_free(fields);
+	assert_int_equal(as_fields_read_by("/nonexistent/x.layout", disk, &fields, &err), AS_EIO);
+	as_disk_free(disk);
+	t_store_done(store);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_built_in),
+		cmocka_unit_test(test_on_disk),
+	};
+
+	return cmocka_run_group_tests_name("desc", tests, NULL, NULL);
+}
