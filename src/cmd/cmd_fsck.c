@@ -39,7 +39,7 @@ struct session {
 	struct as_fsck_state state;
 	struct as_cli_output out;
 	struct as_rundir folder;
-	struct as_dir below;
+	struct as_dir below, export;
 	bool terminal, shown;
 	int64_t note_us;
 };
@@ -283,6 +283,7 @@ static int go(struct session *s, struct as_err *err)
 		.known = &s->state.known,
 		.stop = as_cli_stop_catch(),
 		.sinks = s->out.chain,
+		.export = s->export.fd >= 0 ? &s->export : NULL,
 		.progress = progress,
 		.ctx = s,
 	};
@@ -321,6 +322,7 @@ static void close_session(struct session *s)
 	as_suite_free(&s->suite);
 	as_fsck_state_free(&s->state);
 	as_dir_close(&s->below);
+	as_dir_close(&s->export);
 	if (s->folder.dir.fd >= 0)
 		as_rundir_close(&s->folder);
 	as_chunks_free(s->store);
@@ -340,6 +342,7 @@ static int run(const struct as_args *args, struct as_err *err)
 		.terminal = isatty(STDERR_FILENO) && !as_args_has(args, "json"),
 		.folder.dir = AS_DIR_NONE,
 		.below = AS_DIR_NONE,
+		.export = AS_DIR_NONE,
 	};
 	int rc = as_subject_open(&s.setup, &s.subject, err);
 
@@ -350,6 +353,11 @@ static int run(const struct as_args *args, struct as_err *err)
 				       type && as_fields_know(type) ? "fields" : "bits");
 		s.judge = as_judge_new(s.subject);
 		rc = open_disks(&s, err);
+	}
+	if (!rc && as_args_has(args, "export")) {
+		bool made;
+
+		rc = as_dir_open(as_args_text(args, "export", NULL), &made, &s.export, err);
 	}
 	if (!rc)
 		rc = as_cli_output_open(args, &s.out, err);
@@ -414,6 +422,11 @@ static const struct as_opt opts[] = {
 	  .arg = "N",
 	  .max = INT64_MAX,
 	  .help = "seed of what is drawn at random; default 1" },
+	{ .name = "export",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "DIR",
+	  .help = "also write each finding to this folder as a case of e2fsprogs' test suite: "
+		  "image.gz, name, expect.1, expect.2" },
 	{ .name = "lots",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",

@@ -232,7 +232,8 @@ static int on_found(struct fsck_lead *l, const struct message *m, struct as_err 
 					       .model = a->model,
 					       .problem = (enum as_fsck_problem)m->problem,
 					       .signature = m->text,
-					       .damage = &lot.damages[m->damage] };
+					       .damage = &lot.damages[m->damage],
+					       .export = a->export };
 
 		rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
 	}
@@ -262,7 +263,8 @@ static int tell_healthy(struct fsck_lead *l, const struct as_fsck_base *base, st
 					       .model = a->model,
 					       .problem = (enum as_fsck_problem)p,
 					       .signature = as_buf_str(&v.found[p].signature),
-					       .damage = &none };
+					       .damage = &none,
+					       .export = a->export };
 
 		if (!(v.problems & 1u << p) || !as_fsck_known_add(a->known, found.signature, 1))
 			continue;

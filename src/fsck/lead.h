@@ -42,6 +42,7 @@ struct as_fsck_args {
 	struct as_fsck_known *known; /* clusters; those of an earlier session may be in it */
 	const volatile int *stop;
 	struct as_sink *sinks;
+	const struct as_dir *export; /* see found.h */
 	void (*progress)(void *ctx, const struct as_fsck_status *status);
 	void *ctx;
 };
