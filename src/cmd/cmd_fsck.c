@@ -204,6 +204,7 @@ static void print_json(const struct session *s, const char *event,
 	as_json_kuint(&j, "disks", status->counts.disks);
 	as_json_kuint(&j, "runs", status->counts.runs);
 	as_json_kuint(&j, "known", status->counts.known);
+	as_json_kuint(&j, "forked", status->counts.forked);
 	as_json_kuint(&j, "problems", status->problems);
 	as_json_kuint(&j, "clusters", status->clusters);
 	as_json_kuint(&j, "unconfirmed", status->unconfirmed);
@@ -277,8 +278,10 @@ static int go(struct session *s, struct as_err *err)
 		.n_bases = s->n_bases,
 		.model = s->model,
 		.corrupt = s->corrupt,
+		.fork = !as_args_has(s->args, "no-fork"),
 		.jobs = (unsigned)as_args_number(s->args, "jobs", 1),
 		.max_lots = as_args_number(s->args, "lots", 0),
+		.max_clusters = as_args_number(s->args, "max-findings", 0),
 		.first = s->state.next,
 		.known = &s->state.known,
 		.stop = as_cli_stop_catch(),
@@ -427,11 +430,19 @@ static const struct as_opt opts[] = {
 	  .arg = "DIR",
 	  .help = "also write each finding to this folder as a case of e2fsprogs' test suite: "
 		  "image.gz, name, expect.1, expect.2" },
+	{ .name = "no-fork",
+	  .help = "run the checker from its beginning on each disk; default: runs on disks that "
+		  "differ in one field are forked when the checker first reads it" },
 	{ .name = "lots",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .max = INT64_MAX,
 	  .help = "stop after so many lots of damages; default: no limit" },
+	{ .name = "max-findings",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = INT64_MAX,
+	  .help = "stop after so many different findings; default: no limit" },
 	{ .name = "deadline",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "SECONDS",
