@@ -279,6 +279,30 @@ static void end(struct as_fsck_verdict *v, enum as_fsck_problem problem,
 		as_buf_addf(&v->found[problem].signature, "; field %s", as_buf_str(&damage->field));
 }
 
+/* The line in which the checker tells that it caught a signal, without numbers; NULL: it has none. */
+static const char *caught(const struct as_judge *j, const struct as_fsck_run *run)
+{
+	const char *words = as_subject_row_of(j->subject)->caught;
+
+	return words ? strstr(run->output, words) : NULL;
+}
+
+/* "Signal (8) SIGFPE", and the functions that it names below. */
+static void sign_caught(const char *line, struct as_buf *out)
+{
+	size_t len = strcspn(line, "\n");
+	const char *name = memmem(line, len, "SIG", 3);
+
+	as_buf_addf(out, ": %.*s", name ? (int)strcspn(name, " \n") : (int)len, name ? name : line);
+	/* A frame: "e2fsck(+0x1234)[0x5555]" or "libext2fs.so.2(ext2fs_open2+0x2f)[...]" */
+	for (line += len; (line = strchr(line, '(')); line++) {
+		size_t n = strcspn(line + 1, "+)");
+
+		if (n && strncmp(line + 1, "__", 2) && line[1] != '0')
+			as_buf_addf(out, " < %.*s", (int)n, line + 1);
+	}
+}
+
 /* Whether a run ended by itself and with a status that means something. False: it is a problem. */
 static bool ended_well(const struct as_judge *j, struct as_fsck_verdict *v,
 		       const struct as_damage *damage, enum as_subject_mode mode,
@@ -288,14 +312,20 @@ static bool ended_well(const struct as_judge *j, struct as_fsck_verdict *v,
 				       : run->ended.how == AS_END_DEADLINE ? AS_FSCK_HANGS
 									   : AS_FSCK_STATUS;
 
-	if (run->ended.how == AS_END_EXIT && run->documented)
+	if (run->ended.how == AS_END_EXIT && caught(j, run))
+		problem = AS_FSCK_DIED;
+	else if (run->ended.how == AS_END_EXIT && run->documented)
 		return true;
 	if (v->problems & 1u << problem)
 		return false;
 	begin(v, problem, damage);
 	as_buf_addf(&v->found[problem].summary, "the %s run ", which);
 	describe(run, &v->found[problem].summary);
-	if (problem == AS_FSCK_DIED)
+	if (problem == AS_FSCK_DIED && run->ended.how == AS_END_EXIT) {
+		as_buf_adds(&v->found[problem].summary, ", after it caught a signal");
+		sign_caught(caught(j, run), &v->found[problem].summary);
+		sign_caught(caught(j, run), &v->found[problem].signature);
+	} else if (problem == AS_FSCK_DIED)
 		as_buf_addf(&v->found[problem].signature, ": %s",
 			    *run->died ? run->died : as_signal_name(run->ended.status));
 	else

@@ -251,10 +251,12 @@ static int on_found(struct fsck_lead *l, const struct message *m, struct as_err 
 
 		rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
 	}
-	if (confirmed)
+	if (confirmed) {
 		l->status->clusters++;
-	else
+	} else if (!rc) {
 		l->status->unconfirmed++;
+		as_emit_note(a->sinks, "it did not come back: %s", m->text);
+	}
 	as_corrupt_lot_free(&lot);
 	return rc;
 }

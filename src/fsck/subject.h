@@ -18,7 +18,7 @@
 struct as_subject_row {
 	/* subject.def explains them. */
 	const char *name, *types, *repair, *again, *check, *exits, *check_exits, *input, *done;
-	const char *books;
+	const char *books, *caught;
 	const char *package;
 	uint64_t bytes;
 	bool rewrites, trusts;

@@ -83,7 +83,8 @@ static void serve_forks(int fd)
 		pid_t pid;
 
 		set_offsets();
-		as_stack_catch(&shim_head->stack);
+		/* Not as_stack_catch(): the program may have handlers of its own by now. */
+		memset(&shim_head->stack, 0, sizeof(shim_head->stack));
 		pid = shim_next()->fork();
 		if (!pid) {
 			shim_begin_run(self);
