@@ -151,7 +151,8 @@ if ! command -v fsck.exfat >/dev/null; then
 	refused "a checker whose package is missing" 3 "exfatprogs" fsck.exfat
 fi
 refused "a checker without a disk" 2 "must have {disk}" "checker:true"
-refused "a checker that ignores its disk" 2 "does not read the disk" "checker:true {disk}" --type lab
+refused "a checker that ignores its disk" 2 "does not read the disk" "checker:/bin/true {disk}" \
+	--type lab
 refused "a disk that is not of the type" 2 "not healthy, or not of its type" labfs-fsck \
 	--disk "$WORK/zeros"
 refused "a disk that is not there" 2 "none" labfs-fsck --disk "$WORK/none"
