@@ -39,7 +39,7 @@ struct session {
 	struct as_fsck_state state;
 	struct as_cli_output out;
 	struct as_rundir folder;
-	struct as_dir below;
+	struct as_dir below, export;
 	bool terminal, shown;
 	int64_t note_us;
 };
@@ -204,6 +204,7 @@ static void print_json(const struct session *s, const char *event,
 	as_json_kuint(&j, "disks", status->counts.disks);
 	as_json_kuint(&j, "runs", status->counts.runs);
 	as_json_kuint(&j, "known", status->counts.known);
+	as_json_kuint(&j, "forked", status->counts.forked);
 	as_json_kuint(&j, "problems", status->problems);
 	as_json_kuint(&j, "clusters", status->clusters);
 	as_json_kuint(&j, "unconfirmed", status->unconfirmed);
@@ -277,12 +278,15 @@ static int go(struct session *s, struct as_err *err)
 		.n_bases = s->n_bases,
 		.model = s->model,
 		.corrupt = s->corrupt,
+		.fork = !as_args_has(s->args, "no-fork"),
 		.jobs = (unsigned)as_args_number(s->args, "jobs", 1),
 		.max_lots = as_args_number(s->args, "lots", 0),
+		.max_clusters = as_args_number(s->args, "max-findings", 0),
 		.first = s->state.next,
 		.known = &s->state.known,
 		.stop = as_cli_stop_catch(),
 		.sinks = s->out.chain,
+		.export = s->export.fd >= 0 ? &s->export : NULL,
 		.progress = progress,
 		.ctx = s,
 	};
@@ -321,6 +325,7 @@ static void close_session(struct session *s)
 	as_suite_free(&s->suite);
 	as_fsck_state_free(&s->state);
 	as_dir_close(&s->below);
+	as_dir_close(&s->export);
 	if (s->folder.dir.fd >= 0)
 		as_rundir_close(&s->folder);
 	as_chunks_free(s->store);
@@ -340,6 +345,7 @@ static int run(const struct as_args *args, struct as_err *err)
 		.terminal = isatty(STDERR_FILENO) && !as_args_has(args, "json"),
 		.folder.dir = AS_DIR_NONE,
 		.below = AS_DIR_NONE,
+		.export = AS_DIR_NONE,
 	};
 	int rc = as_subject_open(&s.setup, &s.subject, err);
 
@@ -350,6 +356,11 @@ static int run(const struct as_args *args, struct as_err *err)
 				       type && as_fields_know(type) ? "fields" : "bits");
 		s.judge = as_judge_new(s.subject);
 		rc = open_disks(&s, err);
+	}
+	if (!rc && as_args_has(args, "export")) {
+		bool made;
+
+		rc = as_dir_open(as_args_text(args, "export", NULL), &made, &s.export, err);
 	}
 	if (!rc)
 		rc = as_cli_output_open(args, &s.out, err);
@@ -414,11 +425,24 @@ static const struct as_opt opts[] = {
 	  .arg = "N",
 	  .max = INT64_MAX,
 	  .help = "seed of what is drawn at random; default 1" },
+	{ .name = "export",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "DIR",
+	  .help = "also write each finding to this folder as a case of e2fsprogs' test suite: "
+		  "image.gz, name, expect.1, expect.2" },
+	{ .name = "no-fork",
+	  .help = "run the checker from its beginning on each disk; default: runs on disks that "
+		  "differ in one field are forked when the checker first reads it" },
 	{ .name = "lots",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .max = INT64_MAX,
 	  .help = "stop after so many lots of damages; default: no limit" },
+	{ .name = "max-findings",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = INT64_MAX,
+	  .help = "stop after so many different findings; default: no limit" },
 	{ .name = "deadline",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "SECONDS",

@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "cli/stored.h"
 #include "cli/trust.h"
+#include "cmd/fsck_again.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -64,6 +65,10 @@ static int run(const struct as_args *args, struct as_err *err)
 	if (!rc)
 		rc = as_stored_load(&folder, &stored, err);
 	ear.wanted = stored.record.finding.signature;
+	if (!rc && as_fsck_is_stored(&stored)) {
+		rc = as_fsck_again(args, &folder, &stored, talk, err);
+		goto out;
+	}
 	if (!rc)
 		rc = replay(args, &stored, &caller.sink, &empty, err);
 	if (!rc && !ear.heard && empty)
@@ -80,6 +85,7 @@ static int run(const struct as_args *args, struct as_err *err)
 		as_emit_note(talk, "%s: reproduced", stored.record.id);
 	if (!rc)
 		rc = ear.heard ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
+out:
 	as_cli_talk_free(talk, json);
 	as_stored_free(&stored);
 	as_dir_close(&folder);

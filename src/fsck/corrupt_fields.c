@@ -71,8 +71,9 @@ static const char *class_of(const struct as_fields *fields, uint64_t ino)
 	for (size_t i = 0; i < as_fields_n(fields); i++) {
 		const struct as_field *f = as_fields_at(fields, i);
 
+		/* A checker makes that one, and treats it as no other. */
 		if (f->self == ino && f->role && !strcmp(f->role, "file.mode"))
-			return f->class;
+			return f->path && !strcmp(f->path, "/lost+found") ? f->path : f->class;
 	}
 	return "";
 }
@@ -110,7 +111,7 @@ static int rank(const struct fields_model *m, const struct pick *p)
 	const struct as_field *f = as_fields_at(m->of[p->base], p->field);
 
 	if (f->role && !strcmp(f->role, "super.magic"))
-		return -3;
+		return -1;
 	return f->kind == AS_FIELD_BITMAP			? 4
 	       : f->kind != AS_FIELD_POINTER			? 2
 	       : f->role && !strcmp(f->role, "dir.entry.inode") ? 0
@@ -119,7 +120,7 @@ static int rank(const struct fields_model *m, const struct pick *p)
 
 static void pick_pairs(struct fields_model *m)
 {
-	for (int sum = -3; sum <= 8; sum++)
+	for (int sum = -1; sum <= 8; sum++)
 		for (size_t a = 0; a < m->n; a++)
 			for (size_t b = a + 1; b < m->n; b++) {
 				if (m->picks[a].base != m->picks[b].base ||
@@ -342,7 +343,7 @@ static void pair_lot(struct as_corrupt *c, uint64_t i, struct as_corrupt_lot *lo
 	const struct pick *a = &m->picks[m->pairs[i].a], *b = &m->picks[m->pairs[i].b];
 	struct as_disk *base = c->setup.bases[a->base].disk;
 	int sum = rank(m, a) + rank(m, b);
-	size_t most = sum >= 0 && sum <= 2 ? PAIR_VALUES : 2;
+	size_t most = rank(m, a) >= 0 && rank(m, b) >= 0 && sum <= 2 ? PAIR_VALUES : 2;
 	uint64_t x[VALUES_MAX], y[VALUES_MAX];
 	size_t nx = pair_values(c, a, most, x), ny = pair_values(c, b, most, y);
 

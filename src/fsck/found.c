@@ -6,6 +6,7 @@
 #include "base/ddmin.h"
 #include "base/hash.h"
 #include "base/show.h"
+#include "fsck/export.h"
 #include "tool/shim/proto.h"
 
 #include <stdlib.h>
@@ -218,9 +219,23 @@ static enum as_finding_kind kind_of(enum as_fsck_problem problem)
 					  : AS_FIND_FSCK;
 }
 
-static void emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
-		 struct as_disk *disk, struct as_sink *sinks)
+/* The name of a case: those of e2fsck's suite begin with f_. */
+static int export(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
+		  const struct as_finding *finding, const char *id, struct as_err *err)
 {
+	struct as_buf name = { 0 };
+	int rc;
+
+	as_buf_addf(&name, "f_%s", id);
+	rc = as_fsck_export(f->export, as_buf_str(&name), v, finding->summary, finding->disk, err);
+	as_buf_free(&name);
+	return rc;
+}
+
+static int emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
+		struct as_disk *disk, struct as_sink *sinks, struct as_err *err)
+{
+	int rc = 0;
 	struct as_buf page = { 0 }, script = { 0 }, bytes = { 0 }, options = { 0 };
 	struct as_finding finding = { .kind = kind_of(f->problem),
 				      .target = as_subject_spec(f->subject),
@@ -245,10 +260,13 @@ static void emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
 	finding.n_files = 3;
 	as_finding_id(&finding, as_subject_name(f->subject), id);
 	as_emit_finding(sinks, &finding, id);
+	if (f->export)
+		rc = export(f, v, &finding, id, err);
 	as_buf_free(&page);
 	as_buf_free(&script);
 	as_buf_free(&bytes);
 	as_buf_free(&options);
+	return rc;
 }
 
 int as_fsck_tell(const struct as_fsck_found *f, struct as_sink *sinks, bool *confirmed,
@@ -270,7 +288,7 @@ int as_fsck_tell(const struct as_fsck_found *f, struct as_sink *sinks, bool *con
 		if (still_shows(&s, kept, f->damage->n)) {
 			struct as_disk *disk = as_damage_apply(f->damage, f->base->disk, NULL);
 
-			emit(f, &s.v, disk, sinks);
+			s.rc = emit(f, &s.v, disk, sinks, err);
 			as_disk_free(disk);
 		}
 	}

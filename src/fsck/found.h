@@ -10,6 +10,7 @@
 #include "base/event.h"
 #include "base/table.h"
 #include "fsck/judge.h"
+#include "os/dir.h"
 
 /* Clusters: signatures that were met, and how often. One that is all zero is empty. */
 struct as_fsck_known {
@@ -33,6 +34,7 @@ struct as_fsck_found {
 	enum as_fsck_problem problem;
 	const char *signature;
 	struct as_damage *damage; /* is made smaller */
+	const struct as_dir *export; /* where cases of a suite are put; NULL: nowhere */
 };
 
 /* Makes the damage smaller and tells the sinks. *confirmed: the problem came back when the disk was

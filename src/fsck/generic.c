@@ -31,6 +31,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define LIBRARY_BYTES (UINT64_C(1) << 20)
+
 /* Table 4, and a tree that is deep enough for loops, a small file, and a long link. */
 const struct as_generic_row as_generic_tree[] = {
 	{ 'b', "/bdev", NULL, 0 },	 { 'd', "/d", NULL, 0 },
@@ -312,7 +314,7 @@ int as_generic_make(struct as_chunks *store, const char *type, uint64_t size_byt
 	if (row)
 		rc = by_mkfs(store, row, size_bytes, out, err);
 	else if (!strncmp(type, "lab", 3))
-		rc = by_library(store, type, size_bytes, out, err);
+		rc = by_library(store, type, size_bytes ? size_bytes : LIBRARY_BYTES, out, err);
 	else
 		rc = as_fail(err, AS_EUSE, "%s: no disk of that type can be made here: --disk FILE",
 			     type);

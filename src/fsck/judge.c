@@ -35,6 +35,8 @@ struct as_judge {
 	size_t n, cap;
 	struct as_table table;
 	struct as_judge_counts counts;
+	bool forks[AS_SUBJECT_MODES]; /* runs of that mode can be forked */
+	bool first; /* this run is on a disk of the lot */
 };
 
 static const struct {
@@ -154,7 +156,12 @@ static int run(struct as_judge *j, enum as_subject_mode mode, struct as_disk *di
 		return 0;
 	}
 	j->counts.runs++;
-	rc = as_subject_run(j->subject, w.mode, disk, &got, err);
+	if (j->first && j->forks[w.mode]) {
+		rc = as_subject_run_forked(j->subject, w.mode, disk, &got, err);
+		j->counts.forked++;
+	} else {
+		rc = as_subject_run(j->subject, w.mode, disk, &got, err);
+	}
 	if (!rc) {
 		k = as_xcalloc(1, sizeof(*k));
 		k->mode = w.mode;
@@ -272,6 +279,30 @@ static void end(struct as_fsck_verdict *v, enum as_fsck_problem problem,
 		as_buf_addf(&v->found[problem].signature, "; field %s", as_buf_str(&damage->field));
 }
 
+/* The line in which the checker tells that it caught a signal, without numbers; NULL: it has none. */
+static const char *caught(const struct as_judge *j, const struct as_fsck_run *run)
+{
+	const char *words = as_subject_row_of(j->subject)->caught;
+
+	return words ? strstr(run->output, words) : NULL;
+}
+
+/* "Signal (8) SIGFPE", and the functions that it names below. */
+static void sign_caught(const char *line, struct as_buf *out)
+{
+	size_t len = strcspn(line, "\n");
+	const char *name = memmem(line, len, "SIG", 3);
+
+	as_buf_addf(out, ": %.*s", name ? (int)strcspn(name, " \n") : (int)len, name ? name : line);
+	/* A frame: "e2fsck(+0x1234)[0x5555]" or "libext2fs.so.2(ext2fs_open2+0x2f)[...]" */
+	for (line += len; (line = strchr(line, '(')); line++) {
+		size_t n = strcspn(line + 1, "+)");
+
+		if (n && strncmp(line + 1, "__", 2) && line[1] != '0')
+			as_buf_addf(out, " < %.*s", (int)n, line + 1);
+	}
+}
+
 /* Whether a run ended by itself and with a status that means something. False: it is a problem. */
 static bool ended_well(const struct as_judge *j, struct as_fsck_verdict *v,
 		       const struct as_damage *damage, enum as_subject_mode mode,
@@ -281,14 +312,20 @@ static bool ended_well(const struct as_judge *j, struct as_fsck_verdict *v,
 				       : run->ended.how == AS_END_DEADLINE ? AS_FSCK_HANGS
 									   : AS_FSCK_STATUS;
 
-	if (run->ended.how == AS_END_EXIT && run->documented)
+	if (run->ended.how == AS_END_EXIT && caught(j, run))
+		problem = AS_FSCK_DIED;
+	else if (run->ended.how == AS_END_EXIT && run->documented)
 		return true;
 	if (v->problems & 1u << problem)
 		return false;
 	begin(v, problem, damage);
 	as_buf_addf(&v->found[problem].summary, "the %s run ", which);
 	describe(run, &v->found[problem].summary);
-	if (problem == AS_FSCK_DIED)
+	if (problem == AS_FSCK_DIED && run->ended.how == AS_END_EXIT) {
+		as_buf_adds(&v->found[problem].summary, ", after it caught a signal");
+		sign_caught(caught(j, run), &v->found[problem].summary);
+		sign_caught(caught(j, run), &v->found[problem].signature);
+	} else if (problem == AS_FSCK_DIED)
 		as_buf_addf(&v->found[problem].signature, ": %s",
 			    *run->died ? run->died : as_signal_name(run->ended.status));
 	else
@@ -498,7 +535,9 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 	if (j->n >= KNOWN_MAX)
 		forget(j);
 	j->counts.disks++;
+	j->first = true;
 	rc = run(j, AS_SUBJECT_REPAIR, disk, &s->run[0], err);
+	j->first = false;
 	if (rc)
 		return rc;
 	s->n = 1;
@@ -514,11 +553,64 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 	/* What hangs once would only take as long again. */
 	if (!as_subject_has(j->subject, AS_SUBJECT_CHECK) || v->problems & 1u << AS_FSCK_HANGS)
 		return 0;
+	j->first = true;
 	rc = run(j, AS_SUBJECT_CHECK, disk, &s->check, err);
+	j->first = false;
 	if (!rc && ended_well(j, v, damage, AS_SUBJECT_CHECK, s->check, "read-only") &&
 	    s->run[0]->ended.how == AS_END_EXIT)
 		judge_check(j, v, damage);
 	return rc;
+}
+
+/* ---- Lots ------------------------------------------------------------------------------------ */
+
+#define WORTH 4u /* fewer disks are not worth it */
+
+/* The sectors that any of the damages touches. False: they are too many. */
+static bool find_ranges(const struct as_damage *damages, size_t n, struct as_tool_range *ranges,
+			unsigned *n_ranges)
+{
+	*n_ranges = 0;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < damages[i].n; k++) {
+			uint64_t at = damages[i].bytes[k].off / AS_DISK_SECTOR_BYTES *
+				      AS_DISK_SECTOR_BYTES;
+			unsigned r = 0;
+
+			while (r < *n_ranges && ranges[r].off != at)
+				r++;
+			if (r == AS_TOOL_STOPS_MAX)
+				return false;
+			ranges[r] = (struct as_tool_range){ at, AS_DISK_SECTOR_BYTES };
+			*n_ranges += r == *n_ranges;
+		}
+	return *n_ranges;
+}
+
+int as_judge_lot_begin(struct as_judge *j, const struct as_fsck_base *base,
+		       const struct as_damage *damages, size_t n, struct as_err *err)
+{
+	static const enum as_subject_mode modes[] = { AS_SUBJECT_REPAIR, AS_SUBJECT_CHECK };
+	struct as_tool_range ranges[AS_TOOL_STOPS_MAX];
+	unsigned n_ranges;
+	int rc = 0;
+
+	if (n < WORTH || !find_ranges(damages, n, ranges, &n_ranges))
+		return 0;
+	for (size_t i = 0; !rc && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (as_subject_has(j->subject, modes[i]))
+			rc = as_subject_fork_begin(j->subject, modes[i], base->disk, ranges,
+						   n_ranges, &j->forks[modes[i]], err);
+	return rc;
+}
+
+void as_judge_lot_end(struct as_judge *j)
+{
+	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++) {
+		if (j->forks[i])
+			as_subject_fork_end(j->subject, (enum as_subject_mode)i);
+		j->forks[i] = false;
+	}
 }
 
 struct as_judge_counts as_judge_counts(const struct as_judge *j)

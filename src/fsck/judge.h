@@ -90,9 +90,20 @@ AS_MUST_CHECK int as_judge_disk(struct as_judge *judge, const struct as_fsck_bas
 				const struct as_damage *damage, struct as_disk *disk,
 				struct as_fsck_verdict *verdict, struct as_err *err);
 
+/*
+ * The disks that follow are the base with one of these damages: their runs share what the checker
+ * does before it looks at a damaged byte. Nothing else changes. Where that is not possible, or not
+ * worth it, nothing happens.
+ */
+AS_MUST_CHECK int as_judge_lot_begin(struct as_judge *judge, const struct as_fsck_base *base,
+				     const struct as_damage *damages, size_t n, struct as_err *err);
+void as_judge_lot_end(struct as_judge *judge);
+
 /* What it did so far. */
 struct as_judge_counts {
-	uint64_t disks, runs, known; /* known: runs whose result was known already */
+	/* known: runs whose result was known already; forked: those of `runs` that were begun
+	 * together. */
+	uint64_t disks, runs, known, forked;
 };
 struct as_judge_counts as_judge_counts(const struct as_judge *judge);
 

@@ -75,6 +75,14 @@ static void count_loss(const struct as_fsck_verdict *v, struct message *m)
 	m->lost_files += v->seen.loss_files;
 }
 
+static bool shares_base(const struct as_corrupt_lot *lot)
+{
+	for (size_t i = 1; i < lot->n; i++)
+		if (lot->damages[i].base != lot->damages[0].base)
+			return false;
+	return lot->n;
+}
+
 static int judge_lot(const struct as_fsck_args *a, struct as_judge *judge, uint64_t number, int fd,
 		     struct message *m, struct as_err *err)
 {
@@ -85,6 +93,9 @@ static int judge_lot(const struct as_fsck_args *a, struct as_judge *judge, uint6
 	int rc = 0;
 
 	as_corrupt_lot(a->corrupt, number, &lot);
+	if (a->fork && shares_base(&lot))
+		rc = as_judge_lot_begin(judge, &a->bases[lot.damages[0].base], lot.damages, lot.n,
+					err);
 	for (size_t i = 0; !rc && i < lot.n && hangs < HANGS_MAX; i++) {
 		const struct as_fsck_base *base = &a->bases[lot.damages[i].base];
 		struct as_disk *disk = as_damage_apply(&lot.damages[i], base->disk, NULL);
@@ -106,9 +117,11 @@ static int judge_lot(const struct as_fsck_args *a, struct as_judge *judge, uint6
 		}
 		as_disk_free(disk);
 	}
+	as_judge_lot_end(judge);
 	after = as_judge_counts(judge);
 	m->counts = (struct as_judge_counts){ after.disks - before.disks, after.runs - before.runs,
-					      after.known - before.known };
+					      after.known - before.known,
+					      after.forked - before.forked };
 	as_corrupt_lot_free(&lot);
 	as_fsck_verdict_free(&v);
 	return rc;
@@ -191,7 +204,8 @@ static bool is_over(const struct fsck_lead *l)
 {
 	const struct as_fsck_args *a = l->args;
 
-	return (a->stop && *a->stop) || (a->for_us && as_now_us() - l->start_us >= a->for_us);
+	return (a->max_clusters && l->status->clusters >= a->max_clusters) ||
+	       (a->stop && *a->stop) || (a->for_us && as_now_us() - l->start_us >= a->for_us);
 }
 
 static bool has_more(const struct fsck_lead *l)
@@ -232,14 +246,17 @@ static int on_found(struct fsck_lead *l, const struct message *m, struct as_err 
 					       .model = a->model,
 					       .problem = (enum as_fsck_problem)m->problem,
 					       .signature = m->text,
-					       .damage = &lot.damages[m->damage] };
+					       .damage = &lot.damages[m->damage],
+					       .export = a->export };
 
 		rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
 	}
-	if (confirmed)
+	if (confirmed) {
 		l->status->clusters++;
-	else
+	} else if (!rc) {
 		l->status->unconfirmed++;
+		as_emit_note(a->sinks, "it did not come back: %s", m->text);
+	}
 	as_corrupt_lot_free(&lot);
 	return rc;
 }
@@ -262,7 +279,8 @@ static int tell_healthy(struct fsck_lead *l, const struct as_fsck_base *base, st
 					       .model = a->model,
 					       .problem = (enum as_fsck_problem)p,
 					       .signature = as_buf_str(&v.found[p].signature),
-					       .damage = &none };
+					       .damage = &none,
+					       .export = a->export };
 
 		if (!(v.problems & 1u << p) || !as_fsck_known_add(a->known, found.signature, 1))
 			continue;
@@ -288,6 +306,7 @@ static int on_message(struct fsck_lead *l, struct worker *w, const struct messag
 		s->counts.disks += m->counts.disks;
 		s->counts.runs += m->counts.runs;
 		s->counts.known += m->counts.known;
+		s->counts.forked += m->counts.forked;
 		s->damaged += m->damaged;
 		s->lossy += m->lossy;
 		s->lost_files += m->lost_files;

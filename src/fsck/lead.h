@@ -36,12 +36,15 @@ struct as_fsck_args {
 	const char *model;
 	struct as_corrupt *corrupt;
 	unsigned jobs;
+	bool fork; /* runs of one lot share their beginning */
 	int64_t for_us; /* 0: until all lots are done */
 	uint64_t max_lots; /* 0: any number */
+	uint64_t max_clusters; /* stop after so many; 0: any number */
 	uint64_t first; /* the lot to begin with */
 	struct as_fsck_known *known; /* clusters; those of an earlier session may be in it */
 	const volatile int *stop;
 	struct as_sink *sinks;
+	const struct as_dir *export; /* see found.h */
 	void (*progress)(void *ctx, const struct as_fsck_status *status);
 	void *ctx;
 };

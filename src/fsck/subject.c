@@ -27,6 +27,9 @@ struct as_fsck_subject {
 	char *own[4]; /* texts of a row that the user made */
 	struct as_tool *tool[AS_SUBJECT_MODES]; /* those of one program are one */
 	bool dynamic;
+	char *program; /* of the first mode */
+	unsigned deadline_ms;
+	struct as_tool *forks[AS_SUBJECT_MODES]; /* of their own: one that has stopped is not free */
 };
 
 const struct as_subject_row *as_subject_row(unsigned i)
@@ -249,6 +252,10 @@ static int start(struct as_fsck_subject *s, const struct as_subject_setup *setup
 	if (!rc && !mode)
 		s->dynamic =
 			as_spawn_which(program, path, sizeof(path)) && as_tool_is_dynamic(path);
+	if (!mode)
+		s->program = as_xstrdup(program);
+	s->deadline_ms = how.deadline_ms;
+	free(program);
 	if (rc == AS_ELACK && s->row.package)
 		return as_fail_in(err, "%s (package %s)", s->row.name, s->row.package);
 	return rc;
@@ -328,7 +335,9 @@ void as_subject_free(struct as_fsck_subject *s)
 		if (!shared)
 			as_tool_free(s->tool[i]);
 	}
+	free(s->program);
 	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++) {
+		as_tool_free(s->forks[i]);
 		as_fstype_free_words(s->argv[i]);
 		free(s->command[i]);
 	}
@@ -399,12 +408,17 @@ static void give_meaning(const struct as_fsck_subject *s, enum as_subject_mode m
 		run->answer = AS_CHECK_FAILED;
 }
 
+static struct as_tool_job job_of(const struct as_fsck_subject *s, enum as_subject_mode mode)
+{
+	return (struct as_tool_job){ .argv = s->argv[mode],
+				     .input = mode == AS_SUBJECT_CHECK ? NULL : s->row.input,
+				     .flags = s->row.block ? AS_TOOL_BLOCK : 0 };
+}
+
 int as_subject_run(struct as_fsck_subject *s, enum as_subject_mode mode, struct as_disk *disk,
 		   struct as_subject_run *run, struct as_err *err)
 {
-	const struct as_tool_job job = { .argv = s->argv[mode],
-					 .input = mode == AS_SUBJECT_CHECK ? NULL : s->row.input,
-					 .flags = s->row.block ? AS_TOOL_BLOCK : 0 };
+	const struct as_tool_job job = job_of(s, mode);
 	int rc;
 
 	memset(run, 0, sizeof(*run));
@@ -412,6 +426,40 @@ int as_subject_run(struct as_fsck_subject *s, enum as_subject_mode mode, struct 
 	if (!rc)
 		give_meaning(s, mode, run);
 	return rc;
+}
+
+int as_subject_fork_begin(struct as_fsck_subject *s, enum as_subject_mode mode,
+			  struct as_disk *disk, const struct as_tool_range *ranges, unsigned n,
+			  bool *forks, struct as_err *err)
+{
+	struct as_tool_setup how = { .deadline_ms = s->deadline_ms, .output_bytes = 256 << 10 };
+	struct as_tool_job job = job_of(s, mode);
+	int rc = 0;
+
+	*forks = false;
+	/* The command that only looks may be another program. */
+	if (!s->dynamic || strcmp(s->argv[mode][0], s->argv[0][0]))
+		return 0;
+	if (!s->forks[mode])
+		rc = as_tool_start(s->program, &how, &s->forks[mode], err);
+	return rc ? rc : as_tool_stop_begin(s->forks[mode], &job, disk, ranges, n, forks, err);
+}
+
+int as_subject_run_forked(struct as_fsck_subject *s, enum as_subject_mode mode,
+			  struct as_disk *disk, struct as_subject_run *run, struct as_err *err)
+{
+	int rc;
+
+	memset(run, 0, sizeof(*run));
+	rc = as_tool_stop_run(s->forks[mode], disk, &run->run, err);
+	if (!rc)
+		give_meaning(s, mode, run);
+	return rc;
+}
+
+void as_subject_fork_end(struct as_fsck_subject *s, enum as_subject_mode mode)
+{
+	as_tool_stop_end(s->forks[mode]);
 }
 
 void as_subject_run_free(struct as_subject_run *run)

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "disk/cow.h"
 #include "target/checker_exits.h"
+#include "tool/stop.h"
 #include "tool/tool.h"
 
 #include <stdbool.h>
@@ -17,7 +18,7 @@
 struct as_subject_row {
 	/* subject.def explains them. */
 	const char *name, *types, *repair, *again, *check, *exits, *check_exits, *input, *done;
-	const char *books;
+	const char *books, *caught;
 	const char *package;
 	uint64_t bytes;
 	bool rewrites, trusts;
@@ -76,6 +77,18 @@ struct as_subject_run {
 AS_MUST_CHECK int as_subject_run(struct as_fsck_subject *subject, enum as_subject_mode mode,
 				 struct as_disk *disk, struct as_subject_run *run,
 				 struct as_err *err);
+/*
+ * Many runs on disks that differ from `disk` in the ranges only (tool/stop.h). Until
+ * as_subject_fork_end(), as_subject_run_forked() runs the checker on such a disk; other runs are
+ * possible, too. *forks false: it cannot be done for this checker or these ranges.
+ */
+AS_MUST_CHECK int as_subject_fork_begin(struct as_fsck_subject *subject, enum as_subject_mode mode,
+					struct as_disk *disk, const struct as_tool_range *ranges,
+					unsigned n, bool *forks, struct as_err *err);
+AS_MUST_CHECK int as_subject_run_forked(struct as_fsck_subject *subject, enum as_subject_mode mode,
+					struct as_disk *disk, struct as_subject_run *run,
+					struct as_err *err);
+void as_subject_fork_end(struct as_fsck_subject *subject, enum as_subject_mode mode);
 void as_subject_run_free(struct as_subject_run *run);
 /* How it ended, for people: "exit status 1 (repaired)", "died of SIGSEGV in f". */
 void as_subject_describe(const struct as_subject_run *run, struct as_buf *out);

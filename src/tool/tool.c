@@ -159,7 +159,7 @@ static void free_words(char **words)
 	free(words);
 }
 
-static void stop_server(struct as_tool *tool)
+void as_tool_stop_server(struct as_tool *tool)
 {
 	if (tool->pid > 0) {
 		int32_t run = __atomic_load_n(&tool->head->pid, __ATOMIC_ACQUIRE);
@@ -174,7 +174,7 @@ static void stop_server(struct as_tool *tool)
 		(void)as_stuck_reap(tool->pid, KILL_MS, NULL);
 	}
 	tool->pid = 0;
-	tool->running = false;
+	tool->running = tool->stopped = false;
 	close_fd(&tool->control_fd);
 	close_fd(&tool->out_fd);
 }
@@ -298,7 +298,7 @@ void as_tool_free(struct as_tool *tool)
 {
 	if (!tool)
 		return;
-	stop_server(tool);
+	as_tool_stop_server(tool);
 	as_tool_share_free(tool);
 	free_words(tool->envp);
 	free(tool->disk_path);
@@ -308,7 +308,7 @@ void as_tool_free(struct as_tool *tool)
 
 /* ---- A run ---- */
 
-static int pack_args(struct as_tool *tool, char *const *argv, struct as_err *err)
+int as_tool_pack_args(struct as_tool *tool, char *const *argv, struct as_err *err)
 {
 	size_t at = 0;
 
@@ -345,7 +345,7 @@ static void drain(struct as_tool *tool, struct as_buf *output)
  * Waits for the server's answer. 1: it came; 0: the time is over; -1: the server has ended. Most
  * runs are short and print less than a pipe holds: at first we do not wake up for their output.
  */
-static int await(struct as_tool *tool, unsigned deadline_ms, struct as_buf *output)
+int as_tool_await(struct as_tool *tool, unsigned deadline_ms, struct as_buf *output)
 {
 	struct as_patience patience = as_patience_of(tool->pid, deadline_ms);
 	struct pollfd answer = { .fd = tool->control_fd, .events = POLLIN };
@@ -368,6 +368,7 @@ static int await(struct as_tool *tool, unsigned deadline_ms, struct as_buf *outp
 			ssize_t n = read(tool->control_fd, &byte, 1);
 
 			if (n == 1) {
+				tool->answer = byte;
 				drain(tool, output);
 				return 1;
 			}
@@ -387,17 +388,17 @@ static void at_deadline(struct as_tool *tool, struct as_buf *output)
 
 	if (run > 1)
 		kill(-run, SIGKILL);
-	got = run > 1 ? await(tool, GRACE_MS, output) : -1;
+	got = run > 1 ? as_tool_await(tool, GRACE_MS, output) : -1;
 	if (got != 1)
-		stop_server(tool);
+		as_tool_stop_server(tool);
 }
 
 static int load_program(struct as_tool *tool, struct as_buf *output, struct as_err *err)
 {
 	int rc = start_server(tool, err);
 
-	if (!rc && await(tool, START_MS, output) != 1) {
-		stop_server(tool);
+	if (!rc && as_tool_await(tool, START_MS, output) != 1) {
+		as_tool_stop_server(tool);
 		rc = as_fail(err, AS_EIO, "%s: cannot be loaded with the shim: %s", tool->path,
 			     as_buf_str(output));
 	}
@@ -417,8 +418,9 @@ static void found_dead(const struct as_tool *tool, struct as_tool_result *result
 	as_buf_free(&died);
 }
 
-static int go(struct as_tool *tool, struct as_tool_result *result, struct as_err *err)
+int as_tool_go(struct as_tool *tool, struct as_tool_result *result, struct as_err *err)
 {
+	const char go_byte = AS_SHIM_GO;
 	int64_t start_us;
 	int got;
 
@@ -430,21 +432,23 @@ static int go(struct as_tool *tool, struct as_tool_result *result, struct as_err
 	}
 	start_us = as_now_us();
 	tool->running = true;
-	if (send(tool->control_fd, "g", 1, MSG_NOSIGNAL) != 1)
+	if (send(tool->control_fd, &go_byte, 1, MSG_NOSIGNAL) != 1)
 		got = -1;
 	else
-		got = await(tool, tool->limits.deadline_ms, &result->output);
+		got = as_tool_await(tool, tool->limits.deadline_ms, &result->output);
 	if (!got)
 		at_deadline(tool, &result->output);
 	else if (got < 0)
-		stop_server(tool);
-	tool->running = false;
+		as_tool_stop_server(tool);
+	tool->running = tool->stopped = got == 1 && tool->answer == AS_SHIM_STOPPED;
 	result->ended.wall_us = as_now_us() - start_us;
 	if (got < 0)
 		return as_fail(err, AS_EIO, "%s: its server died", tool->path);
 	if (!got)
 		result->ended =
 			(struct as_ended){ AS_END_DEADLINE, SIGKILL, result->ended.wall_us, 0 };
+	else if (tool->stopped)
+		return 0;
 	else if (tool->head->status == -1)
 		return as_fail(err, AS_EIO, "%s: its server cannot fork", tool->path);
 	else if (WIFSIGNALED(tool->head->status))
@@ -461,7 +465,7 @@ int as_tool_run(struct as_tool *tool, const struct as_tool_job *job, struct as_d
 	int rc;
 
 	memset(result, 0, sizeof(*result));
-	rc = pack_args(tool, job->argv, err);
+	rc = as_tool_pack_args(tool, job->argv, err);
 	/* Tries once more if somebody else has killed the server, for example because memory was
 	 * short. */
 	for (int attempt = 0; !rc && attempt < 2; attempt++) {
@@ -469,7 +473,7 @@ int as_tool_run(struct as_tool *tool, const struct as_tool_job *job, struct as_d
 		rc = as_tool_load(tool, disk, job, err);
 		if (!rc)
 			rc = tool->is_static ? as_tool_go_static(tool, job, result, err)
-					     : go(tool, result, err);
+					     : as_tool_go(tool, result, err);
 		if (!rc) {
 			as_tool_harvest(tool, disk, job->flags, result);
 			break;

@@ -16,6 +16,9 @@ struct as_tool {
 	/* The server; pid 0: not running. */
 	pid_t pid;
 	bool running; /* a run was asked for and not answered yet */
+	bool stopped; /* a run has stopped, and waits to be forked (tool_stop.c) */
+	char answer; /* the last byte of the server */
+	struct as_tool_stopped *at; /* where; NULL: nowhere */
 	int control_fd, out_fd, in_fd;
 	/* The disk. */
 	int disk_fd;
@@ -39,6 +42,14 @@ void as_tool_forget(struct as_tool *tool);
 /* Gives the log and the disk of the run that has just ended. */
 void as_tool_harvest(struct as_tool *tool, struct as_disk *disk, unsigned flags,
 		     struct as_tool_result *result);
+/* Starts a run, or goes on with one that has stopped, and waits for its end or its next stop. */
+AS_MUST_CHECK int as_tool_go(struct as_tool *tool, struct as_tool_result *result,
+			     struct as_err *err);
+AS_MUST_CHECK int as_tool_pack_args(struct as_tool *tool, char *const *argv, struct as_err *err);
+int as_tool_await(struct as_tool *tool, unsigned deadline_ms, struct as_buf *output);
+void as_tool_stop_server(struct as_tool *tool);
+/* Makes the memfd equal to the disk, and leaves the head as it is. */
+AS_MUST_CHECK int as_tool_fill(struct as_tool *tool, struct as_disk *disk, struct as_err *err);
 /* One run of a static program. */
 AS_MUST_CHECK int as_tool_go_static(struct as_tool *tool, const struct as_tool_job *job,
 				    struct as_tool_result *result, struct as_err *err);

@@ -116,6 +116,23 @@ static int load_input(struct as_tool *tool, const char *text, struct as_err *err
 	return 0;
 }
 
+int as_tool_fill(struct as_tool *tool, struct as_disk *disk, struct as_err *err)
+{
+	uint64_t size = as_disk_size(disk);
+	int rc;
+
+	if (!tool->loaded || as_disk_size(tool->loaded) != size) {
+		rc = resize(tool, size, err);
+		if (rc)
+			return rc;
+		as_disk_each(disk, copy_chunk, tool);
+	} else {
+		as_disk_diff(tool->loaded, disk, copy_diff, tool);
+	}
+	as_tool_forget(tool);
+	return 0;
+}
+
 int as_tool_load(struct as_tool *tool, struct as_disk *disk, const struct as_tool_job *job,
 		 struct as_err *err)
 {
@@ -128,15 +145,9 @@ int as_tool_load(struct as_tool *tool, struct as_disk *disk, const struct as_too
 		if (rc)
 			return rc;
 	}
-	if (!tool->loaded || as_disk_size(tool->loaded) != size) {
-		rc = resize(tool, size, err);
-		if (rc)
-			return rc;
-		as_disk_each(disk, copy_chunk, tool);
-	} else {
-		as_disk_diff(tool->loaded, disk, copy_diff, tool);
-	}
-	as_tool_forget(tool);
+	rc = as_tool_fill(tool, disk, err);
+	if (rc)
+		return rc;
 	head->version = AS_SHIM_VERSION;
 	head->flags = (job->flags & AS_TOOL_READS ? AS_SHIM_READS : 0u) |
 		      (job->flags & AS_TOOL_BLOCK ? AS_SHIM_BLOCK : 0u);
@@ -153,6 +164,7 @@ int as_tool_load(struct as_tool *tool, struct as_disk *disk, const struct as_too
 	head->used = head->reads = 0;
 	head->fail_read = job->fail_read;
 	head->overflowed = head->mapped = head->refused = 0;
+	head->n_stops = 0;
 	head->note[0] = '\0';
 	return 0;
 }

@@ -195,6 +195,7 @@ ssize_t shim_disk_read(struct shim_file *file, void *buf, size_t len, int64_t of
 
 	if (n <= 0)
 		return n;
+	shim_stop_at(off, (uint64_t)n);
 	shim_lock();
 	if (shim_head->flags & AS_SHIM_READS)
 		rec = enter(AS_CALL_READ, (uint64_t)off, (uint64_t)n, 0);
@@ -225,6 +226,7 @@ ssize_t shim_disk_write(struct shim_file *file, const void *buf, size_t len, int
 		errno = ENOSPC;
 		return -1;
 	}
+	shim_stop_at(off, (uint64_t)n);
 	shim_lock();
 	rec = enter(AS_CALL_WRITE, (uint64_t)off, (uint64_t)n, (uint64_t)n);
 	n = shim_next()->pwrite(shim_disk_fd, buf, (size_t)n, off);
@@ -260,6 +262,7 @@ int shim_disk_zero(int64_t off, int64_t len, bool discard)
 	}
 	if (!n)
 		return 0;
+	shim_stop_at(off, (uint64_t)n);
 	shim_lock();
 	rec = enter(discard ? AS_CALL_DISCARD : AS_CALL_ZERO, (uint64_t)off, (uint64_t)n, 0);
 	rc = shim_next()->fallocate(shim_disk_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,

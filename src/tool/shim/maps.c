@@ -84,6 +84,8 @@ SHIM_EXPORT void *mmap(void *want, size_t len, int prot, int flags, int fd, off_
 		errno = EACCES;
 		return MAP_FAILED;
 	}
+	if (file)
+		shim_stop_at(off, len);
 	at = shim_next()->mmap(want, len, prot, flags, fd, off);
 	if (!file || at == MAP_FAILED)
 		return at;

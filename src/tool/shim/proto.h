@@ -7,6 +7,10 @@
  *	control  a socket: one byte comes when the program is loaded; then one byte starts a run,
  *	         and one comes back when it has ended
  *
+ * A run may be told to stop before it first touches one of some ranges of the disk. Then it sends
+ * AS_SHIM_STOPPED, and is a server itself: AS_SHIM_GO forks a run that goes on from there, and is
+ * sent back when that has ended; AS_SHIM_QUIT ends it.
+ *
  * Their numbers are in the environment variable AS_SHIM_ENV as "disk,share,control". With the value
  * AS_SHIM_CLOCK instead, the shim serves no disk and only sets the clock: the same program on a
  * plain file then sees the same time.
@@ -25,13 +29,17 @@
 
 #define AS_SHIM_ENV "ASSAY_SHIM"
 #define AS_SHIM_CLOCK "clock"
-#define AS_SHIM_VERSION 1u
+#define AS_SHIM_VERSION 2u
 #define AS_SHIM_BEGUN INT32_MIN
 #define AS_SHIM_ARGS_BYTES 4096u
 #define AS_SHIM_PATH_BYTES 1024u
 #define AS_SHIM_HEAD_BYTES 8192u
 #define AS_SHIM_NOTE_BYTES 160u
 #define AS_SHIM_MAX_FD 256
+#define AS_SHIM_STOPS 16u /* ranges at which a run stops */
+#define AS_SHIM_GO 'g'
+#define AS_SHIM_STOPPED 's'
+#define AS_SHIM_QUIT 'q'
 /* The time in seconds since 1970 that every program sees unless the caller says otherwise. It is
  * later than the time at which any disk is made, and still fits into 31 bits. */
 #define AS_SHIM_NOW_S INT64_C(2145916800) /* 2038-01-01 */
@@ -59,6 +67,11 @@ struct as_shim_head {
 	/* the number of the read of the disk that fails with EIO, counted from 1; 0: none */
 	uint64_t fail_read;
 	uint64_t secret; /* see filter.c */
+	/* The run stops before it touches one of these; n_stops 0: it does not. */
+	uint32_t n_stops;
+	struct {
+		uint64_t off, len;
+	} stops[AS_SHIM_STOPS];
 	char path[AS_SHIM_PATH_BYTES]; /* of the disk */
 	uint32_t argc;
 	char args[AS_SHIM_ARGS_BYTES]; /* argc strings, each with its NUL */

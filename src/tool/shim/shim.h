@@ -11,6 +11,7 @@
  *	stdio.c   streams
  *	clock.c   time, sleep, process id, random numbers
  *	disk.c    the disk, its open files, the record
+ *	stop.c    where a run stops, to be forked
  *
  * Method. An open disk is a duplicate of the memfd's descriptor, so that a call that is not
  * interposed (fstat by another name, locks, closing by the C library) still works. Offsets are kept
@@ -97,6 +98,15 @@ ssize_t shim_disk_write(struct shim_file *file, const void *buf, size_t len, int
 int shim_disk_flush(void);
 int shim_disk_zero(int64_t off, int64_t len, bool discard);
 void shim_disk_stat(struct stat *st);
+
+/* Called before a range of the disk is read or changed, without the lock: where the run is to stop
+ * there, it returns once in each process that is forked. */
+void shim_stop_at(int64_t off, uint64_t len);
+void shim_stop_setup(int control_fd);
+/* For a server: waits for the end of a process and of its group, and gives its status. */
+int shim_finish(pid_t pid);
+/* For a process that was forked by `server`: it leads a group of its own and dies with it. */
+void shim_begin_run(pid_t server);
 
 void shim_lock(void);
 void shim_unlock(void);

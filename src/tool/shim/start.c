@@ -106,7 +106,10 @@ static int go(char **envp)
 	static char *argv[MAX_ARGS + 1];
 	int argc = split_args(argv);
 
-	shim_next()->close(control_fd);
+	if (shim_head->n_stops)
+		shim_stop_setup(control_fd);
+	else
+		shim_next()->close(control_fd);
 	shim_next()->lseek(0, 0, SEEK_SET); /* the input is a file that all runs share */
 	if (shim_head->memory_bytes) {
 		struct rlimit limit = { shim_head->memory_bytes, shim_head->memory_bytes };
@@ -140,7 +143,7 @@ SHIM_ALIAS(vfork, fork);
 
 /* Waits for the end of the child but does not reap it, so that its number is not reused before the
  * group is killed. */
-static int finish(pid_t pid)
+int shim_finish(pid_t pid)
 {
 	siginfo_t info;
 	int status = 0;
@@ -151,6 +154,15 @@ static int finish(pid_t pid)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return status;
+}
+
+void shim_begin_run(pid_t server)
+{
+	syscall(SYS_setpgid, 0L, 0L, shim_head->secret);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (real_parent() != server)
+		_exit(127);
+	__atomic_store_n(&shim_head->pid, shim_real_pid(), __ATOMIC_RELEASE);
 }
 
 static int serve(int argc, char **argv, char **envp)
@@ -171,14 +183,10 @@ static int serve(int argc, char **argv, char **envp)
 		shim_disk_reset();
 		pid = shim_next()->fork();
 		if (!pid) {
-			syscall(SYS_setpgid, 0L, 0L, shim_head->secret);
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			if (real_parent() != server)
-				_exit(127);
-			__atomic_store_n(&shim_head->pid, shim_real_pid(), __ATOMIC_RELEASE);
+			shim_begin_run(server);
 			return go(envp);
 		}
-		shim_head->status = pid < 0 ? -1 : finish(pid);
+		shim_head->status = pid < 0 ? -1 : shim_finish(pid);
 		/* These are processes whose parent has died, and they are dying, too. Where the
 		 * filter is in place, no process can leave the group that was killed. */
 		while (waitpid(-1, NULL, shim_head->confined ? 0 : WNOHANG) > 0)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stop: many runs of a program on disks that differ in a few places only. What the program does
+ * before it first reads or writes one of these places is the same for all of them, so it is done
+ * once: the run stops there and is forked for each disk. This is exact, because a run sees a
+ * standing clock and meets no chance.
+ */
+#ifndef AS_TOOL_STOP_H
+#define AS_TOOL_STOP_H
+
+#include "tool/tool.h"
+
+#define AS_TOOL_STOPS_MAX 16u
+
+struct as_tool_range {
+	uint64_t off, len;
+};
+
+/*
+ * Runs the program until it is about to touch one of the ranges. *stopped false: it cannot stop (a
+ * static program, one with threads), or it ends without touching them; each disk must be run as a
+ * whole then. A tool that has stopped takes no other calls than the two below. The disk, the words
+ * of the job and the ranges must live until as_tool_stop_end().
+ */
+AS_MUST_CHECK int as_tool_stop_begin(struct as_tool *tool, const struct as_tool_job *job,
+				     struct as_disk *disk, const struct as_tool_range *ranges,
+				     unsigned n, bool *stopped, struct as_err *err);
+/* As as_tool_run() on `disk`, which differs from the first one within the ranges only. */
+AS_MUST_CHECK int as_tool_stop_run(struct as_tool *tool, struct as_disk *disk,
+				   struct as_tool_result *result, struct as_err *err);
+void as_tool_stop_end(struct as_tool *tool);
+
+#endif

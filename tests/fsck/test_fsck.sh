@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# assay fsck: every seeded bug of labfs-fsck is found by the command that its row names, and labfs-fsck
+# without bugs has none; a finding's script shows the same without assay; wrong input is answered.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/tap.sh
+PATH=$PWD/$ASSAY_BUILD:$PATH:/usr/sbin:/sbin
+
+# ---- The seeded bugs -----------------------------------------------------------------------------
+
+"$ASSAY" targets --bugs --json >"$WORK/bugs"
+field() {
+	sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"
+}
+while read -r row; do
+	[ "$(field class <<<"$row")" = checker ] || continue
+	bug=$(field number <<<"$row")
+	read -ra words <<<"$(field command <<<"$row")"
+	[ "${words[1]}" = fsck ] || continue # bug 59 takes a power cut
+	tap_run "bug $bug is found" 1 "$ASSAY" "${words[@]:1}" --jobs 2 --max-findings 1 \
+		--for $((120 * TAP_SLOWER))s -o "$WORK/$bug"
+done <"$WORK/bugs"
+tap_run "labfs-fsck passes: fields" 0 "$ASSAY" fsck labfs-fsck --jobs 2 -o "$WORK/clean"
+tap_run "labfs-fsck passes: bits" 0 "$ASSAY" fsck labfs-fsck --model bits --lots 100 --jobs 2 \
+	-o "$WORK/clean"
+tap_run "labfs-fsck passes: pairs of fields" 0 "$ASSAY" fsck labfs-fsck --fields 2 --lots 200 \
+	--jobs 2 -o "$WORK/clean"
+tap_run "as at boot, it passes, too" 0 "$ASSAY" fsck labfs-fsck-default --fields 2 --lots 200 \
+	--jobs 2 -o "$WORK/clean"
+
+# ---- Findings ------------------------------------------------------------------------------------
+
+# Each kind of problem has a bug that shows it: kind, then a checker with that bug.
+while read -r kind bug; do
+	tap_run "$kind: bug $bug" 1 "$ASSAY" fsck "labfs-fsck:bug=$bug" --jobs 2 -o "$WORK/all-$bug" \
+		--max-findings 30
+	if grep -qs "\"options\":\"fsck=$kind " "$WORK/all-$bug"/findings/*/finding.json; then
+		tap_ok "bug $bug shows as '$kind'"
+	else
+		tap_not_ok "bug $bug shows as '$kind'" "$(ls "$WORK/all-$bug/findings")"
+	fi
+done <<-END
+	twice 53
+	silent 55
+	writes 97
+	disagrees 98
+	unsettled 99
+	steals 57
+	healthy 52
+END
+
+# A script that repairs nothing and knows no exit status.
+printf '#!/bin/sh\nhead -c 2048 "$1" >/dev/null\nexit 77\n' >"$WORK/odd"
+chmod +x "$WORK/odd"
+tap_run "an exit status that is not documented" 1 "$ASSAY" fsck "checker:$WORK/odd {disk}" \
+	--exits "0=clean 1=repaired" --type lab --model bits --lots 1 --max-findings 1 -o "$WORK/odd.out"
+
+replays() { # FOLDER NAME: the first finding in the folder, by its script and by assay
+	local id
+	id=$(basename "$(ls -d "$1"/findings/* | head -n 1)")
+	tap_run "$2: its script shows the same exit statuses" 0 sh "$1/findings/$id/repro.sh"
+	tap_run "$2: assay replay reproduces it" 1 "$ASSAY" replay -o "$1" "$id"
+}
+replays "$WORK/53" "labfs-fsck"
+replays "$WORK/54" "labfs-fsck"
+id=$(basename "$(ls -d "$WORK/53/findings"/* | head -n 1)")
+sed 's/^run .*first run. 1 /run "first run" 5 /' "$WORK/53/findings/$id/repro.sh" \
+	>"$WORK/53/findings/$id/wrong.sh"
+tap_run "a script that expects something else fails" 1 sh "$WORK/53/findings/$id/wrong.sh"
+
+if command -v fsck.minix >/dev/null; then
+	tap_run "fsck.minix: bits" 1 "$ASSAY" fsck fsck.minix --model bits --lots 400 --jobs 2 \
+		--max-findings 2 -o "$WORK/minix"
+	replays "$WORK/minix" "fsck.minix"
+else
+	tap_skip "fsck.minix" "it is not installed"
+fi
+if command -v e2fsck >/dev/null; then
+	tap_run "e2fsck: the inode for resizing takes two runs" 1 "$ASSAY" fsck e2fsck --model bits \
+		--lots 400 --jobs 2 --max-findings 2 -o "$WORK/ext4" --export "$WORK/suite"
+	replays "$WORK/ext4" "e2fsck"
+	# The cases that were exported are a suite.
+	one=$(ls -d "$WORK"/suite/f_* | head -n 1)
+	for file in image.gz name expect.1 expect.2; do
+		if [ -s "$one/$file" ]; then
+			tap_ok "an exported case has $file"
+		else
+			tap_not_ok "an exported case has $file" "$(ls "$one")"
+		fi
+	done
+	gzip -dc "$one/image.gz" >"$WORK/image"
+	E2FSCK_TIME=2145916800 e2fsck -f -y -N test_filesys "$WORK/image" >"$WORK/plain" 2>&1
+	echo "Exit status is $?" >>"$WORK/plain"
+	sed -i '/^e2fsck [0-9]/d' "$WORK/plain"
+	if diff <(tail -n 1 "$WORK/plain") <(tail -n 1 "$one/expect.1") >"$WORK/diff"; then
+		tap_ok "a plain e2fsck ends as expect.1 says"
+	else
+		tap_not_ok "a plain e2fsck ends as expect.1 says" "$(cat "$WORK/diff")"
+	fi
+	tap_run "an exported suite can be tested again" 1 "$ASSAY" fsck e2fsck --model suite \
+		--suite "$WORK/suite" --lots 20 --jobs 2 --max-findings 1 -o "$WORK/suite.out"
+else
+	tap_skip "e2fsck" "it is not installed"
+fi
+
+# ---- Going on, and several processes -------------------------------------------------------------
+
+disks() { # of the summary
+	sed -n 's/.*: \([0-9]*\) damaged disks.*/\1/p' "$WORK/out"
+}
+clusters() { # FOLDER
+	cat "$1"/findings/*/finding.json | sed -n 's/.*"signature":"\([^"]*\)".*/\1/p' | sort
+}
+tap_run "120 lots at once" 1 "$ASSAY" fsck labfs-fsck:bug=53 --lots 120 -o "$WORK/once"
+once=$(disks)
+"$ASSAY" fsck labfs-fsck:bug=53 --lots 60 -o "$WORK/half" >"$WORK/out" 2>&1
+half=$(disks)
+"$ASSAY" fsck labfs-fsck:bug=53 --lots 60 --resume -o "$WORK/half" >"$WORK/out" 2>&1
+if [ "$once" = $((half + $(disks))) ] && [ "$(clusters "$WORK/once")" = "$(clusters "$WORK/half")" ]; then
+	tap_ok "a session that goes on does what is left"
+else
+	tap_not_ok "a session that goes on does what is left" "$once, $half and $(disks) disks"
+fi
+tap_run "four processes" 1 "$ASSAY" fsck labfs-fsck:bug=53 --lots 120 --jobs 4 -o "$WORK/four"
+if [ "$(clusters "$WORK/once")" = "$(clusters "$WORK/four")" ] && [ "$once" = "$(disks)" ]; then
+	tap_ok "four processes find what one finds"
+else
+	tap_not_ok "four processes find what one finds" "$(clusters "$WORK/four")"
+fi
+
+# ---- Wrong input ---------------------------------------------------------------------------------
+
+refused() { # NAME STATUS WORDS ARGUMENTS...
+	local name=$1 status=$2 words=$3
+	shift 3
+	tap_run "$name" "$status" "$ASSAY" fsck -o "$WORK/refused" "$@"
+	if grep -q -- "$words" "$WORK/err"; then
+		tap_ok "$name: the message says '$words'"
+	else
+		tap_not_ok "$name: the message says '$words'" "$(cat "$WORK/err")"
+	fi
+}
+mkdir "$WORK/empty"
+truncate -s 1M "$WORK/zeros"
+truncate -s 20T "$WORK/huge" 2>/dev/null || : >"$WORK/huge"
+printf 'x' >"$WORK/odd-size"
+refused "no such checker" 2 "no such checker" nosuch
+refused "a type that the checker does not know" 2 "expected ext4 ext2 ext3" e2fsck:xfs
+refused "a checker that is missing" 3 "no such program" "checker:/no/such/checker {disk}" --type lab
+if ! command -v fsck.exfat >/dev/null; then
+	refused "a checker whose package is missing" 3 "exfatprogs" fsck.exfat
+fi
+refused "a checker without a disk" 2 "must have {disk}" "checker:true"
+refused "a checker that ignores its disk" 2 "does not read the disk" "checker:/bin/true {disk}" \
+	--type lab
+refused "a disk that is not of the type" 2 "not healthy, or not of its type" labfs-fsck \
+	--disk "$WORK/zeros"
+refused "a disk that is not there" 2 "none" labfs-fsck --disk "$WORK/none"
+refused "a disk of half a sector" 2 "odd-size" labfs-fsck --disk "$WORK/odd-size"
+refused "a disk larger than any memory" 2 "huge" labfs-fsck --disk "$WORK/huge"
+refused "a suite without images" 2 "there is no image in it" labfs-fsck --model suite \
+	--suite "$WORK/empty"
+refused "the model suite without a suite" 2 "needs --suite" labfs-fsck --model suite
+refused "a map of exit statuses that is none" 2 "expected STATUS=MEANING" "checker:true {disk}" \
+	--exits "0=fine" --type lab
+refused "options of a checker of the user's for another one" 2 "for checker:COMMAND" e2fsck \
+	--exits "0=clean"
+refused "a session that is not there" 2 "there is no session" labfs-fsck --resume
+mkdir -p "$WORK/refused/fsck"
+printf 'assay-fsck 1\nchecker labfs-fsck\nmodel fields\nnext x\n' \
+	>"$WORK/refused/fsck/labfs-fsck-fields"
+refused "a session that is damaged" 2 "fields:4: this is no session" labfs-fsck --resume
+tap_done
