@@ -94,7 +94,9 @@ enum {
 	FEATURE_RO_COMPAT = 0x64,
 	UUID = 0x68,
 	UUID_BYTES = 16,
+	MAGIC = 0x38,
 	JOURNAL_UUID = 0xd0,
+	JOURNAL_DEV = 0xe4,
 	CHECKSUM = 0x3fc,
 	HAS_JOURNAL = 4,
 	METADATA_CSUM = 4, /* of the second byte of FEATURE_RO_COMPAT */
@@ -109,13 +111,30 @@ static uint64_t journal_super_at(const unsigned char *super)
 	return block_bytes == SUPER_AT ? 2 * block_bytes : block_bytes;
 }
 
+static void put_le32(unsigned char *at, uint32_t value)
+{
+	for (int i = 0; i < 4; i++)
+		at[i] = (unsigned char)(value >> 8 * i);
+}
+
+static bool is_summed(const unsigned char *super)
+{
+	return super[FEATURE_RO_COMPAT + 1] & METADATA_CSUM;
+}
+
 static void sum_up(unsigned char *super)
 {
-	uint32_t sum = as_crc32c(UINT32_MAX, super, CHECKSUM);
+	if (is_summed(super))
+		put_le32(super + CHECKSUM, as_crc32c(UINT32_MAX, super, CHECKSUM));
+}
 
-	if (super[FEATURE_RO_COMPAT + 1] & METADATA_CSUM)
-		for (int i = 0; i < 4; i++)
-			super[CHECKSUM + i] = (unsigned char)(sum >> 8 * i);
+static bool is_sound(const unsigned char *super)
+{
+	unsigned char sum[4];
+
+	put_le32(sum, as_crc32c(UINT32_MAX, super, CHECKSUM));
+	return super[MAGIC] == 0x53 && super[MAGIC + 1] == 0xef &&
+	       (!is_summed(super) || !memcmp(super + CHECKSUM, sum, sizeof(sum)));
 }
 
 static int get(int fd, uint64_t at, unsigned char *data, struct as_err *err)
@@ -158,4 +177,23 @@ out:
 	if (journal_fd >= 0)
 		close(journal_fd);
 	return rc;
+}
+
+void as_apart_number_ext(const char *device, uint32_t number)
+{
+	int fd = open(device, O_RDWR | O_CLOEXEC);
+	unsigned char super[SUPER_BYTES], want[4];
+
+	if (fd < 0)
+		return;
+	put_le32(want, number);
+	if (!get(fd, SUPER_AT, super, NULL) && is_sound(super) &&
+	    memcmp(super + JOURNAL_DEV, want, sizeof(want))) {
+		memcpy(super + JOURNAL_DEV, want, sizeof(want));
+		sum_up(super);
+		/* What fails here, the mount meets, too. */
+		if (!put(fd, SUPER_AT, super, NULL))
+			(void)fsync(fd);
+	}
+	close(fd);
 }

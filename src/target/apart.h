@@ -21,5 +21,10 @@ AS_MUST_CHECK int as_apart_unite(int fd, const char *journal, struct as_err *err
 /* An ext4 that was made without a journal, and a journal that was made alone (mke2fs -O
  * journal_dev): makes each know the other by its UUID. */
 AS_MUST_CHECK int as_apart_join_ext(int fd, const char *journal, struct as_err *err);
+/* The superblock of an ext4 also has the number of the device where its journal was last. Ours have
+ * another number at each mount, which is rare elsewhere, and Linux 6.1 then forgets how much space
+ * is free. So this writes the number, and flushes, where it is another one. A disk that makes no
+ * sense stays as it is. */
+void as_apart_number_ext(const char *device, uint32_t number);
 
 #endif

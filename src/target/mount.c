@@ -20,6 +20,7 @@
 #include "disk/loop.h"
 #include "disk/serve.h"
 #include "os/spawn.h"
+#include "target/apart.h"
 #include "target/server.h"
 
 #include <dirent.h>
@@ -344,6 +345,7 @@ static void add_journal(const struct as_mount *m, struct as_buf *data)
 			s += 9;
 		} else if (!strncmp(s, "{number}", 8)) {
 			as_assert(!fstat(as_loop_fd(journal), &st));
+			as_apart_number_ext(as_loop_path(m->loop), number_of(st.st_rdev));
 			as_buf_addf(data, "%u", number_of(st.st_rdev));
 			s += 8;
 		} else {
