@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A journal on a disk of its own. Each disk has a cache of its own, so a file system must flush both, and
-# in the right order. ext4 and xfs do. ext4 without flushes, which it is told in words that assay does not
-# know (barrier=00), does not: that is found, the finding can be replayed, and its page names both disks.
+# A journal on a disk of its own. Each disk has a cache of its own, so a file system must flush both,
+# and in the right order. ext4 and xfs do. ext4 without flushes, which it is told in words that assay
+# does not know (barrier=00), does not: that is found, the finding can be replayed, and its page names
+# both disks.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 export LC_ALL=C
@@ -22,8 +23,8 @@ crash() { # TARGET OPTION...
 	local target=$1
 
 	shift
-	"$ASSAY" crash --target "$target" --sandbox uml --view 1,3 -o "$WORK/out" "$@" "$WORK/w.txt" \
-		>"$WORK/log" 2>"$WORK/err"
+	"$ASSAY" crash --target "$target" --sandbox uml --view 1,3 -o "$WORK/out" "$@" \
+		"$WORK/w.txt" >"$WORK/log" 2>"$WORK/err"
 }
 
 got=0
@@ -33,9 +34,10 @@ if [ $got = 3 ]; then
 	tap_done
 	exit
 fi
-tap_is "ext4 with a disk for its journal is in order" "$got $(grep -h power "$WORK/log" "$WORK/err")" "0 "
-if "$ASSAY" run --target ext4:mkfs=journal_dev --sandbox uml --no-store "$WORK/w.txt" examples/smoke.txt \
-	>"$WORK/log" 2>&1; then
+said=$(grep -h power "$WORK/log" "$WORK/err")
+tap_is "ext4 with a disk for its journal is in order" "$got $said" "0 "
+if "$ASSAY" run --target ext4:mkfs=journal_dev --sandbox uml --no-store "$WORK/w.txt" \
+	examples/smoke.txt >"$WORK/log" 2>&1; then
 	tap_ok "it runs workloads, and is checked"
 else
 	tap_not_ok "it runs workloads, and is checked" "$(head -c 2000 "$WORK/log")"

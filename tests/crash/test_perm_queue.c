@@ -319,8 +319,9 @@ static void test_lying(void **state)
 	as_chooser_free(chooser);
 }
 
-/* A block of data on one disk, and on the other one the commit block that makes it count. Whether a
- * power cut can leave the commit without the data depends on which disk was flushed between them. */
+/* A block of data on one disk, and on the other one the commit block that makes it count. Whether
+ * a power cut can leave the commit without the data depends on which disk was flushed between
+ * them. */
 static bool commits_too_early(bool flush_data)
 {
 	const struct as_perm_options o = { .t = 16, .sector_bytes = 512 };
