@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A journal on a disk of its own. Each disk has a cache of its own, so a file system must flush both,
-# and in the right order. ext4 and xfs do. ext4 without flushes, which it is told in words that assay
-# does not know (barrier=00), does not: that is found, the finding can be replayed, and its page names
-# both disks.
+# A journal on a disk of its own. Each disk has a cache of its own, so a file system must flush
+# both, and in the right order. ext4 and xfs do. ext4 without flushes, which it is told in words
+# that assay does not know (barrier=00), does not: that is found, the finding can be replayed, and
+# its page names both disks.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 export LC_ALL=C
