@@ -154,6 +154,12 @@ static void say_place(struct teller *t, const struct as_log_entry *e, uint64_t o
 		    off < apart ? "" : " of the journal's disk");
 }
 
+/* On a disk without a cache, all writes are recorded as with FUA. */
+static bool is_uncached(const struct teller *t)
+{
+	return as_target_promise(t->story->target).crash & AS_CRASH_NO_FLUSH;
+}
+
 /* A journal may have a disk, and so flushes, of its own. */
 static const char *say_flush(const struct teller *t, const struct as_log_entry *e)
 {
@@ -190,7 +196,7 @@ static void say_entries(struct teller *t, const struct as_reclog *log, size_t fi
 			continue;
 		if (!flush) {
 			say_place(t, e, e->off, e->len, &what);
-			as_buf_adds(&what, e->fua ? ", with FUA" : "");
+			as_buf_adds(&what, e->fua && !is_uncached(t) ? ", with FUA" : "");
 			as_buf_adds(&what, e->early ? ", early, from the cache" : "");
 			as_buf_adds(&what, e->done > i + 1 ? ", in flight for a while" : "");
 		}

@@ -59,7 +59,7 @@ struct as_reclog {
 	struct as_bd bd;
 	struct as_bd *inner;
 	unsigned flags;
-	bool paused, overflowed;
+	bool paused, overflowed, uncached;
 	uint32_t op;
 	uint64_t seq, limit_bytes, block_bytes;
 	struct record *records;
@@ -137,6 +137,7 @@ static bool record(struct as_reclog *log, struct as_log_entry entry, const void 
 
 	if (log->paused)
 		return false;
+	entry.fua = entry.fua || (log->uncached && as_log_entry_changes(&entry));
 	entry.seq = log->seq++;
 	entry.op = log->op;
 	if (!log->overflowed && log->limit_bytes &&
@@ -189,6 +190,11 @@ void as_reclog_hold(struct as_reclog *log, unsigned after)
 {
 	complete(log, 0);
 	log->hold = after;
+}
+
+void as_reclog_uncached(struct as_reclog *log)
+{
+	log->uncached = true;
 }
 
 unsigned as_reclog_held(const struct as_reclog *log)

@@ -90,6 +90,8 @@ bool as_log_entry_changes(const struct as_log_entry *entry);
 /* Keeps the first n entries (n <= len) and frees the memory of the others. The caller sets `inner`
  * back to what it was then; the log does not. What was in flight then is complete. */
 void as_reclog_truncate(struct as_reclog *log, size_t n);
+/* From now on the disk beneath has no cache: each change is recorded as one with FUA. */
+void as_reclog_uncached(struct as_reclog *log);
 /* Forgets all entries, and that the limit was reached. */
 void as_reclog_clear(struct as_reclog *log);
 
