@@ -52,7 +52,9 @@ static double round_forked(struct rig *rig, enum as_check_mode mode)
 
 static double round_plain(struct rig *rig, enum as_check_mode mode)
 {
-	char **argv = as_fstype_argv(rig->type->check[mode].command, rig->path, DISK_BYTES);
+	char **argv = as_fstype_argv(rig->type->check[mode].command,
+				     &(struct as_fstype_disks){ .disk = rig->path,
+								.size_bytes = DISK_BYTES });
 	char **envp = as_fstype_envp(rig->type);
 	posix_spawn_file_actions_t actions;
 	int64_t start_us;

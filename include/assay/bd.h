@@ -14,6 +14,8 @@ struct as_bd;
 /* The version of struct as_bd_ops that has submit, wait and dirty. In a table of version 1 they are
  * missing; the functions below look. */
 #define AS_BD_QUEUE 2u
+/* The version that has flush_part. */
+#define AS_BD_PARTS 3u
 
 enum as_bd_flags {
 	AS_BD_FUA = 1, /* the write is stable when it is complete; that says nothing of others */
@@ -38,6 +40,9 @@ struct as_bd_ops {
 		      uint64_t *ticket);
 	int (*wait)(struct as_bd *bd, uint64_t ticket);
 	void (*dirty)(struct as_bd *bd, uint64_t off, const void *buf, size_t len);
+
+	/* Since AS_BD_PARTS; may be NULL. Call it by as_bd_flush_part(). */
+	int (*flush_part)(struct as_bd *bd, uint64_t off, uint64_t len);
 };
 
 /* Implementations embed this as their first member. */
@@ -107,6 +112,16 @@ static inline int as_bd_write_fua(struct as_bd *bd, uint64_t off, const void *bu
 	int rc = as_bd_submit(bd, off, buf, len, AS_BD_FUA, &ticket);
 
 	return rc ? rc : as_bd_wait(bd, ticket);
+}
+
+/* A flush that covers only what was written to this range. It is for a device that stands for
+ * several disks, each of which has a cache of its own. A device that does not know parts flushes
+ * everything. */
+static inline int as_bd_flush_part(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	if (bd->ops->api >= AS_BD_PARTS && bd->ops->flush_part)
+		return bd->ops->flush_part(bd, off, len);
+	return as_bd_flush(bd);
 }
 
 /* A hint: your cache has these bytes for this place, and nothing but chance has kept it from

@@ -62,13 +62,22 @@ int as_views_parse(const char *text, uint32_t *views, struct as_err *err)
 
 /* ---- The record ------------------------------------------------------------------------------ */
 
-/* Of writes that are complete, a flush makes all stable, and FUA the one that has it. */
+/* Whether a write is in the range of a flush. */
+static bool is_within(const struct as_log_entry *e, const struct as_log_entry *flush)
+{
+	return !flush->len || (e->off >= flush->off && e->off + e->len <= flush->off + flush->len);
+}
+
+/* Of writes that are complete, a flush makes those in its range stable, and FUA the one that has
+ * it. */
 static void make_stable(struct as_perm *p, const struct as_perm_window *was, size_t k, size_t flush)
 {
+	const struct as_log_entry *by = flush == SIZE_MAX ? NULL : as_reclog_at(p->log, flush);
+
 	for (size_t w = was->first; w < p->n_writes; w++) {
 		const struct as_log_entry *e = as_reclog_at(p->log, p->writes[w]);
-		bool covered =
-			flush == SIZE_MAX ? e->fua && e->done <= p->cuts[k].at : e->done <= flush;
+		bool covered = by ? e->done <= flush && is_within(e, by)
+				  : e->fua && e->done <= p->cuts[k].at;
 
 		if (p->stable_from[w] == SIZE_MAX && covered)
 			p->stable_from[w] = k;

@@ -14,9 +14,10 @@
  *   4 sync-sectors   in order; of the last one any subset of its sectors
  *   5 sectors        any subset of the sectors of the pending writes
  *
- * A flush covers the writes that were complete when it was issued. One that was in flight then
- * stays pending, though others that were issued after it are stable. A FUA write is stable when it
- * is complete, whatever is pending; so there is one more cut then.
+ * A flush covers the writes that were complete when it was issued, and if it is one of several
+ * disks (as_bd_flush_part()), those to that disk. One that was in flight then, or that went to
+ * another disk, stays pending, though others that were issued after it are stable. A FUA write is
+ * stable when it is complete, whatever is pending; so there is one more cut then.
  *
  * Of up to t units, every subset is tried. Of more: none, all, every prefix, all but one, and some
  * random subsets; their seed comes from the sectors involved, so that they are the same every time.

@@ -33,6 +33,7 @@
 #include "model/model.h"
 #include "run/instance.h"
 #include "snapshot/tree.h"
+#include "target/facts.h"
 #include "target/medium.h"
 #include "target/mount.h"
 #include "work/print.h"
@@ -68,6 +69,8 @@ static int set_up(struct rec *r, struct as_err *err)
 	as_medium_record(out->medium, RECORD_MAX_BYTES);
 	out->log = as_medium_log(out->medium);
 	as_reclog_hold(as_medium_log(out->medium), args->hold);
+	if (as_target_promise(args->target).crash & AS_CRASH_NO_FLUSH)
+		as_reclog_uncached(as_medium_log(out->medium));
 	if (args->early) {
 		struct as_choice *choice;
 

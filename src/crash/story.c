@@ -12,6 +12,7 @@
 
 #include "crash/orders.h"
 #include "layout/layout.h"
+#include "target/facts.h"
 #include "target/medium.h"
 #include "work/print.h"
 
@@ -116,11 +117,20 @@ static void say_before(struct teller *t, size_t op, uint64_t off, uint64_t len, 
 	as_buf_free(&before);
 }
 
+/* Where the disk of the journal begins, if it has one. */
+static uint64_t journal_at(const struct teller *t)
+{
+	uint64_t bytes = as_target_recovery(t->story->target).journal_bytes;
+
+	return bytes ? as_disk_size(t->story->recording->start) - bytes : UINT64_MAX;
+}
+
 /* What the bytes are; else where they are. */
 static void say_place(struct teller *t, const struct as_log_entry *e, uint64_t off, uint64_t len,
 		      struct as_buf *out)
 {
 	const unsigned char *data = e->data ? e->data + (off - e->off) : NULL;
+	uint64_t apart = journal_at(t);
 	size_t len_before;
 
 	if (e->kind == AS_CALL_DISCARD)
@@ -139,7 +149,24 @@ static void say_place(struct teller *t, const struct as_log_entry *e, uint64_t o
 		return;
 	if (t->start && as_layout_say(t->start, off, len, NULL, out))
 		return;
-	as_buf_addf(out, "%llu bytes at %llu", (unsigned long long)len, (unsigned long long)off);
+	as_buf_addf(out, "%llu bytes at %llu%s", (unsigned long long)len,
+		    (unsigned long long)(off < apart ? off : off - apart),
+		    off < apart ? "" : " of the journal's disk");
+}
+
+/* On a disk without a cache, all writes are recorded as with FUA. */
+static bool is_uncached(const struct teller *t)
+{
+	return as_target_promise(t->story->target).crash & AS_CRASH_NO_FLUSH;
+}
+
+/* A journal may have a disk, and so flushes, of its own. */
+static const char *say_flush(const struct teller *t, const struct as_log_entry *e)
+{
+	if (!e->len)
+		return "flush";
+	return e->off < journal_at(t) ? "flush of the file system's disk"
+				      : "flush of the journal's disk";
 }
 
 /* "inode table (/) (512 bytes at 2048 of it)": a part of a write. */
@@ -169,12 +196,12 @@ static void say_entries(struct teller *t, const struct as_reclog *log, size_t fi
 			continue;
 		if (!flush) {
 			say_place(t, e, e->off, e->len, &what);
-			as_buf_adds(&what, e->fua ? ", with FUA" : "");
+			as_buf_adds(&what, e->fua && !is_uncached(t) ? ", with FUA" : "");
 			as_buf_adds(&what, e->early ? ", early, from the cache" : "");
 			as_buf_adds(&what, e->done > i + 1 ? ", in flight for a while" : "");
 		}
 		if (lines < LINES_MAX)
-			as_buf_addf(out, "      %s%s\n", flush ? "flush" : "wrote ",
+			as_buf_addf(out, "      %s%s\n", flush ? say_flush(t, e) : "wrote ",
 				    as_buf_str(&what));
 		else
 			more++;
@@ -272,12 +299,21 @@ static void tell_list(struct teller *t, const struct as_reclog *log, const struc
 static const char *say_between(const struct teller *t, const struct as_reclog *log, size_t a,
 			       size_t b)
 {
+	bool other = false;
+
 	if (t->story->options->perm.lying_flush)
 		return "the disk lied about any flush between them";
-	for (size_t i = a + 1; i < b; i++)
-		if (as_reclog_at(log, i)->kind == AS_CALL_FLUSH && !as_reclog_at(log, i)->ret)
+	for (size_t i = a + 1; i < b; i++) {
+		const struct as_log_entry *e = as_reclog_at(log, i), *lost = as_reclog_at(log, a);
+
+		if (e->kind != AS_CALL_FLUSH || e->ret)
+			continue;
+		if (!e->len || (lost->off >= e->off && lost->off - e->off < e->len))
 			return "when the flush between them was issued, it was still in flight";
-	return "no flush came between them";
+		other = true;
+	}
+	return other ? "the flush between them was one of the other disk"
+		     : "no flush came between them";
 }
 
 /* If something is on the disk that was written after something lost, nothing kept them in order.

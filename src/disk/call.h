@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Raised when struct as_bd_ops changes. */
-#define AS_BD_API AS_BD_QUEUE
+#define AS_BD_API AS_BD_PARTS
 
 enum as_call { AS_CALL_READ, AS_CALL_WRITE, AS_CALL_FLUSH, AS_CALL_DISCARD, AS_CALL_ZERO };
 #define AS_CALL_KINDS 5

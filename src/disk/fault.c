@@ -442,15 +442,32 @@ static void faulty_dirty(struct as_bd *bd, uint64_t off, const void *buf, size_t
 	as_bd_dirty(faulty_of(bd)->inner, off, buf, len);
 }
 
-static int faulty_flush(struct as_bd *bd)
+/* Whether a flush meets a fault; *rc is then its answer. */
+static bool flush_fails(struct as_faulty *faulty, int *rc)
 {
-	struct as_faulty *faulty = faulty_of(bd);
 	size_t i = meet(faulty, AS_CALL_FLUSH);
 
 	if (i == faulty->n)
-		return as_bd_flush(faulty->inner);
+		return false;
 	faulty->fired[i]++;
-	return faulty->rules[i].actions & AS_FAULT_ERROR ? -faulty->rules[i].errnum : 0;
+	*rc = faulty->rules[i].actions & AS_FAULT_ERROR ? -faulty->rules[i].errnum : 0;
+	return true;
+}
+
+static int faulty_flush(struct as_bd *bd)
+{
+	struct as_faulty *faulty = faulty_of(bd);
+	int rc;
+
+	return flush_fails(faulty, &rc) ? rc : as_bd_flush(faulty->inner);
+}
+
+static int faulty_flush_part(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	struct as_faulty *faulty = faulty_of(bd);
+	int rc;
+
+	return flush_fails(faulty, &rc) ? rc : as_bd_flush_part(faulty->inner, off, len);
 }
 
 static const struct as_bd_ops faulty_ops = {
@@ -464,6 +481,7 @@ static const struct as_bd_ops faulty_ops = {
 	.submit = faulty_submit,
 	.wait = faulty_wait,
 	.dirty = faulty_dirty,
+	.flush_part = faulty_flush_part,
 };
 
 struct as_faulty *as_faulty_new(struct as_bd *inner, const struct as_fault_rule *rules, size_t n)

@@ -59,7 +59,7 @@ struct as_reclog {
 	struct as_bd bd;
 	struct as_bd *inner;
 	unsigned flags;
-	bool paused, overflowed;
+	bool paused, overflowed, uncached;
 	uint32_t op;
 	uint64_t seq, limit_bytes, block_bytes;
 	struct record *records;
@@ -137,6 +137,7 @@ static bool record(struct as_reclog *log, struct as_log_entry entry, const void 
 
 	if (log->paused)
 		return false;
+	entry.fua = entry.fua || (log->uncached && as_log_entry_changes(&entry));
 	entry.seq = log->seq++;
 	entry.op = log->op;
 	if (!log->overflowed && log->limit_bytes &&
@@ -189,6 +190,11 @@ void as_reclog_hold(struct as_reclog *log, unsigned after)
 {
 	complete(log, 0);
 	log->hold = after;
+}
+
+void as_reclog_uncached(struct as_reclog *log)
+{
+	log->uncached = true;
 }
 
 unsigned as_reclog_held(const struct as_reclog *log)
@@ -294,6 +300,18 @@ static int log_flush(struct as_bd *bd)
 	return ret;
 }
 
+static int log_flush_part(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	struct as_reclog *log = log_of(bd);
+	int ret = as_bd_flush_part(log->inner, off, len);
+	struct as_log_entry entry = { .kind = AS_CALL_FLUSH, .off = off, .len = len, .ret = ret };
+
+	if (log->n_flying)
+		tick(log);
+	(void)record(log, entry, NULL);
+	return ret;
+}
+
 static int log_discard(struct as_bd *bd, uint64_t off, uint64_t len)
 {
 	struct as_reclog *log = log_of(bd);
@@ -371,6 +389,7 @@ static const struct as_bd_ops log_ops = {
 	.submit = log_submit,
 	.wait = log_wait,
 	.dirty = log_dirty,
+	.flush_part = log_flush_part,
 };
 
 struct as_reclog *as_reclog_new(struct as_bd *inner, unsigned flags, uint64_t limit_bytes)
@@ -445,7 +464,7 @@ int as_log_entry_apply(const struct as_log_entry *entry, struct as_bd *bd)
 	case AS_CALL_WRITE:
 		return as_bd_write(bd, entry->off, entry->data, entry->len);
 	case AS_CALL_FLUSH:
-		return as_bd_flush(bd);
+		return entry->len ? as_bd_flush_part(bd, entry->off, entry->len) : as_bd_flush(bd);
 	case AS_CALL_DISCARD:
 		return as_bd_discard(bd, entry->off, entry->len);
 	case AS_CALL_ZERO:

@@ -7,7 +7,8 @@
  *
  * A write may be submitted and complete later (as_bd_submit(), as_reclog_hold()). The bytes
  * are on the disk beneath at once; what comes later is only the promise. A flush covers the writes
- * that were complete when it was called. Entries are in the order of submission.
+ * that were complete when it was called, and a flush of a part those of them that are in its range.
+ * Entries are in the order of submission.
  *
  * The recorder belongs directly on the disk, with a faulty wrapper (see fault.h) above it: then the
  * log says what reached the disk. A write torn above is recorded as the part that arrived, a
@@ -31,7 +32,8 @@ struct as_reclog;
 
 struct as_log_entry {
 	uint64_t seq; /* rises by one with each call, also over truncate and clear */
-	uint64_t off, len; /* bytes; 0, 0 for a flush */
+	/* Bytes. Of a flush, the range that it covers (as_bd_flush_part()); 0, 0: everything. */
+	uint64_t off, len;
 	/* WRITE: the len bytes written. READ: those read, with AS_RECLOG_READ_DATA. Else NULL.
 	 * Valid until the entry is truncated or cleared. */
 	const unsigned char *data;
@@ -88,6 +90,8 @@ bool as_log_entry_changes(const struct as_log_entry *entry);
 /* Keeps the first n entries (n <= len) and frees the memory of the others. The caller sets `inner`
  * back to what it was then; the log does not. What was in flight then is complete. */
 void as_reclog_truncate(struct as_reclog *log, size_t n);
+/* From now on the disk beneath has no cache: each change is recorded as one with FUA. */
+void as_reclog_uncached(struct as_reclog *log);
 /* Forgets all entries, and that the limit was reached. */
 void as_reclog_clear(struct as_reclog *log);
 

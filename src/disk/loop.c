@@ -34,6 +34,7 @@ struct as_loop {
 	char path[32];
 	int fd; /* on the device, for reading */
 	int stat_fd; /* its statistics in /sys; -1: there are none */
+	struct as_loop *second; /* NULL: there is none */
 
 	/* These are only for a loop in memory. */
 	int memory_fd;
@@ -69,11 +70,19 @@ static int open_free(int control_fd, char path[32])
 	return fd < 0 ? -errno : fd;
 }
 
-static int configure(struct as_loop *loop, int file_fd, unsigned flags, struct as_err *err)
+/* A range of a file; len_bytes 0: all of it. */
+struct loop_range {
+	uint64_t off, len_bytes;
+};
+
+static int configure(struct as_loop *loop, int file_fd, struct loop_range range, unsigned flags,
+		     struct as_err *err)
 {
 	struct loop_config config = {
 		.fd = (__u32)file_fd,
 		.block_size = AS_DISK_SECTOR_BYTES,
+		.info.lo_offset = range.off,
+		.info.lo_sizelimit = range.len_bytes,
 		.info.lo_flags =
 			LO_FLAGS_AUTOCLEAR | (flags & AS_LOOP_DIRECT ? LO_FLAGS_DIRECT_IO : 0),
 	};
@@ -136,7 +145,8 @@ int as_loop_new(const char *path, unsigned flags, struct as_loop **out, struct a
 {
 	struct as_loop *loop = new_loop();
 	int fd = open(path, O_RDWR | O_CLOEXEC | (flags & AS_LOOP_DIRECT ? O_DIRECT : 0));
-	int rc = fd < 0 ? as_fail_errno(err, errno, "%s", path) : configure(loop, fd, flags, err);
+	int rc = fd < 0 ? as_fail_errno(err, errno, "%s", path)
+			: configure(loop, fd, (struct loop_range){ 0 }, flags, err);
 
 	if (fd >= 0)
 		close(fd);
@@ -154,6 +164,7 @@ void as_loop_free(struct as_loop *loop)
 {
 	if (!loop)
 		return;
+	as_loop_free(loop->second);
 	/* The device detaches itself when its last descriptor is closed. */
 	if (loop->fd >= 0)
 		close(loop->fd);
@@ -178,16 +189,29 @@ int as_loop_fd(const struct as_loop *loop)
 	return loop->fd;
 }
 
+int as_loop_add(struct as_loop *loop, const char *path, unsigned flags, struct as_err *err)
+{
+	as_assert(!loop->second);
+	return as_loop_new(path, flags, &loop->second, err);
+}
+
+struct as_loop *as_loop_second(const struct as_loop *loop)
+{
+	return loop->second;
+}
+
 int as_loop_forget(struct as_loop *loop, struct as_err *err)
 {
-	return ioctl(loop->fd, BLKFLSBUF, 0) ? as_fail_errno(err, errno, "%s", loop->path) : 0;
+	if (ioctl(loop->fd, BLKFLSBUF, 0))
+		return as_fail_errno(err, errno, "%s", loop->path);
+	return loop->second ? as_loop_forget(loop->second, err) : 0;
 }
 
 /* ---- In memory ----------------------------------------------------------------------------- */
 
-/* Counts the writes and discards of the device so far. If they cannot be counted, no two answers
+/* Counts the writes and discards of the devices so far. If they cannot be counted, no two answers
  * are the same. */
-static uint64_t count_writes(struct as_loop *loop)
+static uint64_t count_writes(const struct as_loop *loop)
 {
 	unsigned long long n[12] = { 0 };
 	char text[256];
@@ -199,7 +223,7 @@ static uint64_t count_writes(struct as_loop *loop)
 	/* Documentation/block/stat.rst: the 5th number counts writes, the 12th discards. */
 	sscanf(text, "%llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu", &n[0], &n[1],
 	       &n[2], &n[3], &n[4], &n[5], &n[6], &n[7], &n[8], &n[9], &n[10], &n[11]);
-	return n[4] + n[11];
+	return n[4] + n[11] + (loop->second ? count_writes(loop->second) : 0);
 }
 
 static uint64_t chunk_len(const struct as_loop *loop, uint64_t index)
@@ -350,7 +374,29 @@ static int put_first(void *ctx, uint64_t index, const unsigned char *data)
 	return 0;
 }
 
-int as_loop_new_memory(struct as_disk *disk, struct as_loop **out, struct as_err *err)
+/* The devices on a file in memory. */
+static int attach_memory(struct as_loop *loop, uint64_t second_bytes, struct as_err *err)
+{
+	struct loop_range first = { 0, loop->size_bytes - second_bytes };
+	struct loop_range second = { first.len_bytes, second_bytes };
+	int rc;
+
+	as_assert(second_bytes < loop->size_bytes);
+	rc = configure(loop, loop->memory_fd, first, 0, err);
+	if (rc)
+		return rc;
+	loop->stat_fd = open_sys(loop, "stat", O_RDONLY);
+	if (!second_bytes)
+		return 0;
+	loop->second = new_loop();
+	rc = configure(loop->second, loop->memory_fd, second, 0, err);
+	if (!rc)
+		loop->second->stat_fd = open_sys(loop->second, "stat", O_RDONLY);
+	return rc;
+}
+
+int as_loop_new_memory(struct as_disk *disk, uint64_t second_bytes, struct as_loop **out,
+		       struct as_err *err)
 {
 	struct as_loop *loop = new_loop();
 	int rc = 0;
@@ -369,10 +415,9 @@ int as_loop_new_memory(struct as_disk *disk, struct as_loop **out, struct as_err
 	if (!rc) {
 		as_disk_each(disk, put_first, loop);
 		loop->loaded = as_disk_snapshot(disk);
-		rc = configure(loop, loop->memory_fd, 0, err);
+		rc = attach_memory(loop, second_bytes, err);
 	}
 	if (!rc) {
-		loop->stat_fd = open_sys(loop, "stat", O_RDONLY);
 		loop->writes = count_writes(loop);
 	} else {
 		as_loop_free(loop);

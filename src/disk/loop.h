@@ -26,9 +26,16 @@ enum as_loop_flags {
 AS_MUST_CHECK int as_loop_new(const char *path, unsigned flags, struct as_loop **loop,
 			      struct as_err *err);
 /* A loop device on a file in memory with the contents of `disk`, for checking without a server in
- * between. It remembers the present contents of the disk for as_loop_load(). */
-AS_MUST_CHECK int as_loop_new_memory(struct as_disk *disk, struct as_loop **loop,
-				     struct as_err *err);
+ * between. It remembers the present contents of the disk for as_loop_load(). second_bytes, if not
+ * 0: the last bytes are a second device, and the first has the others. */
+AS_MUST_CHECK int as_loop_new_memory(struct as_disk *disk, uint64_t second_bytes,
+				     struct as_loop **loop, struct as_err *err);
+/* A loop device on another file, as the second device of `loop`: what is done to one is done to
+ * both. */
+AS_MUST_CHECK int as_loop_add(struct as_loop *loop, const char *path, unsigned flags,
+			      struct as_err *err);
+/* NULL: there is one device only. */
+struct as_loop *as_loop_second(const struct as_loop *loop);
 /* Detaches. Takes NULL. */
 void as_loop_free(struct as_loop *loop);
 

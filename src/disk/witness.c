@@ -73,6 +73,11 @@ static int witness_flush(struct as_bd *bd)
 	return as_bd_flush(of(bd)->inner);
 }
 
+static int witness_flush_part(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	return as_bd_flush_part(of(bd)->inner, off, len);
+}
+
 static int witness_discard(struct as_bd *bd, uint64_t off, uint64_t len)
 {
 	int rc = as_bd_discard(of(bd)->inner, off, len);
@@ -100,6 +105,7 @@ static const struct as_bd_ops witness_ops = {
 	.flush = witness_flush,
 	.discard = witness_discard,
 	.zero = witness_zero,
+	.flush_part = witness_flush_part,
 };
 
 struct as_witness *as_witness_new(struct as_bd *inner, struct as_witness_area *area,

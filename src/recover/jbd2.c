@@ -37,6 +37,7 @@ struct journal {
 	struct as_jbd2 *out;
 	struct as_bd *bd;
 	uint32_t block_bytes;
+	uint64_t apart; /* where the disk begins that it has for itself; 0: it has none */
 	unsigned char map[60]; /* i_block of its inode */
 	bool extents;
 	uint32_t max_len, first, start, sequence, features, seed;
@@ -142,7 +143,9 @@ static uint64_t by_table(struct journal *j, uint32_t n)
 
 static uint64_t block_at(struct journal *j, uint32_t n)
 {
-	uint64_t block = j->extents ? by_extents(j, n) : by_table(j, n);
+	uint64_t block = j->apart     ? j->apart / j->block_bytes + n
+			 : j->extents ? by_extents(j, n)
+				      : by_table(j, n);
 
 	return block < j->bd->size_bytes / j->block_bytes ? block : 0;
 }
@@ -154,9 +157,12 @@ static bool find_inode(struct journal *j)
 	uint32_t inode_bytes;
 
 	if (!read_at(j, 1024, sb, sizeof(sb)) || le16(sb + 0x38) != EXT_MAGIC ||
-	    !(le32(sb + 0x5c) & HAS_JOURNAL) || le32(sb + 0x18) > 6 || le32(sb + 0xe0) != 8)
+	    !(le32(sb + 0x5c) & HAS_JOURNAL) || le32(sb + 0x18) > 6 ||
+	    le32(sb + 0xe0) != (j->apart ? 0 : 8))
 		return false;
 	j->block_bytes = 1024u << le32(sb + 0x18);
+	if (j->apart)
+		return true;
 	inode_bytes = le16(sb + 0x58);
 	/* No inode may span two sectors. */
 	if (!inode_bytes || 512 % inode_bytes)
@@ -175,7 +181,9 @@ static bool find_inode(struct journal *j)
 static bool read_superblock(struct journal *j)
 {
 	unsigned char sb[1024];
-	uint64_t block = block_at(j, 0);
+	/* On a disk of its own, the blocks of the log have the numbers of the disk, and the
+	 * superblock of a disk comes first. */
+	uint64_t block = block_at(j, !j->apart ? 0 : j->block_bytes == 1024 ? 2 : 1);
 
 	if (!block || !read_at(j, block * j->block_bytes, sb, sizeof(sb)))
 		return false;
@@ -287,11 +295,12 @@ static bool list_unseen(struct journal *j)
 	return true;
 }
 
-bool as_jbd2_look(struct as_jbd2 *out, struct as_disk *disk)
+bool as_jbd2_look(struct as_jbd2 *out, struct as_disk *disk, uint64_t journal_bytes)
 {
 	struct journal j = { .out = out, .bd = as_disk_bd(disk) };
 	bool known;
 
+	j.apart = journal_bytes ? as_disk_size(disk) - journal_bytes : 0;
 	out->n_looked = out->n_unseen = 0;
 	if (!find_inode(&j) || !read_superblock(&j))
 		return false;

@@ -22,9 +22,10 @@ struct as_jbd2 {
 	size_t n_unseen, unseen_cap;
 };
 
-/* False: nothing is known, so all that is read may matter. There is no such journal, it is damaged
+/* journal_bytes: the last bytes are a disk of the journal alone (target/apart.h); 0: they are not.
+ * False: nothing is known, so all that is read may matter. There is no such journal, it is damaged
  * (then the kernel decides by other rules), or it has features that are not known here. */
-bool as_jbd2_look(struct as_jbd2 *jbd2, struct as_disk *disk);
+bool as_jbd2_look(struct as_jbd2 *jbd2, struct as_disk *disk, uint64_t journal_bytes);
 void as_jbd2_free(struct as_jbd2 *jbd2); /* leaves it zeroed */
 
 #endif

@@ -302,7 +302,7 @@ static int run(struct as_recoverer *r, enum as_step step, struct as_disk *disk, 
 	rc = visit(&w, above, err);
 	as_step_faulty_end(r, faulty);
 	if (!rc && out->disk && worker->rules.journal == AS_JOURNAL_XFS)
-		as_xfs_log_settle(disk, out->disk, out->log);
+		as_xfs_log_settle(disk, out->disk, out->log, worker->rules.journal_bytes);
 	return rc;
 }
 
@@ -325,7 +325,7 @@ static bool hint(struct as_recoverer *r, enum as_step step, struct as_disk *disk
 	struct as_step_worker *w = of(r);
 
 	if (as_step_is_checker(step) || w->rules.journal != AS_JOURNAL_JBD2 ||
-	    !as_jbd2_look(&w->jbd2, disk))
+	    !as_jbd2_look(&w->jbd2, disk, w->rules.journal_bytes))
 		return false;
 	*out = (struct as_memo_hint){ .why = w->jbd2.looked,
 				      .n_why = w->jbd2.n_looked,

@@ -69,7 +69,7 @@ static void put_be32(unsigned char *p, uint32_t v)
 
 /* ---- Where the log is ------------------------------------------------------------------------ */
 
-static bool find_region(struct as_disk *disk, struct xfs_region *region)
+static bool find_region(struct as_disk *disk, uint64_t journal_bytes, struct xfs_region *region)
 {
 	unsigned char sb[SECTOR];
 	uint64_t first, block_bytes, ag_blocks, blocks;
@@ -83,8 +83,13 @@ static bool find_region(struct as_disk *disk, struct xfs_region *region)
 	blocks = be32(sb + 96);
 	ag_shift = sb[124];
 	/* Version 5 has checksums. A log that begins at 0 is on another device. */
-	if ((sb[101] & 15) != 5 || !first || ag_shift > 31)
+	if ((sb[101] & 15) != 5 || !first != !!journal_bytes || ag_shift > 31)
 		return false;
+	if (journal_bytes) {
+		region->end = as_disk_size(disk);
+		region->start = region->end - journal_bytes;
+		return blocks * block_bytes <= journal_bytes;
+	}
 	first = (first >> ag_shift) * ag_blocks + (first & ((UINT64_C(1) << ag_shift) - 1));
 	region->start = first * block_bytes;
 	region->end = region->start + blocks * block_bytes;
@@ -242,10 +247,11 @@ static bool prepare(struct xfs_region *r, struct as_disk *disk)
 	return true;
 }
 
-void as_xfs_log_settle(struct as_disk *before, struct as_disk *after, struct as_reclog *log)
+void as_xfs_log_settle(struct as_disk *before, struct as_disk *after, struct as_reclog *log,
+		       uint64_t journal_bytes)
 {
 	struct xfs_region r = { 0 };
-	bool plain = find_region(after, &r);
+	bool plain = find_region(after, journal_bytes, &r);
 
 	if (plain) {
 		as_disk_diff(before, after, note_records, &r);

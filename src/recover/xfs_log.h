@@ -14,7 +14,9 @@
 #include "disk/log.h"
 
 /* `after` is what a mount made of `before`, and `log`, which may be NULL, how: both get the new
- * numbers. If anything is unusual, they stay as they are. */
-void as_xfs_log_settle(struct as_disk *before, struct as_disk *after, struct as_reclog *log);
+ * numbers. If anything is unusual, they stay as they are. journal_bytes: the last bytes are a disk
+ * of the log alone (target/apart.h); 0: they are not. */
+void as_xfs_log_settle(struct as_disk *before, struct as_disk *after, struct as_reclog *log,
+		       uint64_t journal_bytes);
 
 #endif

@@ -67,6 +67,11 @@ static int socket_flush(struct as_bd *bd)
 	return inner_of(bd) ? as_bd_flush(inner_of(bd)) : 0;
 }
 
+static int socket_flush_part(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	return inner_of(bd) ? as_bd_flush_part(inner_of(bd), off, len) : 0;
+}
+
 static int socket_discard(struct as_bd *bd, uint64_t off, uint64_t len)
 {
 	return inner_of(bd) ? as_bd_discard(inner_of(bd), off, len) : -EIO;
@@ -78,13 +83,14 @@ static int socket_zero(struct as_bd *bd, uint64_t off, uint64_t len)
 }
 
 static const struct as_bd_ops socket_ops = {
-	.api = 1, /* no queue */
+	.api = AS_BD_PARTS, /* without a queue */
 	.name = "socket",
 	.read = socket_read,
 	.write = socket_write,
 	.flush = socket_flush,
 	.discard = socket_discard,
 	.zero = socket_zero,
+	.flush_part = socket_flush_part,
 };
 
 static void plug(struct visitor *v, struct as_bd *inner)

@@ -53,11 +53,12 @@ static bool contains(const char *const *list, size_t n, const char *path)
 static void find_programs(const struct as_fstype *type, char paths[AS_CHECK_MODES][PATH_BYTES],
 			  const char *list[AS_CHECK_MODES + 1])
 {
+	const struct as_fstype_disks none = { .disk = "", .journal = "" };
 	size_t n = 0;
 
 	for (int i = 0; i < AS_CHECK_MODES; i++) {
 		const char *command = type->check[i].command;
-		char **words = command ? as_fstype_argv(command, "", 0) : NULL;
+		char **words = command ? as_fstype_argv(command, &none) : NULL;
 
 		if (words && as_spawn_which(words[0], paths[n], PATH_BYTES) &&
 		    !contains(list, n, paths[n])) {

@@ -9,7 +9,7 @@
 
 #define PROBLEM_BYTES 160 /* of a line that is kept */
 
-enum meaning { NOISE, HAS_NOISE, FOLLOWS, HAS_FOLLOWS, NAME };
+enum meaning { NOISE, HAS_NOISE, FOLLOWS, HAS_FOLLOWS, HAS_MILD, NAME };
 
 static const struct row {
 	const char *program;
@@ -42,12 +42,18 @@ static bool fits(const struct row *row, const char *line, size_t len)
 {
 	size_t n = strlen(row->words);
 
-	if (row->meaning == HAS_NOISE || row->meaning == HAS_FOLLOWS)
+	if (row->meaning == HAS_NOISE || row->meaning == HAS_FOLLOWS || row->meaning == HAS_MILD)
 		return memmem(line, len, row->words, n);
 	return row->meaning != NAME && n <= len && !memcmp(line, row->words, n);
 }
 
-enum rank { SAYS_NOTHING, SAYS_WHAT_FOLLOWS, SAYS_A_PROBLEM };
+enum rank { SAYS_NOTHING, SAYS_WHAT_IS_MILD, SAYS_WHAT_FOLLOWS, SAYS_A_PROBLEM };
+
+static const enum rank ranks[] = {
+	[NOISE] = SAYS_NOTHING,		[HAS_NOISE] = SAYS_NOTHING,
+	[FOLLOWS] = SAYS_WHAT_FOLLOWS,	[HAS_FOLLOWS] = SAYS_WHAT_FOLLOWS,
+	[HAS_MILD] = SAYS_WHAT_IS_MILD,
+};
 
 static enum rank rank_of(const char *command, const char *line, size_t len)
 {
@@ -60,9 +66,7 @@ static enum rank rank_of(const char *command, const char *line, size_t len)
 		return SAYS_NOTHING;
 	for (size_t i = 0; i < NROWS; i++)
 		if (is_of(&rows[i], command) && fits(&rows[i], line, len))
-			return rows[i].meaning == NOISE || rows[i].meaning == HAS_NOISE
-				       ? SAYS_NOTHING
-				       : SAYS_WHAT_FOLLOWS;
+			return ranks[rows[i].meaning];
 	return SAYS_A_PROBLEM;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * checker_words: the problem that a checker names. Of all that it prints, the first problem that is
- * a cause counts; what only follows from others (bitmaps, counts) counts when nothing else is said.
+ * a cause counts; what only follows from others (bitmaps, counts) counts when no cause is named,
+ * and what is in order by itself (a lost+found that was removed) when nothing else is said.
  */
 #ifndef AS_TARGET_CHECKER_WORDS_H
 #define AS_TARGET_CHECKER_WORDS_H

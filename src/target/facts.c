@@ -67,6 +67,7 @@ static struct as_recovery recovery_of_type(const struct as_fstype *type)
 		.rereads = type->unreplayed,
 		.shows_commit = type->unreplayed && type->shows_commit,
 		.journal = type->journal,
+		.journal_bytes = type->journal_bytes,
 		.programs = type,
 	};
 

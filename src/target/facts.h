@@ -51,6 +51,8 @@ struct as_recovery {
 	bool rereads; /* after a mount has recovered it, one without replay must show the same */
 	bool shows_commit; /* a mount without replay is a way of its own, to an older tree */
 	enum as_journal journal;
+	/* So many bytes at the end of a disk are a disk of the journal (apart.h). */
+	uint64_t journal_bytes;
 	const struct as_fstype *programs; /* whose checkers are programs; NULL: they are not */
 };
 

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "os/spawn.h"
 #include "os/temp.h"
+#include "target/apart.h"
 #include "target/cache.h"
 
 #include <errno.h>
@@ -38,6 +39,10 @@ static int name_image(const struct as_fstype *type, uint64_t size_bytes, struct 
 	if (!rc) {
 		as_buf_addf(&all, "\n%s\n%s\n%llu", type->mkfs, type->env ? type->env : "",
 			    (unsigned long long)size_bytes);
+		if (type->journal_bytes)
+			as_buf_addf(&all, "\n%s\n%llu",
+				    type->journal_mkfs ? type->journal_mkfs : "",
+				    (unsigned long long)type->journal_bytes);
 		as_digest_hex(as_hash(all.data, all.len), hex);
 		as_buf_addf(name, "%s-%s.img.zst", type->name, hex);
 	}
@@ -45,10 +50,10 @@ static int name_image(const struct as_fstype *type, uint64_t size_bytes, struct 
 	return rc;
 }
 
-static int run_mkfs(const struct as_fstype *type, const char *disk, uint64_t size_bytes,
-		    struct as_err *err)
+static int run_mkfs(const struct as_fstype *type, const char *command,
+		    const struct as_fstype_disks *disks, struct as_err *err)
 {
-	char **argv = as_fstype_argv(type->mkfs, disk, size_bytes), **envp = as_fstype_envp(type);
+	char **argv = as_fstype_argv(command, disks), **envp = as_fstype_envp(type);
 	struct as_buf output = { 0 };
 	struct as_spawn spawn = {
 		.argv = argv, .envp = envp, .deadline_ms = MKFS_DEADLINE_MS, .output = &output
@@ -72,10 +77,35 @@ static int run_mkfs(const struct as_fstype *type, const char *disk, uint64_t siz
 	return rc;
 }
 
+/* Both disks: the journal's becomes the end of the other. */
+static int run_mkfs_apart(const struct as_fstype *type, struct as_fstype_disks *disks, int fd,
+			  struct as_err *err)
+{
+	struct as_buf path = { 0 };
+	int rc;
+
+	as_buf_addf(&path, "%s.journal", disks->disk);
+	disks->journal = as_buf_str(&path);
+	disks->size_bytes -= type->journal_bytes;
+	rc = as_apart_split(fd, disks->journal, type->journal_bytes, err);
+	if (!rc && type->journal_mkfs)
+		rc = run_mkfs(type, type->journal_mkfs, disks, err);
+	if (!rc)
+		rc = run_mkfs(type, type->mkfs, disks, err);
+	/* mke2fs joins them only if the journal is a block device. */
+	if (!rc && type->journal_mkfs)
+		rc = as_apart_join_ext(fd, disks->journal, err);
+	if (!rc)
+		rc = as_apart_unite(fd, disks->journal, err);
+	as_buf_free(&path);
+	return rc;
+}
+
 static int make(const struct as_fstype *type, const char *folder, struct as_medium *medium,
 		struct as_err *err)
 {
 	uint64_t size_bytes = as_medium_bd(medium)->size_bytes;
+	struct as_fstype_disks disks = { .size_bytes = size_bytes };
 	struct as_buf path = { 0 };
 	struct as_temp *temp;
 	int fd, rc;
@@ -87,8 +117,10 @@ static int make(const struct as_fstype *type, const char *folder, struct as_medi
 	fd = open(as_buf_str(&path), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0 || ftruncate(fd, (off_t)size_bytes))
 		rc = as_fail_errno(err, errno, "%s", as_buf_str(&path));
+	disks.disk = as_buf_str(&path);
 	if (!rc)
-		rc = run_mkfs(type, as_buf_str(&path), size_bytes, err);
+		rc = type->journal_bytes ? run_mkfs_apart(type, &disks, fd, err)
+					 : run_mkfs(type, type->mkfs, &disks, err);
 	if (!rc)
 		rc = as_medium_import(medium, fd, err);
 	if (fd >= 0)

@@ -56,42 +56,56 @@ static void add_word(struct words *words, char *word)
 	words->word[words->n] = NULL;
 }
 
-static char *fill_in(const char *word, size_t len, const char *disk, uint64_t size_bytes)
+/* Adds what a place in a word stands for. Returns its length; 0: it is no such place. */
+static size_t fill_place(const char *at, const struct as_fstype_disks *disks, struct as_buf *out)
+{
+	if (!strncmp(at, "{disk}", 6)) {
+		as_buf_adds(out, disks->disk);
+		return 6;
+	}
+	if (!strncmp(at, "{size}", 6)) {
+		as_buf_addf(out, "%llu", (unsigned long long)disks->size_bytes);
+		return 6;
+	}
+	if (disks->journal && !strncmp(at, "{journal}", 9)) {
+		as_buf_adds(out, disks->journal);
+		return 9;
+	}
+	return 0;
+}
+
+static char *fill_in(const char *word, size_t len, const struct as_fstype_disks *disks)
 {
 	struct as_buf out = { 0 };
 
 	for (size_t i = 0; i < len;) {
-		if (disk && !strncmp(word + i, "{disk}", 6)) {
-			as_buf_adds(&out, disk);
-			i += 6;
-		} else if (disk && !strncmp(word + i, "{size}", 6)) {
-			as_buf_addf(&out, "%llu", (unsigned long long)size_bytes);
-			i += 6;
-		} else {
-			as_buf_addc(&out, word[i++]);
-		}
+		size_t n = disks ? fill_place(word + i, disks, &out) : 0;
+
+		if (!n)
+			as_buf_addc(&out, word[i]);
+		i += n ? n : 1;
 	}
 	if (!out.data)
 		as_buf_adds(&out, "");
 	return out.data;
 }
 
-static void split(const char *text, const char *disk, uint64_t size_bytes, struct words *words)
+static void split(const char *text, const struct as_fstype_disks *disks, struct words *words)
 {
 	while (*text) {
 		size_t len = strcspn(text, " ");
 
 		if (len)
-			add_word(words, fill_in(text, len, disk, size_bytes));
+			add_word(words, fill_in(text, len, disks));
 		text += len + (text[len] == ' ');
 	}
 }
 
-char **as_fstype_argv(const char *command, const char *disk, uint64_t size_bytes)
+char **as_fstype_argv(const char *command, const struct as_fstype_disks *disks)
 {
 	struct words words = { 0 };
 
-	split(command, disk, size_bytes, &words);
+	split(command, disks, &words);
 	return words.word;
 }
 
@@ -100,9 +114,9 @@ char **as_fstype_envp(const struct as_fstype *type)
 	struct words words = { 0 };
 
 	split("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C TZ=UTC",
-	      NULL, 0, &words);
+	      NULL, &words);
 	if (type->env)
-		split(type->env, NULL, 0, &words);
+		split(type->env, NULL, &words);
 	return words.word;
 }
 

@@ -67,7 +67,8 @@ enum as_crash_trait {
 enum as_check_mode { AS_CHECK_QUICK, AS_CHECK_DEFAULT, AS_CHECK_FULL, AS_CHECK_MODES };
 
 struct as_checker {
-	/* Words separated by blanks; {disk} is the disk's path. NULL: there is none. */
+	/* Words separated by blanks; {disk} is the disk's path, {journal} that of its journal.
+	 * NULL: there is none. */
 	const char *command;
 	/* See checker_exits.h. A status that is not listed means that it failed. */
 	const char *exits;
@@ -93,6 +94,13 @@ struct as_fstype {
 	bool steady; /* its disks are to be the same every time (tool/steady.h) */
 	uint64_t min_bytes, default_bytes;
 	uint32_t block_bytes; /* the smallest unit of data as mkfs above makes it */
+	/* The last bytes of a disk are a second disk, which has the journal (apart.h); 0: they are
+	 * not. Then {journal} in the commands is its path, and {size} does not count it. */
+	uint64_t journal_bytes;
+	const char *journal_mkfs; /* run before mkfs; NULL: mkfs makes both */
+	/* Of every mount but a remount: {journal} is the path of its device, {number} its
+	 * number. */
+	const char *journal_mount;
 	struct as_checker check[AS_CHECK_MODES];
 	/* The full checker rewrites the disk whatever it finds, so the quick one judges. */
 	bool full_rebuilds;
@@ -128,8 +136,13 @@ const struct as_fstype *as_fstype_at(unsigned i);
 /* The number of its row; a number after the last for a type that is not in the table. */
 unsigned as_fstype_index(const struct as_fstype *type);
 
+/* What a command of the table works on. `journal` is NULL if the type has no second disk. */
+struct as_fstype_disks {
+	const char *disk, *journal;
+	uint64_t size_bytes;
+};
 /* The words of a command of the table for execvp(3), each allocated, with a NULL at the end. */
-char **as_fstype_argv(const char *command, const char *disk, uint64_t size_bytes);
+char **as_fstype_argv(const char *command, const struct as_fstype_disks *disks);
 /* The environment for mkfs in the same form, with PATH and a fixed locale. */
 char **as_fstype_envp(const struct as_fstype *type);
 void as_fstype_free_words(char **words); /* takes NULL */

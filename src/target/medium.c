@@ -160,6 +160,13 @@ static int medium_flush(struct as_bd *bd)
 	return as_bd_flush(inner_of(bd));
 }
 
+static int medium_flush_part(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	int rc = check(bd, "flush", off, len);
+
+	return rc ? rc : as_bd_flush_part(inner_of(bd), off, len);
+}
+
 static int medium_discard(struct as_bd *bd, uint64_t off, uint64_t len)
 {
 	int rc = check(bd, "discard", off, len);
@@ -204,6 +211,7 @@ static const struct as_bd_ops medium_ops = {
 	.submit = medium_submit,
 	.wait = medium_wait,
 	.dirty = medium_dirty,
+	.flush_part = medium_flush_part,
 };
 
 /* ---- Life ------------------------------------------------------------------------------------ */

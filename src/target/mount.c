@@ -20,6 +20,7 @@
 #include "disk/loop.h"
 #include "disk/serve.h"
 #include "os/spawn.h"
+#include "target/apart.h"
 #include "target/server.h"
 
 #include <dirent.h>
@@ -32,6 +33,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define ARENA_STEP_BYTES (16 << 20)
@@ -55,7 +57,9 @@ static int make_folders(struct as_mount *m, struct as_err *err)
 	snprintf(m->fs, sizeof(m->fs), "%s/fs", m->base);
 	snprintf(m->copy, sizeof(m->copy), "%s/copy", m->base);
 	snprintf(m->disk_folder, sizeof(m->disk_folder), "%s/disk", m->base);
+	snprintf(m->journal_copy, sizeof(m->journal_copy), "%s/copy.journal", m->base);
 	snprintf(m->disk, sizeof(m->disk), "%s/0", m->disk_folder);
+	snprintf(m->journal, sizeof(m->journal), "%s/1", m->disk_folder);
 	snprintf(m->src, sizeof(m->src), "%s/src", m->base);
 	if (mkdir(m->fs, 0700) || mkdir(m->disk_folder, 0700) || mkdir(m->src, 0755) ||
 	    chmod(m->src, 0755))
@@ -196,24 +200,39 @@ struct ground {
 	bool direct;
 };
 
+/* The last bytes of the device are the journal's disk. */
+static void divide(struct as_mount *m, struct as_bd *bd, struct as_serve_disk disks[2])
+{
+	uint64_t data_bytes = bd->size_bytes - m->type->journal_bytes;
+
+	as_window_init(&m->windows[0], bd, 0, data_bytes);
+	as_window_init(&m->windows[1], bd, data_bytes, m->type->journal_bytes);
+	for (int i = 0; i < 2; i++)
+		disks[i].bd = &m->windows[i].bd;
+}
+
 static int attach(struct as_mount *m, const struct ground *ground, struct as_err *err)
 {
-	struct as_serve_disk disk = { .name = "0", .bd = ground->bd };
+	struct as_serve_disk disks[2] = { { .name = "0", .bd = ground->bd }, { .name = "1" } };
+	uint64_t journal_bytes = m->type->journal_bytes;
 	/* A server of others writes to its file and waits each time: nothing is ever in flight. */
 	unsigned hold = ground->log && !m->type->server ? as_reclog_held(ground->log) : 0;
 	/* Otherwise the loop device waits for each request before it sends the next. */
-	bool direct = ground->direct || hold;
+	unsigned flags = AS_LOOP_NO_MERGES | (ground->direct || hold ? AS_LOOP_DIRECT : 0);
 	int rc;
 
 	if (!ground->bd)
-		return as_loop_new_memory(ground->memory, &m->loop, err);
-	rc = as_serve_new(m->disk_folder, &disk, 1, m->home_fd, &m->serve, err);
+		return as_loop_new_memory(ground->memory, journal_bytes, &m->loop, err);
+	if (journal_bytes)
+		divide(m, ground->bd, disks);
+	rc = as_serve_new(m->disk_folder, disks, journal_bytes ? 2 : 1, m->home_fd, &m->serve, err);
 	/* Attaching flushes once: that is not the file system's doing. */
 	if (!rc && ground->log)
 		as_reclog_pause(ground->log, true);
 	if (!rc && !m->type->server)
-		rc = as_loop_new(m->disk, AS_LOOP_NO_MERGES | (direct ? AS_LOOP_DIRECT : 0),
-				 &m->loop, err);
+		rc = as_loop_new(m->disk, flags, &m->loop, err);
+	if (!rc && journal_bytes)
+		rc = as_loop_add(m->loop, m->journal, flags, err);
 	if (!rc && ground->log)
 		as_reclog_pause(ground->log, false);
 	if (!rc && hold) {
@@ -330,6 +349,35 @@ int as_mount_leave(struct as_mount *m, struct as_err *err)
 
 /* ---- Mounting ------------------------------------------------------------------------------ */
 
+/* As the kernel writes the number of a device to a disk (new_encode_dev()). */
+static unsigned number_of(dev_t dev)
+{
+	return (minor(dev) & 0xff) | major(dev) << 8 | (minor(dev) & ~0xffu) << 12;
+}
+
+/* Tells the file system where its journal is. */
+static void add_journal(const struct as_mount *m, struct as_buf *data)
+{
+	const struct as_loop *journal = as_loop_second(m->loop);
+	const char *s = m->type->journal_mount;
+	struct stat st;
+
+	as_buf_adds(data, data->len ? "," : "");
+	while (*s) {
+		if (!strncmp(s, "{journal}", 9)) {
+			as_buf_adds(data, as_loop_path(journal));
+			s += 9;
+		} else if (!strncmp(s, "{number}", 8)) {
+			as_assert(!fstat(as_loop_fd(journal), &st));
+			as_apart_number_ext(as_loop_path(m->loop), number_of(st.st_rdev));
+			as_buf_addf(data, "%u", number_of(st.st_rdev));
+			s += 8;
+		} else {
+			as_buf_addc(data, *s++);
+		}
+	}
+}
+
 static int call_mount(struct as_mount *m, unsigned long flags, const char *base, const char *opts)
 {
 	struct as_buf data = { 0 };
@@ -340,6 +388,9 @@ static int call_mount(struct as_mount *m, unsigned long flags, const char *base,
 	as_mount_sort_options(m->type->mount, &flags, &data);
 	as_mount_sort_options(base, &flags, &data);
 	as_mount_sort_options(opts, &flags, &data);
+	/* No type takes another journal while it is mounted; ext4 refuses its own, too. */
+	if (m->type->journal_mount && !(flags & MS_REMOUNT))
+		add_journal(m, &data);
 	/* Inside of the chroot, what is mounted is the root. */
 	rc = mount(as_loop_path(m->loop), m->inside ? "/" : m->fs, m->type->type, flags,
 		   as_buf_str(&data))

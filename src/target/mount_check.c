@@ -4,6 +4,7 @@
 
 #include "disk/loop.h"
 #include "os/spawn.h"
+#include "target/apart.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,8 @@ static int copy_disk(struct as_mount *m, struct as_err *err)
 		rc = as_medium_export(m->medium, fd, err);
 		as_mount_unlock(m);
 	}
+	if (!rc && m->type->journal_bytes)
+		rc = as_apart_split(fd, m->journal_copy, m->type->journal_bytes, err);
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -28,14 +31,18 @@ static int copy_disk(struct as_mount *m, struct as_err *err)
 
 static int take_copy(struct as_mount *m, struct as_err *err)
 {
-	int fd = open(m->copy, O_RDONLY | O_CLOEXEC);
-	int rc;
+	int fd = open(m->copy, O_RDWR | O_CLOEXEC);
+	int rc = 0;
 
 	if (fd < 0)
 		return as_fail_errno(err, errno, "%s", m->copy);
-	as_mount_lock(m);
-	rc = as_medium_import(m->medium, fd, err);
-	as_mount_unlock(m);
+	if (m->type->journal_bytes)
+		rc = as_apart_unite(fd, m->journal_copy, err);
+	if (!rc) {
+		as_mount_lock(m);
+		rc = as_medium_import(m->medium, fd, err);
+		as_mount_unlock(m);
+	}
 	close(fd);
 	if (!rc && !m->serve)
 		rc = as_mount_load(m, as_medium_disk(m->medium), err);
@@ -56,13 +63,16 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsig
 		   enum as_check_answer *answer, struct as_buf *output, struct as_err *err)
 {
 	const struct as_checker *checker = &m->type->check[mode];
+	struct as_fstype_disks disks = { .journal = m->journal_copy,
+					 .size_bytes = as_medium_bd(m->medium)->size_bytes -
+						       m->type->journal_bytes };
 	struct as_buf own = { 0 };
 	struct as_spawn spawn = { .deadline_ms = deadline_ms,
 				  .output = output ? output : &own,
 				  .input = checker->input };
 	struct as_ended ended;
 	struct as_loop *loop = NULL;
-	char **argv = NULL;
+	char **argv = NULL, **envp = NULL;
 	int rc;
 
 	as_assert(!m->mounted);
@@ -74,9 +84,10 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsig
 		rc = as_loop_new(m->copy, 0, &loop, err);
 	if (rc)
 		goto out;
-	argv = as_fstype_argv(checker->command, loop ? as_loop_path(loop) : m->copy,
-			      as_medium_bd(m->medium)->size_bytes);
+	disks.disk = loop ? as_loop_path(loop) : m->copy;
+	argv = as_fstype_argv(checker->command, &disks);
 	spawn.argv = argv;
+	spawn.envp = envp = m->type->journal_bytes ? as_fstype_envp(m->type) : NULL;
 	rc = as_spawn_run(&spawn, &ended, err);
 	as_loop_free(loop);
 	if (!rc)
@@ -89,7 +100,9 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsig
 		rc = take_copy(m, err);
 out:
 	as_fstype_free_words(argv);
+	as_fstype_free_words(envp);
 	as_buf_free(&own);
 	unlink(m->copy);
+	unlink(m->journal_copy);
 	return rc;
 }

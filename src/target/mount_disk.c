@@ -97,17 +97,17 @@ void as_mount_set_op(struct as_mount *m, uint32_t op)
 
 void as_mount_write_back(struct as_mount *m, bool flush)
 {
-	int fd = m->loop ? as_loop_fd(m->loop) : -1;
+	for (const struct as_loop *loop = m->loop; loop; loop = as_loop_second(loop)) {
+		int fd = as_loop_fd(loop);
 
-	if (fd < 0)
-		return;
-	/* What fails here is told to the file system, too, or to nobody. */
-	if (flush)
-		(void)fsync(fd);
-	else
-		(void)sync_file_range(fd, 0, 0,
-				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-					      SYNC_FILE_RANGE_WAIT_AFTER);
+		/* What fails here is told to the file system, too, or to nobody. */
+		if (flush)
+			(void)fsync(fd);
+		else
+			(void)sync_file_range(fd, 0, 0,
+					      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+						      SYNC_FILE_RANGE_WAIT_AFTER);
+	}
 }
 
 /* By /proc/cpuinfo, which names the machine that User-Mode Linux is. */

@@ -3,6 +3,7 @@
 #ifndef AS_TARGET_MOUNT_PRIV_H
 #define AS_TARGET_MOUNT_PRIV_H
 
+#include "disk/window.h"
 #include "target/mount.h"
 
 #include <sys/types.h>
@@ -21,6 +22,8 @@ struct as_mount {
 	struct as_buf output;
 	char base[40]; /* where our tmpfs is */
 	char fs[48], disk[56], disk_folder[48], copy[48], src[48];
+	char journal[56], journal_copy[56];
+	struct as_window windows[2]; /* if the journal has a disk of its own: both disks */
 	int root_fd; /* of the machine */
 	int cwd_fd; /* where we were when it was made */
 	int home_fd; /* the mount namespace we come from */

@@ -183,17 +183,30 @@ static void add_words(const struct as_variants *v, struct as_buf *command)
 		as_buf_addc(command, ' ');
 }
 
-static void write_command(const struct as_variants *v, const char *mkfs, struct as_buf *command)
+/* What the journal's disk is for the checkers. */
+static void add_check_words(const struct as_variants *v, struct as_buf *command)
 {
-	size_t len;
+	for (unsigned i = 0; i < NVARIANTS; i++)
+		if (as_variants_has(v, i) && table[i].journal_check)
+			as_buf_addf(command, "%s ", table[i].journal_check);
+}
 
-	for (; *mkfs; mkfs += len + (mkfs[len] == ' ')) {
-		len = strcspn(mkfs, " ");
-		if (len == 6 && !memcmp(mkfs, "{disk}", 6))
-			add_words(v, command);
-		if (len && !is_dropped(v, mkfs, len))
-			as_buf_addf(command, "%.*s%s", (int)len, mkfs, mkfs[len] ? " " : "");
+/* Writes a command of the row, with more words before its disk. Returns where it begins. */
+static size_t write_command(const struct as_variants *v, const char *line,
+			    void (*add)(const struct as_variants *v, struct as_buf *command),
+			    struct as_buf *commands)
+{
+	size_t at = commands->len, len;
+
+	for (; *line; line += len + (line[len] == ' ')) {
+		len = strcspn(line, " ");
+		if (len == 6 && !memcmp(line, "{disk}", 6))
+			add(v, commands);
+		if (len && !is_dropped(v, line, len))
+			as_buf_addf(commands, "%.*s%s", (int)len, line, line[len] ? " " : "");
 	}
+	as_buf_addc(commands, '\0');
+	return at;
 }
 
 static void change(struct as_fstype *type, const struct as_variant *variant)
@@ -208,6 +221,15 @@ static void change(struct as_fstype *type, const struct as_variant *variant)
 		type->mount = variant->mount;
 	type->projects |= variant->projects;
 	type->steady |= variant->steady;
+	if (variant->journal_bytes) {
+		type->journal_bytes = variant->journal_bytes;
+		type->journal_mkfs = variant->journal_mkfs;
+		type->journal_mount = variant->journal_mount;
+	}
+	if (variant->env) {
+		as_assert(!type->env);
+		type->env = variant->env;
+	}
 	if (variant->other_journal)
 		type->journal = AS_JOURNAL_OTHER;
 	if (variant->no_journal) {
@@ -220,15 +242,26 @@ static void change(struct as_fstype *type, const struct as_variant *variant)
 }
 
 struct as_fstype as_variants_apply(const struct as_variants *v, const struct as_fstype *type,
-				   struct as_buf *command)
+				   struct as_buf *commands)
 {
+	size_t mkfs_at = write_command(v, type->mkfs, add_words, commands);
 	struct as_fstype changed = *type;
+	size_t check_at[AS_CHECK_MODES];
 
-	write_command(v, type->mkfs, command);
-	changed.mkfs = as_buf_str(command);
+	for (int i = 0; i < AS_CHECK_MODES; i++)
+		if (type->check[i].command)
+			check_at[i] =
+				write_command(v, type->check[i].command, add_check_words, commands);
+	/* The buffer does not move any more. */
+	changed.mkfs = commands->data + mkfs_at;
+	for (int i = 0; i < AS_CHECK_MODES; i++)
+		if (type->check[i].command)
+			changed.check[i].command = commands->data + check_at[i];
 	for (unsigned i = 0; i < NVARIANTS; i++)
 		if (as_variants_has(v, i))
 			change(&changed, &table[i]);
+	changed.min_bytes += changed.journal_bytes;
+	changed.default_bytes += changed.journal_bytes;
 	return changed;
 }
 

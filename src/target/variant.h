@@ -36,6 +36,11 @@ struct as_variant {
 	const char *mount; /* options that its disks are always mounted with */
 	bool projects; /* inodes belong to projects */
 	bool steady; /* see struct as_fstype */
+	/* Its journal is on a disk of its own: see struct as_fstype. */
+	uint64_t journal_bytes;
+	const char *journal_mkfs, *journal_mount;
+	const char *journal_check; /* words for the checkers, before the disk */
+	const char *env; /* of mkfs and the checkers, for a type without one of its own */
 	/* It has to be named: hunts do not draw it. */
 	bool undrawn;
 	/* How mount options begin that such a disk does not take, separated by blanks. */
@@ -61,9 +66,10 @@ AS_MUST_CHECK int as_variants_parse(const struct as_fstype *type, const char *na
 bool as_variants_fit(const struct as_variants *variants, unsigned i);
 /* Whether a disk of them takes the mount options. */
 bool as_variants_take(const struct as_variants *variants, const char *opts);
-/* The type as the variants make it. Its mkfs is written to `command` and points there. */
+/* The type as the variants make it. Its mkfs and its checkers are written to `commands` and point
+ * there. */
 struct as_fstype as_variants_apply(const struct as_variants *variants, const struct as_fstype *type,
-				   struct as_buf *command);
+				   struct as_buf *commands);
 
 /* The same target, but small and always the same, as checks want it (the variant "small"), unless
  * it says itself how mkfs is to make it, or its type has no such variant. */

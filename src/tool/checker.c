@@ -16,7 +16,7 @@ struct checker_entry {
 
 struct as_checkers {
 	struct as_tool_setup setup;
-	char *disk_path;
+	char *disk_path, *journal_path;
 	struct checker_entry *entries;
 	size_t n, cap;
 	uint64_t fail_read; /* for the next run */
@@ -30,6 +30,7 @@ struct as_checkers *as_checkers_new(const struct as_tool_setup *setup)
 		c->setup = *setup;
 	c->disk_path = as_xstrdup(setup && setup->disk_path ? setup->disk_path : AS_TOOL_DISK);
 	c->setup.disk_path = c->disk_path;
+	as_assert(asprintf(&c->journal_path, "%s" AS_TOOL_JOURNAL, c->disk_path) > 0);
 	return c;
 }
 
@@ -43,6 +44,7 @@ void as_checkers_free(struct as_checkers *c)
 	}
 	free(c->entries);
 	free(c->disk_path);
+	free(c->journal_path);
 	free(c);
 }
 
@@ -83,12 +85,15 @@ static int run_command(struct as_checkers *c, const struct as_fstype *type, cons
 		       const struct as_tool_job *how, struct as_disk *disk,
 		       struct as_tool_result *result, struct as_err *err)
 {
-	char **argv = as_fstype_argv(command, c->disk_path, as_disk_size(disk));
+	struct as_fstype_disks disks = { c->disk_path, c->journal_path,
+					 as_disk_size(disk) - type->journal_bytes };
+	char **argv = as_fstype_argv(command, &disks);
 	struct as_tool_job job = *how;
 	struct as_tool *tool = NULL;
 	int rc;
 
 	job.argv = argv;
+	job.journal_bytes = type->journal_bytes;
 	rc = tool_for(c, argv[0], type, &tool, err);
 	if (!rc)
 		rc = as_tool_run(tool, &job, disk, result, err);

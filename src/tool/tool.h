@@ -48,6 +48,9 @@ struct as_tool_job {
 	char *const *argv;
 	const char *input; /* on standard input; NULL: nothing */
 	unsigned flags; /* enum as_tool_flags */
+	/* The last bytes of the disk are a second one, at disk_path + AS_TOOL_JOURNAL; 0: they are
+	 * not. Each has flushes of its own. */
+	uint64_t journal_bytes;
 	/* The number of the read of the disk that fails with EIO, counted from 1; 0: none. It has
 	 * no effect on static programs and on mapped ranges. */
 	uint64_t fail_read;
@@ -75,6 +78,7 @@ struct as_tool_result {
 
 /* Where a program finds its disk unless told otherwise. No such file has to exist. */
 #define AS_TOOL_DISK "/dev/assay0"
+#define AS_TOOL_JOURNAL "-journal"
 
 /*
  * Prepares `program`, which is looked up in PATH and the sbin folders; it is loaded with the first

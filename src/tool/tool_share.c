@@ -152,7 +152,9 @@ int as_tool_load(struct as_tool *tool, struct as_disk *disk, const struct as_too
 	head->flags = (job->flags & AS_TOOL_READS ? AS_SHIM_READS : 0u) |
 		      (job->flags & AS_TOOL_BLOCK ? AS_SHIM_BLOCK : 0u);
 	memcpy(head->path, tool->disk_path, strlen(tool->disk_path) + 1);
+	as_assert(!strcmp(AS_TOOL_JOURNAL, AS_SHIM_JOURNAL) && job->journal_bytes <= size);
 	head->disk_bytes = size;
+	head->journal_bytes = job->journal_bytes;
 	head->record_cap = tool->share_bytes - AS_SHIM_HEAD_BYTES;
 	head->now_s = AS_SHIM_NOW_S;
 	/* Shared memory counts as address space of the run, too. */
@@ -266,7 +268,8 @@ static bool apply(struct harvest *h, const struct as_shim_record *rec, const uns
 		write_around(h, rec->off, rec->len, data);
 		break;
 	case AS_CALL_FLUSH:
-		as_assert(!as_bd_flush(h->bd));
+		as_assert(!(rec->len ? as_bd_flush_part(h->bd, rec->off, rec->len)
+				     : as_bd_flush(h->bd)));
 		break;
 	default:
 		zero_around(h, rec->kind, rec->off, rec->len);

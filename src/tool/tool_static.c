@@ -12,6 +12,7 @@
 
 #include "disk/call.h"
 #include "disk/serve.h"
+#include "disk/window.h"
 #include "os/userns.h"
 
 #include <errno.h>
@@ -91,6 +92,12 @@ static int shared_flush(struct as_bd *bd)
 	return 0;
 }
 
+static int shared_flush_part(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	record(tool_of(bd), AS_CALL_FLUSH, off, len, NULL);
+	return 0;
+}
+
 static int shared_clear(struct as_bd *bd, enum as_call kind, uint64_t off, uint64_t len)
 {
 	struct as_tool *tool = tool_of(bd);
@@ -120,6 +127,7 @@ static const struct as_bd_ops shared_ops = {
 	.flush = shared_flush,
 	.discard = shared_discard,
 	.zero = shared_zero,
+	.flush_part = shared_flush_part,
 };
 
 /* ---- The helper ---- */
@@ -137,6 +145,7 @@ struct helper {
 	const struct as_tool_job *job;
 	struct helper_answer *answer;
 	int output_fd; /* a memfd */
+	char paths[2][80]; /* of the disk, and of its journal's if there is one */
 };
 
 /* Becomes root of a namespace of our own: directly as root, else through a user namespace. */
@@ -182,9 +191,21 @@ static bool make_read_only(const char *folder)
 	       !syscall(SYS_mount_setattr, AT_FDCWD, folder, 0, &rw, sizeof(rw));
 }
 
-/* The words of prlimit and of the program; the disk's true path replaces the one that the caller
+/* Where a disk of the caller really is, or the word itself. */
+static char *true_path(struct helper *h, char *word)
+{
+	size_t len = strlen(h->tool->disk_path);
+
+	if (strncmp(word, h->tool->disk_path, len))
+		return word;
+	if (!word[len])
+		return h->paths[0];
+	return strcmp(word + len, AS_TOOL_JOURNAL) ? word : h->paths[1];
+}
+
+/* The words of prlimit and of the program; the disks' true paths replace those that the caller
  * knows. */
-static char **make_argv(const struct helper *h, const char *disk, char *limit, size_t cap)
+static char **make_argv(struct helper *h, char *limit, size_t cap)
 {
 	size_t n = 0;
 	char **argv;
@@ -197,15 +218,14 @@ static char **make_argv(const struct helper *h, const char *disk, char *limit, s
 	argv[1] = limit;
 	argv[2] = h->tool->path;
 	for (size_t i = 1; i < n; i++)
-		argv[i + 2] = strcmp(h->job->argv[i], h->tool->disk_path) ? h->job->argv[i]
-									  : (char *)disk;
+		argv[i + 2] = true_path(h, h->job->argv[i]);
 	return argv;
 }
 
-static int run_program(const struct helper *h, const char *disk, struct as_err *err)
+static int run_program(struct helper *h, struct as_err *err)
 {
 	struct as_buf output = { 0 };
-	char limit[40], **argv = make_argv(h, disk, limit, sizeof(limit));
+	char limit[40], **argv = make_argv(h, limit, sizeof(limit));
 	struct as_spawn spawn = {
 		.argv = argv,
 		.envp = h->tool->envp,
@@ -230,10 +250,12 @@ static int help(void *ctx)
 	struct shared_bd shared = {
 		{ &shared_ops, h->tool->head->disk_bytes, AS_DISK_SECTOR_BYTES }, h->tool
 	};
-	const struct as_serve_disk disk = { .name = "0", .bd = &shared.bd };
+	struct as_serve_disk disks[2] = { { .name = "0", .bd = &shared.bd }, { .name = "1" } };
+	uint64_t journal_bytes = h->job->journal_bytes, size = shared.bd.size_bytes;
+	struct as_window windows[2];
 	struct as_err *err = &h->answer->err;
 	struct as_serve *serve = NULL;
-	char folder[64], path[80];
+	char folder[64];
 	bool is_root = !geteuid();
 	/* A process that came through a user namespace may not go back to the outer one. */
 	int home_fd = is_root ? open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC) : -1;
@@ -241,12 +263,18 @@ static int help(void *ctx)
 
 	if (!rc)
 		rc = make_folder(h->tool->path, folder, sizeof(folder), err);
+	for (int i = 0; journal_bytes && i < 2; i++) {
+		as_window_init(&windows[i], &shared.bd, i ? size - journal_bytes : 0,
+			       i ? journal_bytes : size - journal_bytes);
+		disks[i].bd = &windows[i].bd;
+	}
 	if (!rc)
-		rc = as_serve_new(folder, &disk, 1, home_fd, &serve, err);
+		rc = as_serve_new(folder, disks, journal_bytes ? 2 : 1, home_fd, &serve, err);
 	if (!rc) {
 		h->answer->read_only = make_read_only(folder);
-		snprintf(path, sizeof(path), "%s/0", folder);
-		rc = run_program(h, path, err);
+		for (int i = 0; i < 2; i++)
+			snprintf(h->paths[i], sizeof(h->paths[i]), "%s/%d", folder, i);
+		rc = run_program(h, err);
 	}
 	as_serve_free(serve);
 	h->answer->rc = rc;

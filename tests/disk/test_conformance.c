@@ -9,6 +9,7 @@
 #include "disk/fault.h"
 #include "disk/image.h"
 #include "disk/log.h"
+#include "disk/window.h"
 
 #define SIZE (70 * UINT64_C(4096) + 512)
 
@@ -18,6 +19,7 @@ struct stack {
 	struct as_disk *disk, *other;
 	struct as_reclog *log;
 	struct as_faulty *faulty;
+	struct as_window window;
 	struct as_bd *bd;
 };
 
@@ -95,6 +97,16 @@ static void make_recorded_faulty(struct stack *s)
 	s->bd = as_reclog_bd(s->log);
 }
 
+/* There is something before it and after it. */
+static void make_window(struct stack *s)
+{
+	s->other = t_disk_new(s->store, SIZE + 8192);
+	t_write_fill(as_disk_bd(s->other), 0, 4096, 1);
+	t_write_fill(as_disk_bd(s->other), SIZE + 4096, 4096, 1);
+	as_window_init(&s->window, as_disk_bd(s->other), 4096, SIZE);
+	s->bd = &s->window.bd;
+}
+
 static const struct implementation {
 	const char *name;
 	void (*make)(struct stack *s);
@@ -108,6 +120,7 @@ static const struct implementation {
 	{ "faulty without rules", make_faulty },
 	{ "faulty over recorded", make_faulty_recorded },
 	{ "recorded over faulty", make_recorded_faulty },
+	{ "window", make_window },
 };
 
 /* ---- What is asked -------------------------------------------------------------------------- */

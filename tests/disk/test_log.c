@@ -418,6 +418,50 @@ static void test_without_a_queue(void **state)
 	rig_free(&rig);
 }
 
+/* A flush of a part is recorded with its range, and so is what replays it. */
+static void test_parts(void **state)
+{
+	struct rig rig = rig_new(0, 0), other = rig_new(0, 0);
+	const struct as_log_entry *e;
+
+	(void)state;
+	assert_int_equal(as_bd_flush_part(as_reclog_bd(rig.log), 4096, 8192), 0);
+	assert_int_equal(as_bd_flush(as_reclog_bd(rig.log)), 0);
+	assert_int_equal(as_reclog_replay(rig.log, 0, 2, as_reclog_bd(other.log), NULL), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		e = as_reclog_at(i ? other.log : rig.log, 0);
+		assert_int_equal(e->kind, AS_CALL_FLUSH);
+		assert_int_equal(e->off, 4096);
+		assert_int_equal(e->len, 8192);
+		assert_int_equal(as_reclog_at(i ? other.log : rig.log, 1)->len, 0);
+	}
+	rig_free(&rig);
+	rig_free(&other);
+}
+
+/* On a disk without a cache, each change is stable when it is complete, also one that was held. */
+static void test_uncached(void **state)
+{
+	struct rig rig = rig_new(AS_RECLOG_READS, 0);
+	struct as_bd *bd = as_reclog_bd(rig.log);
+	unsigned char sector[512] = { 1 };
+	uint64_t ticket;
+
+	(void)state;
+	assert_int_equal(as_bd_write(bd, 0, sector, 512), 0);
+	as_reclog_uncached(rig.log);
+	as_reclog_hold(rig.log, AS_RECLOG_UNTIL_WAIT);
+	assert_int_equal(as_bd_write(bd, 0, sector, 512), 0);
+	assert_int_equal(as_bd_zero(bd, 512, 512), 0);
+	assert_int_equal(as_bd_submit(bd, 1024, sector, 512, 0, &ticket), 0);
+	assert_int_equal(as_bd_read(bd, 0, sector, 512), 0);
+	assert_int_equal(as_bd_flush(bd), 0);
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(as_reclog_at(rig.log, i)->fua, i >= 1 && i <= 3);
+	assert_true(as_reclog_at(rig.log, 3)->done == AS_RECLOG_IN_FLIGHT);
+	rig_free(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,6 +476,8 @@ int main(void)
 		cmocka_unit_test(test_in_flight_truncated),
 		cmocka_unit_test(test_early),
 		cmocka_unit_test(test_without_a_queue),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_uncached),
 	};
 
 	return cmocka_run_group_tests_name("disk/log", tests, NULL, NULL);

@@ -36,14 +36,16 @@ static void work_in_cwd(void)
 	sync_dir("a");
 }
 
-struct crashed t_crash_type(const char *name)
+struct crashed t_crash_type(const char *spec)
 {
-	struct crashed c = { .type = as_fstype_find(name) };
+	struct crashed c = { 0 };
 	const struct as_perm_options options = { .t = AS_PERM_T,
 						 .trials = AS_PERM_TRIALS,
 						 .sector_bytes = 512 };
 	struct as_mount *m;
 
+	child_ok(as_target_open(spec, &c.target, &t_child_err));
+	c.type = as_target_fstype(c.target);
 	child_ok(as_medium_new(c.type->min_bytes, &c.medium, &t_child_err));
 	child_ok(as_fresh_disk(c.type, NULL, c.medium, NULL, &t_child_err));
 	c.start = as_disk_snapshot((struct as_disk *)as_medium_disk(c.medium));
@@ -64,6 +66,7 @@ void t_crashed_free(struct crashed *c)
 	as_perm_free(c->perm);
 	as_disk_free(c->start);
 	as_medium_free(c->medium);
+	as_target_free(c->target);
 }
 
 unsigned t_each_state(struct crashed *c, enum as_view view, unsigned step,

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 struct crashed {
+	struct as_target *target;
 	const struct as_fstype *type;
 	struct as_medium *medium;
 	struct as_disk *start;
@@ -20,8 +21,9 @@ struct crashed {
 
 void t_put_file(const char *path, size_t len, int fill, bool sync);
 
-/* The smallest disk of that type; everything is recorded, the mount and the unmount too. */
-struct crashed t_crash_type(const char *name);
+/* The smallest disk of that target, "ext4:mkfs=4k"; everything is recorded, the mount and the
+ * unmount too. */
+struct crashed t_crash_type(const char *spec);
 
 void t_crashed_free(struct crashed *c);
 

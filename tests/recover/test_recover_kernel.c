@@ -265,6 +265,7 @@ static void test_records(void **state)
 struct scribbles {
 	struct as_recoverer *recoverer;
 	struct as_jbd2 jbd2;
+	uint64_t journal_bytes;
 	unsigned harmless, harmful; /* disks */
 };
 
@@ -305,7 +306,7 @@ static bool junk_does_not_matter(void *ctx, struct as_disk *disk, size_t cut)
 	struct as_disk *other;
 
 	(void)cut;
-	if (!as_jbd2_look(&s->jbd2, disk))
+	if (!as_jbd2_look(&s->jbd2, disk, s->journal_bytes))
 		return true;
 	other = as_disk_snapshot(disk);
 	scribble(other, s->jbd2.unseen, s->jbd2.n_unseen);
@@ -322,7 +323,8 @@ static int child_scribbles(void *ctx)
 {
 	struct crashed c = t_crash_type(ctx);
 	const struct as_recover_options options = { .memo = AS_MEMO_OFF };
-	struct scribbles s = { .recoverer = recoverer_of(c.type, &options) };
+	struct scribbles s = { .recoverer = recoverer_of(c.type, &options),
+			       .journal_bytes = c.type->journal_bytes };
 	unsigned states = t_each_state(&c, AS_VIEW_ATOMIC, 13, junk_does_not_matter, &s);
 
 	child_check(s.harmless > states / 2);
@@ -345,6 +347,14 @@ static void test_unseen_ext3(void **state)
 	(void)state;
 	t_need_host("ext3");
 	t_in_child(child_scribbles, "ext3");
+}
+
+/* The same of a journal that has a disk of its own. */
+static void test_unseen_apart(void **state)
+{
+	(void)state;
+	t_need_host("ext4");
+	t_in_child(child_scribbles, "ext4:mkfs=journal_dev");
 }
 
 /* ---- Checkers -------------------------------------------------------------------------------- */
@@ -499,6 +509,7 @@ int main(void)
 		UNIT("records of recoveries", test_records),
 		UNIT("ext4: junk where no replay looks", test_unseen_ext4),
 		UNIT("ext3: junk where no replay looks", test_unseen_ext3),
+		UNIT("ext4 with a disk for its journal: the same", test_unseen_apart),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

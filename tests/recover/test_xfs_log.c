@@ -59,7 +59,7 @@ static bool is_replayed_the_same(void *ctx, struct as_disk *disk, size_t cut)
 	struct as_stepped a, b;
 	struct as_buf how = { 0 };
 
-	as_xfs_log_settle(s->start, other, NULL);
+	as_xfs_log_settle(s->start, other, NULL, 0);
 	s->renumbered += !as_disk_eq(disk, other);
 	a = mount_of(s, disk, false);
 	b = mount_of(s, other, false);

@@ -2,6 +2,8 @@
 /* checker_words: the problem that a checker names, and which problems are the same. */
 #include "target/checker_words.h"
 
+#include "target/fstype.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,6 +31,19 @@ static const struct {
 	  "Pass 5: Checking group summary information\n"
 	  "Free blocks count wrong (12, counted=14).\nFix? yes\n",
 	  "Free blocks count wrong (12, counted=14).", "Free blocks count wrong (#, counted=#)." },
+	/* That a lost+found is made again is worth less than what follows. */
+	{ "e2fsck -f -y {disk}",
+	  "Pass 3: Checking directory connectivity\n/lost+found not found.  Create? yes\n\n"
+	  "Pass 5: Checking group summary information\n"
+	  "Free blocks count wrong (12, counted=14).\nFix? yes\n",
+	  "Free blocks count wrong (12, counted=14).", "Free blocks count wrong (#, counted=#)." },
+	{ "e2fsck -f -y {disk}",
+	  "Inode 12 extent tree (at level 1) could be shorter.  Optimize? yes\n"
+	  "/lost+found not found.  Create? yes\n"
+	  "Unattached inode 13\nConnect to /lost+found? yes\n",
+	  "Unattached inode 13", "Unattached inode #" },
+	{ "e2fsck -p {disk}", "/lost+found not found.  CREATED.\n",
+	  "/lost+found not found.  CREATED.", "PATH not found.  CREATED." },
 	{ "xfs_repair -n {disk}",
 	  "Phase 1 - find and verify superblock...\n"
 	  "        - scan filesystem freespace and inode maps...\n"
@@ -102,11 +117,42 @@ static void test_nothing(void **state)
 	as_buf_free(&problem);
 }
 
+/* What a row of a type calls harmless never names a finding where something else is said. */
+static void test_harmless(void **state)
+{
+	const struct as_fstype *type;
+	unsigned n = 0;
+
+	(void)state;
+	for (unsigned i = 0; (type = as_fstype_at(i)); i++)
+		for (unsigned mode = 0; mode < AS_CHECK_MODES; mode++) {
+			const char *words = type->check[mode].harmless;
+
+			for (size_t len; words && *words; words += len + (words[len] == '|')) {
+				struct as_buf output = { 0 }, problem = { 0 };
+				const char *word = strchr(words, '>');
+
+				len = strcspn(words, "|");
+				word = word && word < words + len ? word + 1 : words;
+				as_buf_addf(&output, "%.*s\nInode 5 is bad\n",
+					    (int)(words + len - word), word);
+				assert_true(as_checker_problem(type->check[mode].command,
+							       as_buf_str(&output), &problem));
+				assert_string_equal(as_buf_str(&problem), "Inode 5 is bad");
+				as_buf_free(&output);
+				as_buf_free(&problem);
+				n++;
+			}
+		}
+	assert_true(n > 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_problems),
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_harmless),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

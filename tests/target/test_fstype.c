@@ -12,7 +12,7 @@ static const char *const major[] = { "ext3", "ext4",	 "xfs",	 "btrfs",  "f2fs",
 
 static size_t count_words(const char *text)
 {
-	char **words = as_fstype_argv(text, "d", 1);
+	char **words = as_fstype_argv(text, &(struct as_fstype_disks){ "d", "j", 1 });
 	size_t n = 0;
 
 	while (words && words[n])
@@ -64,13 +64,14 @@ static void test_options_to_draw(void **state)
 
 static void test_words(void **state)
 {
-	char **argv = as_fstype_argv("mkfs  -s {size} x={disk}, {disk}", "/a b", 4096);
-	const char *const want[] = { "mkfs", "-s", "4096", "x=/a b,", "/a b" };
+	static const struct as_fstype_disks disks = { "/a b", "/j", 4096 };
+	char **argv = as_fstype_argv("mkfs  -s {size} x={disk}, -j {journal} {disk}", &disks);
+	const char *const want[] = { "mkfs", "-s", "4096", "x=/a b,", "-j", "/j", "/a b" };
 
 	(void)state;
-	for (size_t i = 0; i < 5; i++)
+	for (size_t i = 0; i < 7; i++)
 		assert_string_equal(argv[i], want[i]);
-	assert_null(argv[5]);
+	assert_null(argv[7]);
 	as_fstype_free_words(argv);
 	as_fstype_free_words(NULL);
 }

@@ -75,7 +75,7 @@ static int try_options(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
 	struct as_medium *medium = t_fresh_medium(type, &t_child_err);
-	char **words = as_fstype_argv(type->draw, "", 0);
+	char **words = as_fstype_argv(type->draw, &(struct as_fstype_disks){ .disk = "" });
 	unsigned taken = 0, refused = 0;
 	struct as_mount *m;
 

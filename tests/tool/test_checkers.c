@@ -153,7 +153,8 @@ static struct as_ended run_plain(const struct as_fstype *type, const char *comma
 				 const char *input, bool clock, unsigned deadline_ms,
 				 struct as_buf *output)
 {
-	char **argv = as_fstype_argv(command, rig.path, 0), **envp = as_fstype_envp(type);
+	char **argv = as_fstype_argv(command, &(struct as_fstype_disks){ .disk = rig.path }),
+	     **envp = as_fstype_envp(type);
 	struct as_spawn spawn = {
 		.argv = argv, .input = input, .output = output, .deadline_ms = deadline_ms
 	};

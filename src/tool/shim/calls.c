@@ -48,7 +48,7 @@ SHIM_EXPORT ssize_t write(int fd, const void *buf, size_t len)
 	if (!file)
 		return shim_next()->write(fd, buf, len);
 	if (file->flags & O_APPEND)
-		file->off = (int64_t)shim_head->disk_bytes;
+		file->off = (int64_t)file->part.len;
 	n = shim_disk_write(file, buf, len, file->off);
 	if (n > 0)
 		file->off += n;
@@ -145,7 +145,7 @@ SHIM_EXPORT ssize_t pwritev2(int fd, const struct iovec *iov, int n, off_t off, 
 	ssize_t got = off == -1 ? writev(fd, iov, n) : pwritev(fd, iov, n, off);
 
 	if (got > 0 && flags & (RWF_DSYNC | RWF_SYNC) && shim_file(fd))
-		shim_disk_flush();
+		shim_disk_flush(&shim_file(fd)->part);
 	return got;
 }
 SHIM_ALIAS(pwritev64v2, pwritev2);
@@ -181,6 +181,21 @@ SHIM_EXPORT ssize_t splice(int in, off64_t *in_off, int out, off64_t *out_off, s
 
 /* ---- Where ---- */
 
+static int64_t seek_data(const struct shim_file *file, int64_t off, int whence)
+{
+	int64_t base = (int64_t)file->part.off, len = (int64_t)file->part.len, to;
+
+	if (off < 0 || off >= len) {
+		errno = ENXIO;
+		return -1;
+	}
+	to = shim_next()->lseek(shim_disk_fd, base + off, whence);
+	if (to < base + len)
+		return to < 0 ? -1 : to - base;
+	errno = ENXIO;
+	return whence == SEEK_HOLE ? len : -1;
+}
+
 SHIM_EXPORT off_t lseek(int fd, off_t off, int whence)
 {
 	struct shim_file *file = shim_file(fd);
@@ -189,12 +204,12 @@ SHIM_EXPORT off_t lseek(int fd, off_t off, int whence)
 	if (!file)
 		return shim_next()->lseek(fd, off, whence);
 	if (whence == SEEK_DATA || whence == SEEK_HOLE)
-		to = shim_next()->lseek(shim_disk_fd, off, whence);
+		to = seek_data(file, off, whence);
 	else if (whence > SEEK_END || whence < 0)
 		to = -1;
 	else if (__builtin_add_overflow(whence == SEEK_SET   ? 0
 					: whence == SEEK_CUR ? file->off
-							     : (int64_t)shim_head->disk_bytes,
+							     : (int64_t)file->part.len,
 					off, &to))
 		to = -1;
 	if (to < 0) {
@@ -209,7 +224,7 @@ SHIM_EXPORT int fstat(int fd, struct stat *st)
 {
 	if (!shim_file(fd))
 		return shim_next()->fstat(fd, st);
-	shim_disk_stat(st);
+	shim_disk_stat(&shim_file(fd)->part, st);
 	return 0;
 }
 SHIM_ALIAS(fstat64, fstat);
@@ -227,24 +242,24 @@ SHIM_ALIAS(__fxstat64, __fxstat);
 
 SHIM_EXPORT int fsync(int fd)
 {
-	return shim_file(fd) ? shim_disk_flush() : shim_next()->fsync(fd);
+	return shim_file(fd) ? shim_disk_flush(&shim_file(fd)->part) : shim_next()->fsync(fd);
 }
 
 SHIM_EXPORT int fdatasync(int fd)
 {
-	return shim_file(fd) ? shim_disk_flush() : shim_next()->fdatasync(fd);
+	return shim_file(fd) ? shim_disk_flush(&shim_file(fd)->part) : shim_next()->fdatasync(fd);
 }
 
 SHIM_EXPORT int syncfs(int fd)
 {
-	return shim_file(fd) ? shim_disk_flush() : shim_next()->syncfs(fd);
+	return shim_file(fd) ? shim_disk_flush(&shim_file(fd)->part) : shim_next()->syncfs(fd);
 }
 
 /* sync() is for the whole machine. For the disk it is a flush; the rest is not for this program. */
 SHIM_EXPORT void sync(void)
 {
 	if (shim_head)
-		shim_disk_flush();
+		shim_disk_flush(NULL);
 	else
 		syscall(SYS_sync);
 }
@@ -270,14 +285,14 @@ SHIM_EXPORT int fallocate(int fd, int mode, off_t off, off_t len)
 		return -1;
 	}
 	if (mode & FALLOC_FL_PUNCH_HOLE)
-		return shim_disk_zero(off, len, false);
-	if (mode & FALLOC_FL_ZERO_RANGE && (uint64_t)off + (uint64_t)len <= shim_head->disk_bytes)
-		return shim_disk_zero(off, len, false);
+		return shim_disk_zero(file, off, len, false);
+	if (mode & FALLOC_FL_ZERO_RANGE && (uint64_t)off + (uint64_t)len <= file->part.len)
+		return shim_disk_zero(file, off, len, false);
 	if (mode & ~FALLOC_FL_KEEP_SIZE) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}
-	if ((uint64_t)off + (uint64_t)len <= shim_head->disk_bytes)
+	if ((uint64_t)off + (uint64_t)len <= file->part.len)
 		return 0;
 	errno = ENOSPC;
 	return -1;
@@ -299,7 +314,7 @@ SHIM_EXPORT int ftruncate(int fd, off_t len)
 
 	if (!file)
 		return shim_next()->ftruncate(fd, len);
-	if ((uint64_t)len == shim_head->disk_bytes && (file->flags & O_ACCMODE) != O_RDONLY)
+	if ((uint64_t)len == file->part.len && (file->flags & O_ACCMODE) != O_RDONLY)
 		return 0;
 	errno = EINVAL;
 	return -1;
@@ -418,10 +433,10 @@ static int disk_ioctl(struct shim_file *file, unsigned long request, void *arg)
 
 	switch (request) {
 	case BLKGETSIZE:
-		*(unsigned long *)arg = shim_head->disk_bytes / 512;
+		*(unsigned long *)arg = file->part.len / 512;
 		return 0;
 	case BLKGETSIZE64:
-		*(uint64_t *)arg = shim_head->disk_bytes;
+		*(uint64_t *)arg = file->part.len;
 		return 0;
 	case BLKSSZGET:
 	case BLKPBSZGET:
@@ -447,7 +462,8 @@ static int disk_ioctl(struct shim_file *file, unsigned long request, void *arg)
 			errno = EBADF;
 			return -1;
 		}
-		return shim_disk_zero((int64_t)range[0], (int64_t)range[1], request == BLKDISCARD);
+		return shim_disk_zero(file, (int64_t)range[0], (int64_t)range[1],
+				      request == BLKDISCARD);
 	default:
 		errno = ENOTTY;
 		return -1;

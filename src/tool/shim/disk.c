@@ -76,18 +76,43 @@ struct shim_file *shim_file(int fd)
 	return slot ? &files[slot] : NULL;
 }
 
-int shim_disk_open(int flags)
+bool shim_disk_of(const char *path, struct shim_part *part)
+{
+	struct shim_part found = { .ino = 2 };
+	size_t len;
+
+	if (!shim_head || !path)
+		return false;
+	len = strlen(shim_head->path);
+	if (strncmp(path, shim_head->path, len))
+		return false;
+	found.len = shim_head->disk_bytes - shim_head->journal_bytes;
+	if (shim_head->journal_bytes && !strcmp(path + len, AS_SHIM_JOURNAL)) {
+		found.off = found.len;
+		found.len = shim_head->journal_bytes;
+		found.ino++;
+	} else if (path[len]) {
+		return false;
+	}
+	if (part)
+		*part = found;
+	return true;
+}
+
+int shim_disk_open(const char *path, int flags)
 {
 	int fd = shim_next()->fcntl(shim_disk_fd, flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 3);
+	struct shim_part part = { 0 };
 	unsigned slot = 1;
 
 	if (fd < 0)
 		return -1;
+	shim_disk_of(path, &part);
 	shim_lock();
 	while (slot < MAX_FILES && files[slot].refs)
 		slot++;
 	if (slot < MAX_FILES && fd < AS_SHIM_MAX_FD) {
-		files[slot] = (struct shim_file){ .flags = flags, .refs = 1 };
+		files[slot] = (struct shim_file){ .part = part, .flags = flags, .refs = 1 };
 		__atomic_store_n(&file_of[fd], (unsigned char)slot, __ATOMIC_RELEASE);
 	}
 	shim_unlock();
@@ -174,9 +199,9 @@ static bool may(const struct shim_file *file, int not_this_mode)
 }
 
 /* How much of a range is on the disk: 0 after its end, negative for a wrong offset. */
-static int64_t clip(size_t len, int64_t off)
+static int64_t clip(const struct shim_file *file, size_t len, int64_t off)
 {
-	uint64_t size = shim_head->disk_bytes;
+	uint64_t size = file->part.len;
 
 	if (off < 0) {
 		errno = EINVAL;
@@ -190,11 +215,12 @@ static int64_t clip(size_t len, int64_t off)
 ssize_t shim_disk_read(struct shim_file *file, void *buf, size_t len, int64_t off)
 {
 	struct as_shim_record *rec = NULL;
-	int64_t n = may(file, O_WRONLY) ? clip(len, off) : -1;
+	int64_t n = may(file, O_WRONLY) ? clip(file, len, off) : -1;
 	int saved;
 
 	if (n <= 0)
 		return n;
+	off += (int64_t)file->part.off;
 	shim_stop_at(off, (uint64_t)n);
 	shim_lock();
 	if (shim_head->flags & AS_SHIM_READS)
@@ -214,10 +240,18 @@ ssize_t shim_disk_read(struct shim_file *file, void *buf, size_t len, int64_t of
 	return n;
 }
 
+/* The lock is held. */
+static void flush(const struct shim_part *part)
+{
+	bool all = !part || !shim_head->journal_bytes;
+
+	complete(enter(AS_CALL_FLUSH, all ? 0 : part->off, all ? 0 : part->len, 0), NULL, 0);
+}
+
 ssize_t shim_disk_write(struct shim_file *file, const void *buf, size_t len, int64_t off)
 {
 	struct as_shim_record *rec;
-	int64_t n = may(file, O_RDONLY) ? clip(len, off) : -1;
+	int64_t n = may(file, O_RDONLY) ? clip(file, len, off) : -1;
 	int saved;
 
 	if (n < 0 || !len)
@@ -226,6 +260,7 @@ ssize_t shim_disk_write(struct shim_file *file, const void *buf, size_t len, int
 		errno = ENOSPC;
 		return -1;
 	}
+	off += (int64_t)file->part.off;
 	shim_stop_at(off, (uint64_t)n);
 	shim_lock();
 	rec = enter(AS_CALL_WRITE, (uint64_t)off, (uint64_t)n, (uint64_t)n);
@@ -235,25 +270,25 @@ ssize_t shim_disk_write(struct shim_file *file, const void *buf, size_t len, int
 		rec->len = (uint64_t)n;
 	complete(rec, buf, n < 0 ? -saved : 0);
 	if (n > 0 && file->flags & (O_SYNC | O_DSYNC))
-		complete(enter(AS_CALL_FLUSH, 0, 0, 0), NULL, 0);
+		flush(&file->part);
 	shim_unlock();
 	errno = saved;
 	return n;
 }
 
-int shim_disk_flush(void)
+int shim_disk_flush(const struct shim_part *part)
 {
 	shim_lock();
 	shim_maps_look();
-	complete(enter(AS_CALL_FLUSH, 0, 0, 0), NULL, 0);
+	flush(part);
 	shim_unlock();
 	return 0;
 }
 
-int shim_disk_zero(int64_t off, int64_t len, bool discard)
+int shim_disk_zero(struct shim_file *file, int64_t off, int64_t len, bool discard)
 {
 	struct as_shim_record *rec;
-	int64_t n = len <= 0 ? -1 : clip((size_t)len, off);
+	int64_t n = len <= 0 ? -1 : clip(file, (size_t)len, off);
 	int rc = 0, saved;
 
 	if (n < 0) {
@@ -262,6 +297,7 @@ int shim_disk_zero(int64_t off, int64_t len, bool discard)
 	}
 	if (!n)
 		return 0;
+	off += (int64_t)file->part.off;
 	shim_stop_at(off, (uint64_t)n);
 	shim_lock();
 	rec = enter(discard ? AS_CALL_DISCARD : AS_CALL_ZERO, (uint64_t)off, (uint64_t)n, 0);
@@ -276,18 +312,18 @@ int shim_disk_zero(int64_t off, int64_t len, bool discard)
 
 /* Looks like a file of that size, or like a block device. Nothing in it depends on time or
  * machine. */
-void shim_disk_stat(struct stat *st)
+void shim_disk_stat(const struct shim_part *part, struct stat *st)
 {
 	bool block = shim_head->flags & AS_SHIM_BLOCK;
 
 	memset(st, 0, sizeof(*st));
 	st->st_dev = 0x4153;
-	st->st_ino = 2;
+	st->st_ino = part->ino;
 	st->st_nlink = 1;
 	st->st_mode = (block ? S_IFBLK : S_IFREG) | 0600;
-	st->st_rdev = block ? 0x4154 : 0;
-	st->st_size = block ? 0 : (off_t)shim_head->disk_bytes;
+	st->st_rdev = block ? 0x4152 + part->ino : 0;
+	st->st_size = block ? 0 : (off_t)part->len;
 	st->st_blksize = 4096;
-	st->st_blocks = block ? 0 : (blkcnt_t)(shim_head->disk_bytes / 512);
+	st->st_blocks = block ? 0 : (blkcnt_t)(part->len / 512);
 	st->st_atim.tv_sec = st->st_mtim.tv_sec = st->st_ctim.tv_sec = shim_head->now_s;
 }

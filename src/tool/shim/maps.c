@@ -49,13 +49,11 @@ void shim_maps_look(void)
 			look(&maps[i]);
 }
 
+/* The range is of the memfd, and on a disk. */
 static void remember(void *at, size_t len, uint64_t off)
 {
-	uint64_t left = off < shim_head->disk_bytes ? shim_head->disk_bytes - off : 0;
 	struct map *map = maps;
 
-	if (len > left)
-		len = (size_t)left;
 	shim_lock();
 	shim_head->mapped = 1;
 	while (map < maps + MAX_MAPS && map->at)
@@ -77,6 +75,7 @@ SHIM_EXPORT void *mmap(void *want, size_t len, int prot, int flags, int fd, off_
 {
 	struct shim_file *file = flags & MAP_ANONYMOUS ? NULL : shim_file(fd);
 	bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+	struct shim_part part;
 	void *at;
 
 	if (file && ((file->flags & O_ACCMODE) == O_WRONLY ||
@@ -84,20 +83,24 @@ SHIM_EXPORT void *mmap(void *want, size_t len, int prot, int flags, int fd, off_
 		errno = EACCES;
 		return MAP_FAILED;
 	}
-	if (file)
-		shim_stop_at(off, len);
-	at = shim_next()->mmap(want, len, prot, flags, fd, off);
-	if (!file || at == MAP_FAILED)
+	if (!file)
+		return shim_next()->mmap(want, len, prot, flags, fd, off);
+	part = file->part;
+	shim_stop_at((off_t)part.off + off, len);
+	at = shim_next()->mmap(want, len, prot, flags, fd, (off_t)part.off + off);
+	if (at == MAP_FAILED)
 		return at;
+	if ((uint64_t)off >= part.len)
+		len = 0;
+	else if (len > part.len - (uint64_t)off)
+		len = (size_t)(part.len - (uint64_t)off);
 	shim_lock();
-	if ((uint64_t)off < shim_head->disk_bytes)
-		shim_record_read((uint64_t)off, len < shim_head->disk_bytes - (uint64_t)off
-							? len
-							: shim_head->disk_bytes - (uint64_t)off);
+	if (len)
+		shim_record_read(part.off + (uint64_t)off, len);
 	shim_unlock();
 	if (shared && (file->flags & O_ACCMODE) == O_RDWR) {
 		if (prot & PROT_READ)
-			remember(at, len, (uint64_t)off);
+			remember(at, len, part.off + (uint64_t)off);
 		else
 			shim_head->mapped = 1;
 	}
@@ -133,7 +136,7 @@ SHIM_EXPORT int msync(void *at, size_t len, int flags)
 	for (struct map *map = maps; shim_head && map < maps + MAX_MAPS; map++)
 		if (map->at && first < map->at + map->len && map->at < first + len && !rc) {
 			if (flags & MS_SYNC)
-				return shim_disk_flush();
+				return shim_disk_flush(NULL);
 			shim_lock();
 			look(map);
 			shim_unlock();

@@ -12,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool shim_is_disk_path(const char *path)
-{
-	return shim_head && path && !strcmp(path, shim_head->path);
-}
-
 int shim_refuse(const char *what, const char *path)
 {
 	shim_lock();
@@ -78,7 +73,7 @@ int shim_vet_open(const char *path, int flags)
 		return 0;
 	if (!shim_head)
 		return shim_clock_on && is_random(path) ? open_device(path, O_RDONLY) : 0;
-	if (shim_is_disk_path(path))
+	if (shim_disk_of(path, NULL))
 		return SHIM_OPEN_DISK;
 	if (!strncmp(path, "/dev/", 5) && !(flags & O_DIRECTORY)) {
 		int fd = open_device(path, flags);
@@ -105,7 +100,7 @@ static int open_at(int dir, const char *path, int flags, mode_t mode)
 			errno = ENOTDIR;
 			return -1;
 		}
-		return shim_disk_open(flags);
+		return shim_disk_open(path, flags);
 	}
 	return fd ? fd : shim_next()->openat(dir, path, flags, mode);
 }
@@ -164,28 +159,37 @@ SHIM_ALIAS(creat64, creat);
 
 /* ---- Questions ---- */
 
-static int disk_stat(struct stat *st)
+/* Whether a path, or a descriptor if the path is empty, leads to a disk; *st is then its own. */
+static bool stat_disk(int dir, const char *path, int flags, struct stat *st)
 {
-	shim_disk_stat(st);
-	return 0;
+	bool empty = flags & AT_EMPTY_PATH && path && !*path;
+	const struct shim_file *file = empty ? shim_file(dir) : NULL;
+	struct shim_part part;
+
+	if (file)
+		part = file->part;
+	else if (!shim_disk_of(path, &part))
+		return false;
+	shim_disk_stat(&part, st);
+	return true;
 }
 
 SHIM_EXPORT int stat(const char *path, struct stat *st)
 {
-	return shim_is_disk_path(path) ? disk_stat(st) : shim_next()->stat(path, st);
+	return stat_disk(AT_FDCWD, path, 0, st) ? 0 : shim_next()->stat(path, st);
 }
 SHIM_ALIAS(stat64, stat);
 
 SHIM_EXPORT int lstat(const char *path, struct stat *st)
 {
-	return shim_is_disk_path(path) ? disk_stat(st) : shim_next()->lstat(path, st);
+	return stat_disk(AT_FDCWD, path, 0, st) ? 0 : shim_next()->lstat(path, st);
 }
 SHIM_ALIAS(lstat64, lstat);
 
 SHIM_EXPORT int fstatat(int dir, const char *path, struct stat *st, int flags)
 {
-	if (shim_is_disk_path(path) || (flags & AT_EMPTY_PATH && !*path && shim_file(dir)))
-		return disk_stat(st);
+	if (stat_disk(dir, path, flags, st))
+		return 0;
 	return shim_next()->fstatat(dir, path, st, flags);
 }
 SHIM_ALIAS(fstatat64, fstatat);
@@ -219,9 +223,8 @@ SHIM_EXPORT int statx(int dir, const char *path, int flags, unsigned mask, struc
 {
 	struct stat st;
 
-	if (!shim_is_disk_path(path) && !(flags & AT_EMPTY_PATH && !*path && shim_file(dir)))
+	if (!stat_disk(dir, path, flags, &st))
 		return shim_next()->statx(dir, path, flags, mask, stx);
-	shim_disk_stat(&st);
 	memset(stx, 0, sizeof(*stx));
 	stx->stx_mask = STATX_BASIC_STATS;
 	stx->stx_blksize = (uint32_t)st.st_blksize;
@@ -238,7 +241,7 @@ SHIM_EXPORT int statx(int dir, const char *path, int flags, unsigned mask, struc
 
 SHIM_EXPORT int access(const char *path, int mode)
 {
-	if (!shim_is_disk_path(path))
+	if (!shim_disk_of(path, NULL))
 		return shim_next()->access(path, mode);
 	errno = EACCES;
 	return mode & X_OK ? -1 : 0;
@@ -246,13 +249,13 @@ SHIM_EXPORT int access(const char *path, int mode)
 
 SHIM_EXPORT int faccessat(int dir, const char *path, int mode, int flags)
 {
-	return shim_is_disk_path(path) ? access(path, mode)
-				       : shim_next()->faccessat(dir, path, mode, flags);
+	return shim_disk_of(path, NULL) ? access(path, mode)
+					: shim_next()->faccessat(dir, path, mode, flags);
 }
 
 SHIM_EXPORT char *realpath(const char *path, char *to)
 {
-	if (!shim_is_disk_path(path))
+	if (!shim_disk_of(path, NULL))
 		return shim_next()->realpath(path, to);
 	if (!to)
 		return strdup(path);
@@ -273,7 +276,7 @@ SHIM_EXPORT char *canonicalize_file_name(const char *path)
 
 SHIM_EXPORT ssize_t readlink(const char *path, char *buf, size_t len)
 {
-	if (!shim_is_disk_path(path))
+	if (!shim_disk_of(path, NULL))
 		return shim_next()->readlink(path, buf, len);
 	errno = EINVAL;
 	return -1;
@@ -281,8 +284,8 @@ SHIM_EXPORT ssize_t readlink(const char *path, char *buf, size_t len)
 
 SHIM_EXPORT ssize_t readlinkat(int dir, const char *path, char *buf, size_t len)
 {
-	return shim_is_disk_path(path) ? readlink(path, buf, len)
-				       : shim_next()->readlinkat(dir, path, buf, len);
+	return shim_disk_of(path, NULL) ? readlink(path, buf, len)
+					: shim_next()->readlinkat(dir, path, buf, len);
 }
 
 /* ---- Changes by name: never ---- */
@@ -309,7 +312,7 @@ SHIM_EXPORT int truncate(const char *path, off_t len)
 {
 	int fd, rc;
 
-	if (!shim_is_disk_path(path) && shim_head)
+	if (!shim_disk_of(path, NULL) && shim_head)
 		return shim_refuse("truncate:", path);
 	fd = open(path, O_WRONLY);
 	if (fd < 0)

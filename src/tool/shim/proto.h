@@ -29,7 +29,8 @@
 
 #define AS_SHIM_ENV "ASSAY_SHIM"
 #define AS_SHIM_CLOCK "clock"
-#define AS_SHIM_VERSION 2u
+#define AS_SHIM_VERSION 3u
+#define AS_SHIM_JOURNAL "-journal"
 #define AS_SHIM_BEGUN INT32_MIN
 #define AS_SHIM_ARGS_BYTES 4096u
 #define AS_SHIM_PATH_BYTES 1024u
@@ -53,7 +54,7 @@ enum as_shim_flags {
 struct as_shim_record {
 	uint32_t kind; /* enum as_call */
 	int32_t ret; /* 0, a negative errno, or AS_SHIM_BEGUN */
-	uint64_t off, len;
+	uint64_t off, len; /* of a flush: the disk that it is of; 0, 0: all */
 	uint64_t room; /* for the bytes of a write as it was asked for; they follow, padded to 8 */
 };
 
@@ -61,6 +62,8 @@ struct as_shim_head {
 	/* Written by assay before a run. */
 	uint32_t version, flags;
 	uint64_t disk_bytes;
+	/* The last bytes are a second disk, called path + AS_SHIM_JOURNAL; 0: there is none */
+	uint64_t journal_bytes;
 	uint64_t record_cap; /* bytes after the head */
 	int64_t now_s;
 	uint64_t memory_bytes; /* RLIMIT_AS of a run, 0: none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * shim: the preloaded object. It makes one path a disk in shared memory for a program that does not
- * know of it. It is between the program and the C library:
+ * shim: the preloaded object. It makes one path, or two, a disk in shared memory for a program that
+ * does not know of it. It is between the program and the C library:
  *
  *	start.c   stops before main, forks a child for each run
  *	filter.c  what the kernel is to refuse
@@ -71,7 +71,14 @@ static inline const struct shim_next *shim_next(void)
 
 /* ---- The disk ---- */
 
+/* A disk is a part of the memfd: all of it, or there are two. */
+struct shim_part {
+	uint64_t off, len;
+	ino_t ino;
+};
+
 struct shim_file {
+	struct shim_part part;
 	int64_t off;
 	int flags; /* of open */
 	int refs; /* descriptors */
@@ -86,8 +93,10 @@ void shim_disk_setup(int disk_fd, int share_fd);
 void shim_disk_reset(void);
 /* The disk's file of a descriptor, or NULL. */
 struct shim_file *shim_file(int fd);
-/* Returns a new descriptor of the disk, or -1 with errno. */
-int shim_disk_open(int flags);
+/* Finds the disk of that name; false: there is none. `part` may be NULL. */
+bool shim_disk_of(const char *path, struct shim_part *part);
+/* Returns a new descriptor of a disk, or -1 with errno. */
+int shim_disk_open(const char *path, int flags);
 /* The descriptor fd, which was made by dup or a similar call, gets the same file. */
 void shim_file_share(struct shim_file *file, int fd);
 void shim_file_drop(int fd);
@@ -95,9 +104,9 @@ void shim_file_drop(int fd);
 /* Each of these answers like the call that it replaces. */
 ssize_t shim_disk_read(struct shim_file *file, void *buf, size_t len, int64_t off);
 ssize_t shim_disk_write(struct shim_file *file, const void *buf, size_t len, int64_t off);
-int shim_disk_flush(void);
-int shim_disk_zero(int64_t off, int64_t len, bool discard);
-void shim_disk_stat(struct stat *st);
+int shim_disk_flush(const struct shim_part *part); /* NULL: all disks */
+int shim_disk_zero(struct shim_file *file, int64_t off, int64_t len, bool discard);
+void shim_disk_stat(const struct shim_part *part, struct stat *st);
 
 /* Called before a range of the disk is read or changed, without the lock: where the run is to stop
  * there, it returns once in each process that is forked. */
@@ -116,7 +125,6 @@ void shim_record_read(uint64_t off, uint64_t len);
 
 /* ---- The rest ---- */
 
-bool shim_is_disk_path(const char *path);
 /* Counts and notes a call that would change something other than the disk. Returns -1, EACCES. */
 int shim_refuse(const char *what, const char *path);
 /* What to do with a path that is opened. 0: open it; -1 with errno: refuse it; else a descriptor to

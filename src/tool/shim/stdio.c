@@ -100,7 +100,7 @@ SHIM_EXPORT FILE *fopen(const char *path, const char *mode)
 	if (!fd)
 		return shim_next()->fopen(path, mode);
 	if (fd == SHIM_OPEN_DISK)
-		fd = shim_disk_open(flags | (strchr(mode, 'e') ? O_CLOEXEC : 0));
+		fd = shim_disk_open(path, flags | (strchr(mode, 'e') ? O_CLOEXEC : 0));
 	if (fd < 0)
 		return NULL;
 	stream = fdopen(fd, mode);
