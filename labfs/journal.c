@@ -585,6 +585,7 @@ int lab_checkpoint(struct as_fs *fs, enum lab_flush home_site, enum lab_flush ta
 		return give_up(fs, rc);
 	fs->tail = fs->head;
 	fs->used = 0;
-	fs->journal_empty = empty;
+	if (home_site != LAB_FLUSH_REPLAY_HOME || !LAB_BUG_ON(fs, REPLAY_MARK))
+		fs->journal_empty = empty;
 	return 0;
 }

@@ -46,6 +46,7 @@ struct as_check_options {
 	unsigned depth; /* of the longest traces; 0: any */
 	enum as_search search;
 	bool crash; /* cut the power, too */
+	unsigned max_cuts; /* after how many power cuts a trace may go on (cuts.h) */
 	struct as_crash_options crashes; /* how */
 	/* What is made to fail, a call at a time: a mask of enum as_check_fault. */
 	unsigned faults;
@@ -64,6 +65,7 @@ struct as_check_counts {
 	uint64_t expanded; /* states of which all was tried */
 	uint64_t restores, replayed; /* states brought back, and operations that took */
 	uint64_t compared; /* trees */
+	uint64_t recovered; /* trees that power cuts led to, from which to go on */
 	uint64_t discarded; /* states for which there was no room */
 	uint64_t wrong; /* states at which a power cut is a finding: they are not expanded */
 	uint64_t deaths; /* workers that died or hung */

@@ -98,6 +98,8 @@ int as_check_worker(void *args);
 /* ---- crashes.c ---- */
 
 struct as_crashes;
+struct as_cut_base;
+struct as_cuts;
 
 AS_MUST_CHECK int as_crashes_new(const struct as_worker_args *args, struct as_crashes **crashes,
 				 struct as_err *err);
@@ -109,6 +111,15 @@ void as_crashes_free(struct as_crashes *crashes); /* takes NULL */
 AS_MUST_CHECK int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 				 const struct as_digest *upto, const struct as_plan *plan,
 				 bool *fine, uint64_t *wrote, struct as_err *err);
+
+/* Traces begin there from now on; `cuts` is told what crash states are recovered to. */
+void as_crashes_begin(struct as_crashes *crashes, const struct as_cut_base *base,
+		      struct as_cuts *cuts);
+/* Records operations that begin there; plan as above. Free the recording in any case. */
+AS_MUST_CHECK int as_crashes_record(struct as_crashes *crashes, const struct as_cut_base *base,
+				    const struct as_seq *seq, const struct as_plan *plan,
+				    struct as_recording *recording, struct as_err *err);
+struct as_recoverer *as_crashes_recoverer(const struct as_crashes *crashes);
 
 /* ---- confirm.c ---- */
 

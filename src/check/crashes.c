@@ -8,10 +8,11 @@
  * memo. A crash state that another trace has led to is not judged again if it is the same disk, and
  * the same is legal: upto[] says so, and not, as in a crash run, all operations and answers.
  */
-#include "check/check_priv.h"
+#include "check/cuts.h"
 
 #include "crash/dedup.h"
 #include "crash/record.h"
+#include "snapshot/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 struct as_crashes {
 	const struct as_worker_args *args;
 	struct as_recoverer *recoverer;
+	const struct as_cut_base *base; /* where traces begin */
+	struct as_cuts *cuts; /* NULL: traces do not go on after a power cut */
 	uint64_t wrote;
 	bool fine;
 };
@@ -50,6 +53,8 @@ static void recovered(void *ctx, const struct as_recovered *recovered)
 	for (size_t i = 0; recovered->log && i < as_reclog_len(recovered->log); i++)
 		if (as_reclog_at(recovered->log, i)->kind == AS_CALL_WRITE)
 			crashes->wrote += (as_reclog_at(recovered->log, i)->len + 511) / 512;
+	if (crashes->cuts)
+		as_cuts_note(crashes->cuts, &crashes->args->lane->flight, recovered);
 }
 
 static void record_step(void *ctx, int64_t op)
@@ -81,6 +86,18 @@ void as_crashes_free(struct as_crashes *crashes)
 	free(crashes);
 }
 
+void as_crashes_begin(struct as_crashes *crashes, const struct as_cut_base *base,
+		      struct as_cuts *cuts)
+{
+	crashes->base = base;
+	crashes->cuts = cuts;
+}
+
+struct as_recoverer *as_crashes_recoverer(const struct as_crashes *crashes)
+{
+	return crashes->recoverer;
+}
+
 static int judge(struct as_crashes *crashes, const struct as_recording *recording,
 		 struct as_err *err)
 {
@@ -99,6 +116,7 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 				      .known = known,
 				      .recovered = recovered,
 				      .ctx = crashes,
+				      .began_with_replay = crashes->base->n,
 				      .begun_min = recording->n_ops };
 	int rc;
 
@@ -110,9 +128,18 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 	return rc;
 }
 
-int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
-		   const struct as_digest *upto, const struct as_plan *plan, bool *fine,
-		   uint64_t *wrote, struct as_err *err)
+/* A recovery that is repeated must come to the same tree. */
+static bool may_begin(void *ctx, const struct as_tree *tree, struct as_buf *why)
+{
+	const struct as_crashes *crashes = ctx;
+
+	return !as_tree_diff(crashes->base->tree, "after the first mount", tree, "after another",
+			     why);
+}
+
+int as_crashes_record(struct as_crashes *crashes, const struct as_cut_base *base,
+		      const struct as_seq *seq, const struct as_plan *plan,
+		      struct as_recording *recording, struct as_err *err)
 {
 	const struct as_checking *c = crashes->args->checking;
 	struct as_record_args args = { .target = c->args->target,
@@ -123,10 +150,23 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 				       .plan = plan,
 				       .choices = crashes->args->lane->choices,
 				       .open_end = true,
+				       .crashed = base->crashed,
+				       .after_ns = base->after_ns,
+				       .may_begin = may_begin,
 				       .step = record_step,
 				       .ctx = crashes };
+
+	crashes->base = base;
+	return as_record(&args, recording, err);
+}
+
+int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
+		   const struct as_digest *upto, const struct as_plan *plan, bool *fine,
+		   uint64_t *wrote, struct as_err *err)
+{
+	const struct as_checking *c = crashes->args->checking;
 	struct as_recording recording = { 0 };
-	int rc = as_record(&args, &recording, err);
+	int rc = as_crashes_record(crashes, crashes->base, seq, plan, &recording, err);
 
 	crashes->fine = true;
 	crashes->wrote = 0;
@@ -142,6 +182,8 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 		if (!plan)
 			memcpy(recording.upto, upto, (seq->n + 1) * sizeof(*upto));
 		rc = judge(crashes, &recording, err);
+		if (!rc && crashes->fine && crashes->cuts)
+			as_cuts_name(crashes->cuts, &recording);
 	}
 	as_recording_free(&recording);
 	*fine = crashes->fine;

@@ -10,7 +10,7 @@
  *
  * Before each call that may be the last one of this process, the lane is told what is tried.
  */
-#include "check/worker_priv.h"
+#include "check/cuts.h"
 
 #include "model/compare.h"
 #include "run/child.h"
@@ -146,17 +146,26 @@ static void step(struct as_expander *w, const struct as_op *op, const struct as_
 	w->past = next;
 }
 
+/* Of what is legal now. What was judged after fewer power cuts is judged again: it may be gone on
+ * from. */
+static struct as_digest exact(const struct as_expander *w)
+{
+	struct as_digest digest = as_past_exact(w->past);
+
+	return w->base->n ? as_digest_bind(digest, w->base->n + 1) : digest;
+}
+
 /* Runs the trace. False: it does not lead there any more, which was told. */
 static bool replay(struct as_expander *w)
 {
 	struct as_outcome got;
 
-	w->upto[0] = as_past_exact(w->past);
+	w->upto[0] = exact(w);
 	for (size_t i = 0; i < w->seq->n; i++) {
 		if (as_worker_do(w, &w->seq->ops[i], (uint32_t)i, &got) != AS_DID_AGREE)
 			return false;
 		step(w, &w->seq->ops[i], &got);
-		w->upto[i + 1] = as_past_exact(w->past);
+		w->upto[i + 1] = exact(w);
 	}
 	AS_CHECK_ADD(w->c, replayed, w->seq->n);
 	return true;
@@ -175,14 +184,15 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 				       w->plan ? w->plan : as_failing_counts(w->failing));
 	if (w->asks)
 		as_asks_begin(w->asks);
-	rc = as_instance_back(w->instance, w->fresh, err);
+	rc = as_instance_back(w->instance, w->base->mark, err);
 	if (rc)
 		return rc;
+	as_instance_clock_after(w->instance, w->base->after_ns);
 	mounted = as_instance_mount(w->instance);
 	if (mounted)
 		return as_instance_useless(w->instance, mounted, err);
-	w->model = as_model_copy(w->c->fresh.model);
-	w->past = as_past_new(w->c->fresh.model, &w->policy);
+	w->model = as_model_copy(w->base->model);
+	w->past = as_past_new(w->base->model, &w->policy);
 	as_model_follow_times(w->model, as_target_opts(w->c->args->target));
 	w->back = replay(w);
 	return 0;
@@ -206,18 +216,25 @@ int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *di
 
 /* ---- Successors ------------------------------------------------------------------------------ */
 
-static struct as_digest key_of(const struct as_expander *w)
+struct as_digest as_worker_key(const struct as_model *model, const struct as_past *past,
+			       unsigned cuts)
 {
-	return as_digest_add(as_digest_bind(as_model_digest_canonical(w->model), 1),
-			     as_past_digest(w->past));
+	return as_digest_add(as_digest_bind(as_model_digest_canonical(model), cuts + 1),
+			     as_past_digest(past));
 }
 
-static uint64_t rank_of(struct as_expander *w, uint32_t id, const struct as_op *op, uint64_t wrote)
+static struct as_digest key_of(const struct as_expander *w)
+{
+	return as_worker_key(w->model, w->past, w->base->n);
+}
+
+static uint64_t rank_of(struct as_expander *w, uint32_t id, const struct as_op *op,
+			const struct as_model *model, const struct as_past *past, uint64_t wrote)
 {
 	const struct as_check_options *o = w->c->options;
-	uint64_t feature[] = { as_model_inodes(w->model) << 8 | w->moves->n,
+	uint64_t feature[] = { as_model_inodes(model) << 8 | w->moves->n,
 			       (uint64_t)op->code << 16 | (uint64_t)op->flags,
-			       as_past_len(w->past) << 4 | as_model_mounted(w->model) };
+			       as_past_len(past) << 4 | as_model_mounted(model) };
 	struct as_search_of of = { .id = id, .seed = w->c->args->run->seed, .recovery = wrote };
 
 	if (o->search == AS_SEARCH_novelty)
@@ -237,7 +254,7 @@ int as_worker_cut_power(struct as_expander *w, const struct as_op *op, const str
 	w->lane->phase = AS_CHECK_CRASH;
 	seq = as_seq_copy(w->seq);
 	as_seq_add(seq, op);
-	w->upto[w->seq->n + 1] = as_past_exact(w->past);
+	w->upto[w->seq->n + 1] = exact(w);
 	rc = as_crashes_try(w->crashes, seq, w->upto, plan, fine, wrote, err);
 	as_seq_free(seq);
 	return rc;
@@ -248,6 +265,17 @@ static bool is_too_deep(const struct as_expander *w, uint32_t id)
 	unsigned depth = w->c->options->depth;
 
 	return depth && as_store_at(w->c->store, id).depth >= depth;
+}
+
+void as_worker_push(struct as_expander *w, uint32_t id, const struct as_model *model,
+		    const struct as_past *past)
+{
+	struct as_op crash = as_op_make(AS_OP_CRASH);
+
+	if (is_too_deep(w, id))
+		as_store_stop(w->c->store, id);
+	else
+		as_store_push(w->c->store, id, rank_of(w, id, &crash, model, past, 0));
 }
 
 /* The operation has led to another state. */
@@ -261,7 +289,8 @@ static int reach(struct as_expander *w, const struct as_op *op, struct as_err *e
 
 	switch (as_store_add(c->store, key_of(w), w->id, as_buf_str(&w->line), &id)) {
 	case AS_STORE_KNOWN:
-		return 0;
+		/* What is on the disk may be new. */
+		return as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
 	case AS_STORE_FULL:
 		AS_CHECK_ADD(c, discarded, 1);
 		return 0;
@@ -269,12 +298,16 @@ static int reach(struct as_expander *w, const struct as_op *op, struct as_err *e
 		break;
 	}
 	w->lane->fresh = id;
+	if (!is_too_deep(w, id))
+		as_cuts_begin(w->cuts);
 	rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
 	w->lane->fresh = AS_STORE_NONE;
-	if (!rc && fine && !is_too_deep(w, id))
-		as_store_push(c->store, id, rank_of(w, id, op, wrote));
-	else
+	if (!rc && fine && !is_too_deep(w, id)) {
+		as_store_push(c->store, id, rank_of(w, id, op, w->model, w->past, wrote));
+		as_cuts_reach(w->cuts, id);
+	} else {
 		as_store_stop(c->store, id);
+	}
 	if (!fine)
 		AS_CHECK_ADD(c, wrong, 1);
 	return rc;
@@ -331,6 +364,7 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 
 static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 {
+	const char *part;
 	int rc;
 
 	w->id = id;
@@ -341,11 +375,16 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 	free(w->upto);
 	w->seq = w->moves = NULL;
 	w->upto = NULL;
-	rc = as_parse_text("trace", as_buf_str(&w->trace), w->trace.len, &w->seq, err);
-	if (rc)
-		return rc;
-	w->upto = as_xcalloc(w->seq->n + 2, sizeof(*w->upto));
 	as_worker_note(w, "");
+	w->lane->phase = AS_CHECK_BACK;
+	rc = as_cuts_base(w->cuts, as_buf_str(&w->trace), &part, &w->base, err);
+	if (!rc)
+		rc = as_parse_text("trace", part, strlen(part), &w->seq, err);
+	if (rc || !w->base->model)
+		return rc;
+	if (w->crashes)
+		as_crashes_begin(w->crashes, w->base, w->cuts);
+	w->upto = as_xcalloc(w->seq->n + 2, sizeof(*w->upto));
 	rc = as_worker_bring_back(w, err);
 	if (!rc && w->back)
 		w->moves = as_universe_moves(&w->c->universe, w->model);
@@ -362,6 +401,9 @@ static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_
 		if (w->c->shared->stop)
 			return 0;
 		rc = try_move(w, i, err);
+		/* A crash run with several rounds has no faults. */
+		if (w->base->n)
+			continue;
 		if (!rc && w->failing)
 			rc = as_failing_try(w, &w->moves->ops[i], err);
 		if (!rc && w->asks)
@@ -430,12 +472,15 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 		w->failing = as_failing_new(c->options);
 	if (!rc && c->options->crash)
 		rc = as_crashes_new(w->args, &w->crashes, err);
+	if (!rc)
+		w->cuts = as_cuts_new(w, w->crashes ? c->options->max_cuts : 0);
 	return rc;
 }
 
 static void close_worker(struct as_expander *w)
 {
 	forget(w);
+	as_cuts_free(w->cuts);
 	as_crashes_free(w->crashes);
 	as_failing_free(w->failing);
 	as_instance_mark_free(w->fresh);

@@ -10,6 +10,8 @@
 #include "run/instance.h"
 
 struct as_asks;
+struct as_cut_base;
+struct as_cuts;
 struct as_failing;
 
 struct as_expander {
@@ -20,12 +22,14 @@ struct as_expander {
 	struct as_instance *instance;
 	struct as_instance_mark *fresh;
 	struct as_crashes *crashes; /* NULL: no power cuts */
+	struct as_cuts *cuts;
 	struct as_policy policy;
 	struct as_verdict verdict;
 	/* The state that is expanded: */
 	uint32_t id;
 	struct as_buf trace; /* its text */
-	struct as_seq *seq; /* the same */
+	struct as_seq *seq; /* the same, after the last power cut */
+	const struct as_cut_base *base; /* where that begins */
 	struct as_digest *upto; /* what is legal after each operation, and after one more */
 	struct as_seq *moves;
 	/* Where the file system is now: */
@@ -61,6 +65,13 @@ AS_MUST_CHECK int as_worker_bring_back(struct as_expander *w, struct as_err *err
 bool as_worker_tree_agrees(struct as_expander *w, unsigned code);
 /* After an unmount: whether the checker finds nothing, and all is there after a mount. */
 bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *err, int *rc);
+
+/* The digest of a state, after so many power cuts. */
+struct as_digest as_worker_key(const struct as_model *model, const struct as_past *past,
+			       unsigned cuts);
+/* A recovered state that is new, to be expanded unless it is too deep. */
+void as_worker_push(struct as_expander *w, uint32_t id, const struct as_model *model,
+		    const struct as_past *past);
 
 /* Brings the state back and carries the operation out, with whatever fails or is answered now. */
 AS_MUST_CHECK int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *did,

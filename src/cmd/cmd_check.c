@@ -25,6 +25,7 @@
 #define FOLDER "check"
 #define STATES "states"
 #define NODES 3
+#define CRASHES 1
 #define FOR_DEFAULT "5m"
 #define STATES_DEFAULT (1u << 22)
 
@@ -84,6 +85,7 @@ static int read_options(struct check_session *s, struct as_err *err)
 		.ops = as_args_text(args, "ops", NULL),
 		.depth = (unsigned)as_args_number(args, "depth", 0),
 		.crash = !as_args_has(args, "no-crash"),
+		.max_cuts = (unsigned)as_args_number(args, "crashes", CRASHES),
 		.crashes = as_crash_options_default(),
 		.jobs = (unsigned)as_args_number(args, "jobs", 1),
 		.max_states = (uint32_t)as_args_number(args, "max-states", STATES_DEFAULT),
@@ -192,6 +194,7 @@ static void print_json(const struct check_session *s, const char *event,
 	as_json_kuint(&j, "recoveries", c->crash.checked);
 	as_json_kuint(&j, "memoised", c->crash.memoised);
 	as_json_kuint(&j, "during_recovery", c->crash.again);
+	as_json_kuint(&j, "recovered", c->recovered);
 	as_json_kuint(&j, "discarded", c->discarded);
 	as_json_kuint(&j, "lost", c->lost);
 	as_json_kuint(&j, "wrong", c->wrong);
@@ -261,6 +264,7 @@ static void print_table(const struct check_session *s, const struct as_check_sta
 		{ "crash states recovered", c->crash.checked },
 		{ "recoveries from the memo", c->crash.memoised },
 		{ "crash states during recovery", c->crash.again },
+		{ "recovered trees to go on from", c->recovered },
 		{ "bytes of the states", status->bytes },
 		{ "milliseconds", (uint64_t)status->wall_us / 1000 },
 		{ "transitions a second", (uint64_t)per_second(c->transitions, status->wall_us) },
@@ -418,6 +422,12 @@ static const struct as_opt opts[] = {
 		  "(random), the one whose parent's recovery has written most, or the one least "
 		  "like those before; default bfs" },
 	{ .name = "no-crash", .help = "do not cut the power: check answers and trees only" },
+	{ .name = "crashes",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = AS_CRASH_ROUNDS_MAX - 1,
+	  .help = "after how many power cuts a trace may go on with what was recovered; "
+		  "default 1" },
 	{ .name = "view",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "VIEWS",

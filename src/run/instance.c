@@ -207,6 +207,12 @@ static int64_t clock_ns(clockid_t clock)
  * as its last tick, and never newer than the clock that everybody reads. Where stamps are coarse,
  * the tick that was read after one operation is at most that of the next one: one reading does for
  * both, which counts in a guest. */
+void as_instance_clock_after(struct as_instance *i, uint64_t after_ns)
+{
+	if (i->host)
+		as_host_clock_after(i->host, after_ns);
+}
+
 int64_t as_instance_time_from(const struct as_instance *i)
 {
 	if (i->caps & AS_INSTANCE_CERTAIN)

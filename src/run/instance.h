@@ -118,6 +118,9 @@ AS_MUST_CHECK int as_instance_useless(struct as_instance *instance, int rc, stru
 /* Carries out operation number i of a workload. */
 void as_instance_do(struct as_instance *instance, uint32_t i, const struct as_op *op,
 		    struct as_outcome *got);
+/* A clock of ours tells later times than this from now on, as if as_instance_args.after_ns were so
+ * until the next as_instance_back(). */
+void as_instance_clock_after(struct as_instance *instance, uint64_t after_ns);
 /* Times of inodes that operations move from now on are at least this; those that were moved are at
  * most the second. In nanoseconds since 1970. */
 int64_t as_instance_time_from(const struct as_instance *instance);
