@@ -569,7 +569,8 @@ int lab_checkpoint(struct as_fs *fs, enum lab_flush home_site, enum lab_flush ta
 		struct lab_buf *b = (struct lab_buf *)list->next;
 
 		rc = lab_write_home(fs, b);
-		if (LAB_BUG_ON(fs, CKPT_EIO))
+		if (LAB_BUG_ON(fs, CKPT_EIO) ||
+		    (home_site == LAB_FLUSH_REPLAY_HOME && LAB_BUG_ON(fs, REPLAY_EIO)))
 			rc = 0;
 		if (!rc)
 			lab_set_state(fs, b, LAB_S_CLEAN);

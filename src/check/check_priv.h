@@ -95,6 +95,11 @@ struct as_worker_args {
 /* For as_spawn_fork(). */
 int as_check_worker(void *args);
 
+/* ---- failing.c ---- */
+
+/* What fails during recovery, too: a mask of enum as_crash_fault, of one of enum as_check_fault. */
+unsigned as_failing_of_recovery(unsigned faults);
+
 /* ---- crashes.c ---- */
 
 struct as_crashes;

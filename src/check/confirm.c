@@ -117,6 +117,7 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, cons
 	*found = false;
 	/* Reading the tree after each operation makes calls, too: then another one would fail. */
 	if (*suspect->faults) {
+		as_buf_adds(&cuts, ",faults=0");
 		options.faults = suspect->faults;
 		options.check_every_op = false;
 	}

@@ -102,11 +102,12 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 		 struct as_err *err)
 {
 	const struct as_checking *c = crashes->args->checking;
+	struct as_crash_options options = c->crash;
 	struct as_crash_counts counts = { 0 };
 	struct as_shares shares = { 0 };
 	struct as_judge_args args = { .recording = recording,
 				      .recoverer = crashes->recoverer,
-				      .options = &c->crash,
+				      .options = &options,
 				      .ways_agree = as_recoverer_ways_agree(crashes->recoverer),
 				      .dedup = crashes->args->dedup,
 				      .flight = &crashes->args->lane->flight,
@@ -120,6 +121,9 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 				      .begun_min = recording->n_ops };
 	int rc;
 
+	/* One thing is unusual at a time, before the power cut or after it. */
+	if (recording->fired || *crashes->args->lane->choices)
+		options.faults = 0;
 	crashes->args->lane->flight.spent = crashes->args->lane->flight.spent_again = 0;
 	rc = as_judge_all(&args, err);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(uint64_t); i++)

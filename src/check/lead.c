@@ -240,6 +240,7 @@ static int open_all(struct as_checking *c, struct as_err *err)
 	if (o->ops)
 		rc = as_universe_choose(&c->universe, o->ops, err);
 	c->crash = o->crashes;
+	c->crash.faults = as_failing_of_recovery(o->faults);
 	if (!c->crash.perm.sector_bytes)
 		c->crash.perm.sector_bytes = as_target_sector_bytes(c->args->target);
 	if (!rc) {

@@ -40,6 +40,7 @@ struct as_record_args {
 	unsigned hold; /* see struct as_crash_options */
 	uint64_t early;
 	const struct as_plan *plan; /* what fails; only faults that are reported. NULL: nothing */
+	bool compare; /* after the workload's own operations, the tree must be as the model says */
 	bool open_end; /* it is not ended: what is open stays open, what is mounted stays mounted */
 	/* Several threads run the workload, which has the form of a race (as_race_form()); NULL:
 	 * one does. With neither a plan nor `early`. */

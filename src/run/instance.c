@@ -326,6 +326,12 @@ uint64_t as_instance_allocations(const struct as_instance *i)
 	return as_host_calls(i->host);
 }
 
+void as_instance_fail_allocation(struct as_instance *i, uint64_t nth)
+{
+	if (i->caps & AS_INSTANCE_MEMORY)
+		as_host_fail_nth(i->host, nth);
+}
+
 void as_instance_set_delay(struct as_instance *i, void (*before)(void *ctx), void *ctx)
 {
 	if (i->caps & AS_INSTANCE_DELAY)

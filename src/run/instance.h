@@ -168,6 +168,8 @@ void as_instance_end_faults(struct as_instance *instance);
 void as_instance_set_faults(struct as_instance *instance, const struct as_plan *plan);
 /* Allocations since as_instance_back(). With AS_INSTANCE_MEMORY. */
 uint64_t as_instance_allocations(const struct as_instance *instance);
+/* The nth allocation from now on fails; 0: none. Nothing happens without AS_INSTANCE_MEMORY. */
+void as_instance_fail_allocation(struct as_instance *instance, uint64_t nth);
 /* Before each request of its disk, in another thread: it may wait. NULL: nothing. Nothing happens
  * without AS_INSTANCE_DELAY. ctx outlives the instance. */
 void as_instance_set_delay(struct as_instance *instance, void (*before)(void *ctx), void *ctx);
