@@ -45,6 +45,7 @@ struct as_check_options {
 	const char *ops; /* NULL: the usual ones */
 	unsigned depth; /* of the longest traces; 0: any */
 	enum as_search search;
+	bool hash_disk; /* what is on the disk is part of a state (diskhash.c) */
 	bool crash; /* cut the power, too */
 	unsigned max_cuts; /* after how many power cuts a trace may go on (cuts.h) */
 	struct as_crash_options crashes; /* how */

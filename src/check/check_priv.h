@@ -124,6 +124,9 @@ void as_crashes_begin(struct as_crashes *crashes, const struct as_cut_base *base
 AS_MUST_CHECK int as_crashes_record(struct as_crashes *crashes, const struct as_cut_base *base,
 				    const struct as_seq *seq, const struct as_plan *plan,
 				    struct as_recording *recording, struct as_err *err);
+/* The same, but the clock stands still, and nothing fails. */
+AS_MUST_CHECK int as_crashes_record_still(struct as_crashes *crashes, const struct as_seq *seq,
+					  struct as_recording *recording, struct as_err *err);
 struct as_recoverer *as_crashes_recoverer(const struct as_crashes *crashes);
 
 /* ---- confirm.c ---- */

@@ -141,10 +141,10 @@ static bool may_begin(void *ctx, const struct as_tree *tree, struct as_buf *why)
 			     why);
 }
 
-int as_crashes_record(struct as_crashes *crashes, const struct as_cut_base *base,
-		      const struct as_seq *seq, const struct as_plan *plan,
-		      struct as_recording *recording, struct as_err *err)
+static int record(struct as_crashes *crashes, const struct as_seq *seq, const struct as_plan *plan,
+		  bool still, struct as_recording *recording, struct as_err *err)
 {
+	const struct as_cut_base *base = crashes->base;
 	const struct as_checking *c = crashes->args->checking;
 	struct as_record_args args = { .target = c->args->target,
 				       .fresh = c->fresh,
@@ -155,13 +155,27 @@ int as_crashes_record(struct as_crashes *crashes, const struct as_cut_base *base
 				       .choices = crashes->args->lane->choices,
 				       .open_end = true,
 				       .crashed = base->crashed,
+				       .still = still,
 				       .after_ns = base->after_ns,
 				       .may_begin = may_begin,
 				       .step = record_step,
 				       .ctx = crashes };
 
-	crashes->base = base;
 	return as_record(&args, recording, err);
+}
+
+int as_crashes_record(struct as_crashes *crashes, const struct as_cut_base *base,
+		      const struct as_seq *seq, const struct as_plan *plan,
+		      struct as_recording *recording, struct as_err *err)
+{
+	crashes->base = base;
+	return record(crashes, seq, plan, false, recording, err);
+}
+
+int as_crashes_record_still(struct as_crashes *crashes, const struct as_seq *seq,
+			    struct as_recording *recording, struct as_err *err)
+{
+	return record(crashes, seq, NULL, true, recording, err);
 }
 
 int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,

@@ -37,6 +37,7 @@
 struct found {
 	struct as_flight_spot at;
 	struct as_tree *tree;
+	struct as_digest disk; /* as recovery left it; zero: it does not matter */
 	struct as_crash_spot spot; /* view 0: it is not to be kept */
 };
 
@@ -311,28 +312,34 @@ void as_cuts_begin(struct as_cuts *cuts)
 	cuts->looks = cuts->w->base->n < cuts->max;
 }
 
-static struct as_digest key_of_tree(const struct as_cuts *cuts, const struct as_tree *tree)
+static struct as_digest key_of_tree(const struct as_cuts *cuts, const struct found *f)
 {
-	return as_digest_bind(as_tree_digest(tree), cuts->w->base->n + 2);
+	struct as_digest key = as_digest_bind(as_tree_digest(f->tree), cuts->w->base->n + 2);
+
+	return as_digest_add(key, f->disk);
 }
 
 void as_cuts_note(struct as_cuts *cuts, const struct as_flight *flight,
 		  const struct as_recovered *recovered)
 {
+	struct found f = { .at = flight->state };
 	struct as_digest key;
 
 	if (!cuts->looks || flight->way != cuts->way || recovered->end != AS_RECOVERED ||
 	    !recovered->tree)
 		return;
-	key = key_of_tree(cuts, recovered->tree);
+	f.tree = recovered->tree;
+	if (cuts->w->c->options->hash_disk && recovered->disk)
+		f.disk = as_digest_bind(as_disk_digest(recovered->disk), 43);
+	key = key_of_tree(cuts, &f);
 	if (as_digests_has(&cuts->met, key))
 		return;
 	for (size_t i = 0; i < cuts->n_found; i++)
-		if (as_digest_eq(key_of_tree(cuts, cuts->found[i].tree), key))
+		if (as_digest_eq(key_of_tree(cuts, &cuts->found[i]), key))
 			return;
 	AS_ARRAY_ROOM(cuts->found, cuts->n_found, cuts->cap_found);
-	cuts->found[cuts->n_found++] =
-		(struct found){ .at = flight->state, .tree = as_tree_get(recovered->tree) };
+	(void)as_tree_get(f.tree);
+	cuts->found[cuts->n_found++] = f;
 }
 
 static void name(const struct as_recording *rec, struct as_perm *perm, struct found *f)
@@ -366,6 +373,7 @@ static void add(struct as_cuts *cuts, uint32_t id, const struct found *f)
 	struct as_expander *w = cuts->w;
 	struct as_model *model = as_tree_model(f->tree, w->c->fresh.traits);
 	struct as_past *past;
+	struct as_digest key;
 	char line[AS_CRASH_UNITS_MAX + 64];
 	uint32_t fresh;
 
@@ -378,8 +386,8 @@ static void add(struct as_cuts *cuts, uint32_t id, const struct found *f)
 	snprintf(line, sizeof(line), STEP " " FROM "%u:%zu:%s", f->spot.view, f->spot.cut,
 		 f->spot.units);
 	AS_CHECK_ADD(w->c, recovered, 1);
-	switch (as_store_add(w->c->store, as_worker_key(model, past, w->base->n + 1), id, line,
-			     &fresh)) {
+	key = as_digest_add(as_worker_key(model, past, w->base->n + 1), f->disk);
+	switch (as_store_add(w->c->store, key, id, line, &fresh)) {
 	case AS_STORE_KNOWN:
 		break;
 	case AS_STORE_FULL:
@@ -398,7 +406,7 @@ void as_cuts_reach(struct as_cuts *cuts, uint32_t id)
 	for (size_t i = 0; i < cuts->n_found; i++) {
 		const struct found *f = &cuts->found[i];
 
-		if (f->spot.view && as_digests_add(&cuts->met, key_of_tree(cuts, f->tree)))
+		if (f->spot.view && as_digests_add(&cuts->met, key_of_tree(cuts, f)))
 			add(cuts, id, f);
 	}
 	drop_found(cuts);

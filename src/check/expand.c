@@ -249,7 +249,7 @@ int as_worker_cut_power(struct as_expander *w, const struct as_op *op, const str
 	struct as_seq *seq;
 	int rc;
 
-	if (!w->crashes)
+	if (!w->c->options->crash)
 		return 0;
 	w->lane->phase = AS_CHECK_CRASH;
 	seq = as_seq_copy(w->seq);
@@ -284,10 +284,13 @@ static int reach(struct as_expander *w, const struct as_op *op, struct as_err *e
 	const struct as_checking *c = w->c;
 	uint64_t wrote = 0;
 	bool fine = true;
+	struct as_digest key = key_of(w);
 	uint32_t id;
-	int rc = 0;
+	int rc = as_worker_disk_key(w, op, &key, err);
 
-	switch (as_store_add(c->store, key_of(w), w->id, as_buf_str(&w->line), &id)) {
+	if (rc)
+		return rc;
+	switch (as_store_add(c->store, key, w->id, as_buf_str(&w->line), &id)) {
 	case AS_STORE_KNOWN:
 		/* What is on the disk may be new. */
 		return as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
@@ -470,10 +473,10 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 		w->fresh = as_instance_mark(w->instance);
 	if (!rc && c->options->faults & ~(unsigned)AS_CHECK_CHOICE)
 		w->failing = as_failing_new(c->options);
-	if (!rc && c->options->crash)
+	if (!rc && (c->options->crash || c->options->hash_disk))
 		rc = as_crashes_new(w->args, &w->crashes, err);
 	if (!rc)
-		w->cuts = as_cuts_new(w, w->crashes ? c->options->max_cuts : 0);
+		w->cuts = as_cuts_new(w, c->options->crash ? c->options->max_cuts : 0);
 	return rc;
 }
 

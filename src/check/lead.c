@@ -200,10 +200,10 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 
 	as_buf_addf(out,
 		    "target %s, size %llu, nodes %u, slots %u, depth %u, crash %d, "
-		    "crashes %u, seed %llu, operations ",
+		    "crashes %u, hash %s, seed %llu, operations ",
 		    as_target_spec(c->args->target), (unsigned long long)c->args->run->size_bytes,
 		    c->universe.nodes, c->universe.slots, o->depth, o->crash, o->max_cuts,
-		    (unsigned long long)c->args->run->seed);
+		    o->hash_disk ? "disk" : "model", (unsigned long long)c->args->run->seed);
 	as_universe_print(&c->universe, out);
 }
 

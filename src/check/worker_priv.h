@@ -69,6 +69,9 @@ bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *
 /* The digest of a state, after so many power cuts. */
 struct as_digest as_worker_key(const struct as_model *model, const struct as_past *past,
 			       unsigned cuts);
+/* diskhash.c: adds what is on the disk after one more operation, if it is part of states. */
+AS_MUST_CHECK int as_worker_disk_key(struct as_expander *w, const struct as_op *op,
+				     struct as_digest *key, struct as_err *err);
 /* A recovered state that is new, to be expanded unless it is too deep. */
 void as_worker_push(struct as_expander *w, uint32_t id, const struct as_model *model,
 		    const struct as_past *past);

@@ -85,6 +85,7 @@ static int read_options(struct check_session *s, struct as_err *err)
 		.ops = as_args_text(args, "ops", NULL),
 		.depth = (unsigned)as_args_number(args, "depth", 0),
 		.crash = !as_args_has(args, "no-crash"),
+		.hash_disk = !strcmp(as_args_text(args, "hash", "model"), "disk"),
 		.max_cuts = (unsigned)as_args_number(args, "crashes", CRASHES),
 		.crashes = as_crash_options_default(),
 		.jobs = (unsigned)as_args_number(args, "jobs", 1),
@@ -421,6 +422,12 @@ static const struct as_opt opts[] = {
 	  .help = "which state to expand next: the first that was found (bfs), the last (dfs), any "
 		  "(random), the one whose parent's recovery has written most, or the one least "
 		  "like those before; default bfs" },
+	{ .name = "hash",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "model|disk",
+	  .help = "what tells states apart: the tree, open files and what a power cut may leave "
+		  "(model), or also the bytes of the disk and the writes that were not flushed "
+		  "(disk); default model" },
 	{ .name = "no-crash", .help = "do not cut the power: check answers and trees only" },
 	{ .name = "crashes",
 	  .kind = AS_OPT_NUMBER,

@@ -57,6 +57,7 @@ static int set_up(struct rec *r, struct as_err *err)
 					.log = args->log,
 					.seed = args->seed,
 					.choices = args->choices,
+					.still = args->still,
 					.after_ns = args->after_ns,
 					.plan = args->plan,
 					.name_max = args->fresh.traits->name_max };

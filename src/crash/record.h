@@ -50,6 +50,7 @@ struct as_record_args {
 	 * mount recovers it, and what the mount finds is where the workload begins: all of it is
 	 * stable, because it came from the disk. */
 	struct as_disk *crashed;
+	bool still; /* the clock stands still: what is on the disk does not depend on times */
 	uint64_t after_ns; /* all times are later than this, as if the clock had not stopped */
 	/* With that: whether what the mount has found is right. False: *why says why not. */
 	bool (*may_begin)(void *ctx, const struct as_tree *tree, struct as_buf *why);

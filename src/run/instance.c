@@ -74,6 +74,8 @@ static void new_host(struct as_instance *i)
 		as_assert(!as_chooser_parse(choices, &i->answerer, NULL));
 	as_host_set_choice(i->host, i->answerer ? as_chooser_choice(i->answerer) : i->args.choice);
 	as_host_clock_after(i->host, i->args.after_ns);
+	if (i->args.still)
+		as_host_clock_still(i->host);
 	as_host_fail_nth(i->host, i->args.plan ? as_plan_alloc(i->args.plan) : 0);
 }
 

@@ -76,6 +76,7 @@ struct as_instance_args {
 	 * NULL or "": the answer is 0. */
 	const char *choices;
 	struct as_choice *choice; /* in place of that: somebody who goes on; NULL: nobody */
+	bool still; /* a clock of ours stands still; then times are not to be judged */
 	uint64_t after_ns; /* a clock of ours tells later times than this; 0: from its beginning */
 	uint32_t name_max; /* of struct as_traits */
 	const struct as_plan *plan; /* the faults from the beginning on; NULL: none */
