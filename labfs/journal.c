@@ -586,7 +586,8 @@ int lab_checkpoint(struct as_fs *fs, enum lab_flush home_site, enum lab_flush ta
 		return give_up(fs, rc);
 	fs->tail = fs->head;
 	fs->used = 0;
-	if (home_site != LAB_FLUSH_REPLAY_HOME || !LAB_BUG_ON(fs, REPLAY_MARK))
+	if (home_site != LAB_FLUSH_REPLAY_HOME ||
+	    !(LAB_BUG_ON(fs, REPLAY_MARK) || (LAB_BUG_ON(fs, HALF_MARK) && fs->replayed.half)))
 		fs->journal_empty = empty;
 	return 0;
 }

@@ -7,8 +7,8 @@
  * it (legal/past.h). Two states that are the same but for names are one state. What the file system
  * has in its caches, and where on the disk it has put things, is not part of it.
  *
- * Of each transition, the answer is judged by the model and the whole tree is compared with it. Of
- * each new state, the power is cut at every point of the operation that led there.
+ * Of each transition, the answer is judged by the model, the whole tree is compared with it, and
+ * the power is cut at every point of it. What recovery makes of it then is a state, too (cuts.h).
  *
  * Method. The states are in a store that processes share (store.h). Each of `jobs` lanes has a
  * worker, a process that takes a state from the frontier, brings it back by running its trace on a

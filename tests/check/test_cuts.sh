@@ -52,7 +52,7 @@ kill_soon() { # FOLDER OPTION...: when the first power cut is a step
 	pid=$!
 	until grep -aq 'crash # from' "$folder/check/states" 2>/dev/null ||
 		! kill -0 $pid 2>/dev/null; do :; done
-	kill -9 $pid
+	kill -9 $pid 2>/dev/null
 	wait $pid 2>/dev/null
 }
 kill_soon "$WORK/k" "${few[@]}"
