@@ -487,9 +487,10 @@ const struct as_command as_cmd_check = {
 		"a small set, in every state that is reached. Each answer is judged by the model, "
 		"and the whole tree is compared with it. The power is cut at every point of each "
 		"operation that changes something, and every recovery must end in a tree that was "
-		"promised; then operations and a second power cut follow. States that differ only in names are one state. When "
-		"nothing is left to be tried, it says so: within these bounds, no operation and "
-		"no power cut leads to a mistake that this program can see.",
+		"promised; then operations and a second power cut follow. States that differ only "
+		"in names are one state. When nothing is left to be tried, it says so: within "
+		"these bounds, no operation and no power cut leads to a mistake that this program "
+		"can see.",
 	.opts = opts,
 	.max_operands = 0,
 	.run = run,
