@@ -140,6 +140,7 @@ struct as_fs {
 	 * that a whole one took; 0: none. */
 	struct {
 		uint32_t tail, last, seq, block;
+		bool half; /* there was such a transaction */
 	} replayed;
 
 	/* inodes */

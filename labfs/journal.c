@@ -572,7 +572,8 @@ int lab_checkpoint(struct as_fs *fs, enum lab_flush home_site, enum lab_flush ta
 		struct lab_buf *b = (struct lab_buf *)list->next;
 
 		rc = lab_write_home(fs, b);
-		if (LAB_BUG_ON(fs, CKPT_EIO))
+		if (LAB_BUG_ON(fs, CKPT_EIO) ||
+		    (home_site == LAB_FLUSH_REPLAY_HOME && LAB_BUG_ON(fs, REPLAY_EIO)))
 			rc = 0;
 		if (!rc)
 			lab_set_state(fs, b, LAB_S_CLEAN);
@@ -588,6 +589,8 @@ int lab_checkpoint(struct as_fs *fs, enum lab_flush home_site, enum lab_flush ta
 		return give_up(fs, rc);
 	fs->tail = fs->head;
 	fs->used = 0;
-	fs->journal_empty = empty;
+	if (home_site != LAB_FLUSH_REPLAY_HOME ||
+	    !(LAB_BUG_ON(fs, REPLAY_MARK) || (LAB_BUG_ON(fs, HALF_MARK) && fs->replayed.half)))
+		fs->journal_empty = empty;
 	return 0;
 }

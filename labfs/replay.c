@@ -222,6 +222,7 @@ int lab_replay(struct as_fs *fs)
 	}
 	if (!s.begun)
 		fs->replayed.block = 0;
+	fs->replayed.half = s.begun;
 	fs->seq = s.seq;
 out:
 	as_free(fs->host, s.tags);

@@ -42,7 +42,7 @@ arrows() {
 	crash     work model disk target layout race run supervise snapshot legal recover
 	scenario  work target race run crash
 	hunt      work gen model reduce run supervise scenario
-	check     work model disk target klog run supervise legal crash scenario
+	check     work model disk target klog run supervise snapshot legal crash scenario
 	calls
 	trace     work calls
 	record    calls trace

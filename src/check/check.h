@@ -7,8 +7,8 @@
  * it (legal/past.h). Two states that are the same but for names are one state. What the file system
  * has in its caches, and where on the disk it has put things, is not part of it.
  *
- * Of each transition, the answer is judged by the model and the whole tree is compared with it. Of
- * each new state, the power is cut at every point of the operation that led there.
+ * Of each transition, the answer is judged by the model, the whole tree is compared with it, and
+ * the power is cut at every point of it. What recovery makes of it then is a state, too (cuts.h).
  *
  * Method. The states are in a store that processes share (store.h). Each of `jobs` lanes has a
  * worker, a process that takes a state from the frontier, brings it back by running its trace on a
@@ -52,7 +52,9 @@ struct as_check_options {
 	bool wide; /* more values of arguments */
 	unsigned depth; /* of the longest traces; 0: any */
 	enum as_search search;
+	bool hash_disk; /* what is on the disk is part of a state (diskhash.c) */
 	bool crash; /* cut the power, too */
+	unsigned max_cuts; /* after how many power cuts a trace may go on (cuts.h) */
 	struct as_crash_options crashes; /* how */
 	/* What is made to fail, a call at a time: a mask of enum as_check_fault. */
 	unsigned faults;
@@ -76,6 +78,7 @@ struct as_check_counts {
 	uint64_t expanded; /* states of which all was tried */
 	uint64_t restores, replayed; /* states brought back, and operations that took */
 	uint64_t compared; /* trees */
+	uint64_t recovered; /* trees that power cuts led to, from which to go on */
 	uint64_t discarded; /* states for which there was no room */
 	uint64_t wrong; /* states at which a power cut is a finding: they are not expanded */
 	uint64_t deaths; /* workers that died or hung */

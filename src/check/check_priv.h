@@ -127,8 +127,9 @@ uint64_t as_suspect_key(unsigned kind, unsigned code, const char *why);
 
 /* ---- expand.c ---- */
 
-/* What a state is known by. */
-struct as_digest as_check_key(const struct as_model *model, const struct as_past *past);
+/* What a state is known by, after so many power cuts. */
+struct as_digest as_check_key(const struct as_model *model, const struct as_past *past,
+			      unsigned cuts);
 
 struct as_worker_args {
 	const struct as_checking *checking;
@@ -170,9 +171,16 @@ void as_check_died(const struct as_checking *checking, const struct as_check_lan
 /* Meanwhile, a kernel in a sandbox may complain of its disk; they nest. */
 void as_check_excuse(const struct as_checking *checking, struct as_check_lane *lane, bool excuse);
 
+/* ---- failing.c ---- */
+
+/* What fails during recovery, too: a mask of enum as_crash_fault, of one of enum as_check_fault. */
+unsigned as_failing_of_recovery(unsigned faults);
+
 /* ---- crashes.c ---- */
 
 struct as_crashes;
+struct as_cut_base;
+struct as_cuts;
 
 AS_MUST_CHECK int as_crashes_new(const struct as_worker_args *args, struct as_crashes **crashes,
 				 struct as_err *err);
@@ -212,6 +220,18 @@ AS_MUST_CHECK int as_inbox_open(const struct as_checking *checking,
 AS_MUST_CHECK int as_inbox_run(struct as_inbox *inbox, const struct as_seq *seq, bool *found,
 			       struct as_err *err);
 void as_inbox_close(struct as_inbox *inbox); /* takes NULL */
+
+/* Traces begin there from now on; `cuts` is told what crash states are recovered to. */
+void as_crashes_begin(struct as_crashes *crashes, const struct as_cut_base *base,
+		      struct as_cuts *cuts);
+/* Records operations that begin there; plan as above. Free the recording in any case. */
+AS_MUST_CHECK int as_crashes_record(struct as_crashes *crashes, const struct as_cut_base *base,
+				    const struct as_seq *seq, const struct as_plan *plan,
+				    struct as_recording *recording, struct as_err *err);
+/* The same, but the clock stands still, and nothing fails. */
+AS_MUST_CHECK int as_crashes_record_still(struct as_crashes *crashes, const struct as_seq *seq,
+					  struct as_recording *recording, struct as_err *err);
+struct as_recoverer *as_crashes_recoverer(const struct as_crashes *crashes);
 
 /* ---- confirm.c ---- */
 

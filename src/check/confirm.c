@@ -5,7 +5,7 @@
  * with the trace alone is run with the operations that were tried in between, too. What does not
  * come back then either is told in a note, since it may be a mistake of ours.
  */
-#include "check/check_priv.h"
+#include "check/cuts.h"
 
 #include "run/known.h"
 #include "scenario/scenario.h"
@@ -83,15 +83,21 @@ void as_confirm_free(struct as_confirm *f)
 }
 
 static int open_way(struct as_confirm *f, unsigned way, const struct as_run_options *options,
-		    struct as_scenario **open, struct as_err *err)
+		    const char *cuts, struct as_scenario **open, struct as_err *err)
 {
+	struct as_buf params = { 0 };
 	struct as_scenario_args args = { .targets = &f->c->args->target,
 					 .n_targets = 1,
 					 .options = options,
-					 .params = way == BY_CRASH ? as_buf_str(&f->params) : "",
 					 .sinks = &f->filter.sink };
+	int rc;
 
-	return f->ops[way]->open(&args, open, err);
+	if (way == BY_CRASH)
+		as_buf_addf(&params, "%s%s", as_buf_str(&f->params), cuts);
+	args.params = as_buf_str(&params);
+	rc = f->ops[way]->open(&args, open, err);
+	as_buf_free(&params);
+	return rc;
 }
 
 static int run_seq(struct as_confirm *f, unsigned way, struct as_scenario *scenario,
@@ -143,9 +149,11 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, bool
 {
 	const char *text = print_text(f, &suspect->tried, all);
 	const char *faults = suspect->tried.faults, *choices = suspect->tried.choices;
-	unsigned way = suspect->crash ? BY_CRASH : BY_RUN;
+	struct as_buf cuts = { 0 };
+	bool goes_on = as_cuts_options(text, &cuts);
+	unsigned way = suspect->crash || goes_on ? BY_CRASH : BY_RUN;
 	struct as_run_options options = f->options;
-	bool special = *faults || *choices;
+	bool special = *faults || *choices || goes_on;
 	struct as_scenario *own = NULL, **scenario = special ? &own : &f->open[way];
 	struct as_seq *seq = NULL;
 	int rc = as_parse_text("trace", text, strlen(text), &seq, err);
@@ -153,6 +161,7 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, bool
 	*found = false;
 	/* Reading the tree after each operation makes calls, too: then another one would fail. */
 	if (*faults) {
+		as_buf_adds(&cuts, ",faults=0");
 		options.faults = faults;
 		options.check_every_op = false;
 	}
@@ -164,12 +173,14 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, bool
 		return rc;
 	}
 	if (!rc && !*scenario)
-		rc = open_way(f, way, special ? &options : &f->options, scenario, err);
+		rc = open_way(f, way, special ? &options : &f->options, as_buf_str(&cuts), scenario,
+			      err);
 	if (!rc)
 		rc = run_seq(f, way, *scenario, seq, found, err);
 	if (own)
 		f->ops[way]->close(own);
 	as_seq_free(seq);
+	as_buf_free(&cuts);
 	return rc;
 }
 
@@ -229,7 +240,7 @@ int as_confirm_empty(struct as_confirm *f, struct as_err *err)
 	if (f->c->args->box)
 		return 0;
 	seq = as_seq_new();
-	rc = open_way(f, BY_RUN, &f->options, &f->open[BY_RUN], err);
+	rc = open_way(f, BY_RUN, &f->options, "", &f->open[BY_RUN], err);
 
 	if (!rc)
 		rc = run_seq(f, BY_RUN, f->open[BY_RUN], seq, &found, err);

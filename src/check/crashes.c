@@ -12,11 +12,12 @@
  * first; the worker's own, which is in a mount namespace made after it and sees them; and that of
  * a record, in a namespace that is left when the record ends. One of them is in use at a time.
  */
-#include "check/check_priv.h"
+#include "check/cuts.h"
 
 #include "crash/dedup.h"
 #include "crash/record.h"
 #include "run/instance.h"
+#include "snapshot/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@
 struct as_crashes {
 	const struct as_worker_args *args;
 	struct as_recoverer *recoverer;
+	const struct as_cut_base *base; /* where traces begin */
+	struct as_cuts *cuts; /* NULL: traces do not go on after a power cut */
 	uint64_t wrote, pending;
 	bool fine;
 };
@@ -63,6 +66,8 @@ static void recovered(void *ctx, const struct as_recovered *recovered)
 	for (size_t i = 0; recovered->log && i < as_reclog_len(recovered->log); i++)
 		if (as_reclog_at(recovered->log, i)->kind == AS_CALL_WRITE)
 			crashes->wrote += (as_reclog_at(recovered->log, i)->len + 511) / 512;
+	if (crashes->cuts)
+		as_cuts_note(crashes->cuts, &crashes->args->lane->flight, recovered);
 }
 
 static void record_step(void *ctx, int64_t op)
@@ -115,15 +120,28 @@ void as_crashes_free(struct as_crashes *crashes)
 	free(crashes);
 }
 
+void as_crashes_begin(struct as_crashes *crashes, const struct as_cut_base *base,
+		      struct as_cuts *cuts)
+{
+	crashes->base = base;
+	crashes->cuts = cuts;
+}
+
+struct as_recoverer *as_crashes_recoverer(const struct as_crashes *crashes)
+{
+	return crashes->recoverer;
+}
+
 static int judge(struct as_crashes *crashes, const struct as_recording *recording,
 		 struct as_err *err)
 {
 	const struct as_checking *c = crashes->args->checking;
+	struct as_crash_options options = c->crash;
 	struct as_crash_counts counts = { 0 };
 	struct as_shares shares = { 0 };
 	struct as_judge_args args = { .recording = recording,
 				      .recoverer = crashes->recoverer,
-				      .options = &c->crash,
+				      .options = &options,
 				      .ways_agree = as_recoverer_ways_agree(crashes->recoverer),
 				      .dedup = crashes->args->dedup,
 				      .flight = &crashes->args->lane->flight,
@@ -134,9 +152,13 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 				      .recovers = recovers,
 				      .recovered = recovered,
 				      .ctx = crashes,
+				      .began_with_replay = crashes->base->n,
 				      .begun_min = recording->n_ops };
 	int rc;
 
+	/* One thing is unusual at a time, before the power cut or after it. */
+	if (recording->fired || *crashes->args->lane->tried.choices)
+		options.faults = 0;
 	crashes->args->lane->flight.spent = crashes->args->lane->flight.spent_again = 0;
 	rc = as_judge_all(&args, err);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(uint64_t); i++)
@@ -163,30 +185,65 @@ uint64_t as_crashes_pending(const struct as_crashes *crashes)
 	return crashes->pending;
 }
 
-int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
-		   const struct as_digest *upto, const struct as_plan *plan, bool *fine,
-		   uint64_t *wrote, struct as_err *err)
+/* A recovery that is repeated must come to the same tree. */
+static bool may_begin(void *ctx, const struct as_tree *tree, struct as_buf *why)
 {
+	const struct as_crashes *crashes = ctx;
+
+	return !as_tree_diff(crashes->base->tree, "after the first mount", tree, "after another",
+			     why);
+}
+
+static int record(struct as_crashes *crashes, const struct as_seq *seq, const struct as_plan *plan,
+		  bool still, struct as_recording *recording, struct as_err *err)
+{
+	const struct as_cut_base *base = crashes->base;
 	const struct as_checking *c = crashes->args->checking;
 	struct as_record_args args = { .target = c->args->target,
 				       .fresh = c->fresh,
 				       .seq = seq,
 				       .seed = c->args->run->seed,
-				       .after_ns = c->start ? c->start->after_ns : 0,
 				       .log = &crashes->args->lane->log,
 				       .hold = c->crash.hold,
 				       .early = c->crash.early,
 				       .plan = plan,
 				       .choices = as_asks_own(crashes->args->lane->tried.choices),
 				       .open_end = true,
+				       .crashed = base->crashed,
+				       .still = still,
+				       .after_ns = base->after_ns,
+				       .may_begin = may_begin,
 				       .step = record_step,
 				       .ctx = crashes };
+
+	return as_record(&args, recording, err);
+}
+
+int as_crashes_record(struct as_crashes *crashes, const struct as_cut_base *base,
+		      const struct as_seq *seq, const struct as_plan *plan,
+		      struct as_recording *recording, struct as_err *err)
+{
+	crashes->base = base;
+	return record(crashes, seq, plan, false, recording, err);
+}
+
+int as_crashes_record_still(struct as_crashes *crashes, const struct as_seq *seq,
+			    struct as_recording *recording, struct as_err *err)
+{
+	return record(crashes, seq, NULL, true, recording, err);
+}
+
+int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
+		   const struct as_digest *upto, const struct as_plan *plan, bool *fine,
+		   uint64_t *wrote, struct as_err *err)
+{
+	const struct as_checking *c = crashes->args->checking;
 	struct as_recording recording = { 0 };
 	int rc;
 
 	/* Of what a kernel says of a crashed disk, recovery is the judge. */
 	as_check_excuse(c, crashes->args->lane, true);
-	rc = as_record(&args, &recording, err);
+	rc = as_crashes_record(crashes, crashes->base, seq, plan, &recording, err);
 	crashes->fine = true;
 	crashes->wrote = 0;
 	if (!rc && recording.wrong) {
@@ -201,6 +258,8 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 		if (!plan)
 			memcpy(recording.upto, upto, (seq->n + 1) * sizeof(*upto));
 		rc = judge(crashes, &recording, err);
+		if (!rc && crashes->fine && crashes->cuts)
+			as_cuts_name(crashes->cuts, &recording);
 	}
 	crashes->pending = rc ? 0 : count_pending(recording.log, (uint32_t)seq->n - 1);
 	as_check_excuse(c, crashes->args->lane, false);

@@ -10,7 +10,7 @@
  *
  * Before each call that may be the last one of this process, the lane is told what is tried.
  */
-#include "check/worker_priv.h"
+#include "check/cuts.h"
 
 #include "klog/kwatch.h"
 #include "model/compare.h"
@@ -141,17 +141,26 @@ static void step(struct as_expander *w, const struct as_op *op, const struct as_
 	w->past = next;
 }
 
+/* Of what is legal now. What was judged after fewer power cuts is judged again: it may be gone on
+ * from. */
+static struct as_digest exact(const struct as_expander *w)
+{
+	struct as_digest digest = as_past_exact(w->past);
+
+	return w->base->n ? as_digest_bind(digest, w->base->n + 1) : digest;
+}
+
 /* Runs the trace. False: it does not lead there any more, which was told. */
 static bool replay(struct as_expander *w)
 {
 	struct as_outcome got;
 
-	w->upto[0] = as_past_exact(w->past);
+	w->upto[0] = exact(w);
 	for (size_t i = 0; i < w->seq->n; i++) {
 		if (as_worker_do(w, &w->seq->ops[i], (uint32_t)i, &got) != AS_DID_AGREE)
 			return false;
 		step(w, &w->seq->ops[i], &got);
-		w->upto[i + 1] = as_past_exact(w->past);
+		w->upto[i + 1] = exact(w);
 	}
 	AS_CHECK_ADD(w->c, replayed, w->seq->n);
 	return true;
@@ -170,16 +179,17 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 				       w->plan ? w->plan : as_failing_counts(w->failing));
 	if (w->asks)
 		as_asks_begin(w->asks);
-	rc = as_instance_back(w->instance, w->fresh, err);
+	rc = as_instance_back(w->instance, w->base->mark, err);
 	if (rc)
 		return rc;
+	as_instance_clock_after(w->instance, w->base->after_ns);
 	mounted = as_instance_mount(w->instance);
 	if (mounted && w->plan && as_instance_fault_hit(w->instance))
 		return 0;
 	if (mounted)
 		return as_instance_useless(w->instance, mounted, err);
-	w->model = as_model_copy(w->c->fresh.model);
-	w->past = as_past_new(w->c->fresh.model, &w->policy);
+	w->model = as_model_copy(w->base->model);
+	w->past = as_past_new(w->base->model, &w->policy);
 	as_model_follow_times(w->model, as_target_opts(w->c->args->target));
 	w->back = replay(w);
 	/* A kernel does not always make the same calls, so that another one may fail. */
@@ -208,9 +218,10 @@ int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *di
 
 /* ---- Successors ------------------------------------------------------------------------------ */
 
-struct as_digest as_check_key(const struct as_model *model, const struct as_past *past)
+struct as_digest as_check_key(const struct as_model *model, const struct as_past *past,
+			      unsigned cuts)
 {
-	return as_digest_add(as_digest_bind(as_model_digest_canonical(model), 1),
+	return as_digest_add(as_digest_bind(as_model_digest_canonical(model), cuts + 1),
 			     as_past_digest(past));
 }
 
@@ -230,7 +241,7 @@ int as_worker_cut_power(struct as_expander *w, const struct as_op *op, const str
 	struct as_seq *seq;
 	int rc;
 
-	if (!w->crashes || !w->past)
+	if (!w->c->options->crash || !w->past)
 		return 0;
 	/* Another process mounts now, and what keeps the lane's mount is over. */
 	if (as_instance_can(w->instance, AS_INSTANCE_KERNEL) && as_instance_give_up(w->instance))
@@ -238,7 +249,7 @@ int as_worker_cut_power(struct as_expander *w, const struct as_op *op, const str
 	w->lane->phase = AS_CHECK_CRASH;
 	seq = as_seq_copy(w->seq);
 	as_seq_add(seq, op);
-	w->upto[w->seq->n + 1] = as_past_exact(w->past);
+	w->upto[w->seq->n + 1] = exact(w);
 	rc = as_crashes_try(w->crashes, seq, w->upto, plan, fine, wrote, err);
 	as_seq_free(seq);
 	return rc;
@@ -251,18 +262,40 @@ static bool is_too_deep(const struct as_expander *w, uint32_t id)
 	return depth && as_store_at(w->c->store, id).depth >= depth;
 }
 
+void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
+		    struct as_past *past)
+{
+	struct as_model *was_model = w->model;
+	struct as_past *was_past = w->past;
+
+	if (is_too_deep(w, id)) {
+		as_store_stop(w->c->store, id);
+		return;
+	}
+	w->model = model;
+	w->past = past;
+	as_store_push(w->c->store, id, rank_of(w, id, 0));
+	w->model = was_model;
+	w->past = was_past;
+}
+
 int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
-	struct as_digest key = as_check_key(w->model, w->past);
+	struct as_digest key = as_check_key(w->model, w->past, w->base->n);
 	uint64_t wrote = 0;
 	bool fine = true;
 	uint32_t id;
-	int rc = 0;
+	int rc = as_worker_disk_key(w, op, &key, err);
 
+	if (rc)
+		return rc;
 	switch (as_store_add(c->store, key, w->id, as_buf_str(&w->line), &id)) {
 	case AS_STORE_KNOWN:
-		return 0;
+		/* What is on the disk may be new. A kernel takes too long for it. */
+		return as_shard_owns(c, key) && !as_instance_can(w->instance, AS_INSTANCE_KERNEL)
+			       ? as_worker_cut_power(w, op, NULL, &fine, &wrote, err)
+			       : 0;
 	case AS_STORE_FULL:
 		AS_CHECK_ADD(c, discarded, 1);
 		as_store_gap(c->store, 1);
@@ -271,6 +304,8 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 		break;
 	}
 	w->lane->fresh = id;
+	if (!is_too_deep(w, id))
+		as_cuts_begin(w->cuts);
 	if (as_shard_owns(c, key))
 		rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
 	w->lane->fresh = AS_STORE_NONE;
@@ -282,10 +317,12 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 		c->reached->state[c->reached->n].fine = fine;
 		c->reached->state[c->reached->n++].wrote = wrote;
 	}
-	if (!rc && fine && !is_too_deep(w, id))
+	if (!rc && fine && !is_too_deep(w, id)) {
+		as_cuts_reach(w->cuts, id);
 		as_store_push(c->store, id, rank_of(w, id, wrote));
-	else
+	} else {
 		as_store_stop(c->store, id);
+	}
 	if (!fine)
 		AS_CHECK_ADD(c, wrong, 1);
 	return rc;
@@ -351,7 +388,7 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 		AS_CHECK_ADD(w->c, skipped, 1);
 	else
 		step(w, op, &got);
-	if (as_shard_predicts(w->c) && !as_digest_eq(expected, as_check_key(w->model, w->past)))
+	if (as_shard_predicts(w->c) && !as_digest_eq(expected, as_check_key(w->model, w->past, w->base->n)))
 		stray(w);
 	if (w->past == was && as_digest_eq(as_model_digest(w->model), before)) {
 		as_try_keep(&w->lane->tried);
@@ -368,6 +405,7 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 
 int as_worker_read_trace(struct as_expander *w, uint32_t id, struct as_err *err)
 {
+	const char *part;
 	int rc;
 
 	w->id = id;
@@ -378,7 +416,11 @@ int as_worker_read_trace(struct as_expander *w, uint32_t id, struct as_err *err)
 	free(w->upto);
 	w->seq = w->moves = NULL;
 	w->upto = NULL;
-	rc = as_parse_text("trace", as_buf_str(&w->trace), w->trace.len, &w->seq, err);
+	as_try_begin(&w->lane->tried, "");
+	w->lane->phase = AS_CHECK_BACK;
+	rc = as_cuts_base(w->cuts, as_buf_str(&w->trace), &part, &w->base, err);
+	if (!rc)
+		rc = as_parse_text("trace", part, strlen(part), &w->seq, err);
 	if (!rc)
 		w->upto = as_xcalloc(w->seq->n + 2, sizeof(*w->upto));
 	return rc;
@@ -390,7 +432,13 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 
 	if (rc)
 		return rc;
-	as_try_begin(&w->lane->tried, "");
+	if (!w->base->model) {
+		AS_CHECK_ADD(w->c, lost, 1);
+		as_store_gap(w->c->store, 1);
+		return 0;
+	}
+	if (w->crashes)
+		as_crashes_begin(w->crashes, w->base, w->cuts);
 	rc = as_worker_bring_back(w, err);
 	if (!rc && w->back)
 		w->moves = as_universe_moves(&w->c->universe, w->model);
@@ -426,6 +474,9 @@ static int try_all(struct as_expander *w, uint32_t id, uint32_t first, struct as
 		if (is_skipped(w->args->skip, i))
 			continue;
 		rc = try_move(w, i, err);
+		/* A crash run with several rounds has no faults. */
+		if (w->base->n)
+			continue;
 		if (!rc && w->failing && w->owned)
 			rc = as_failing_try(w, &w->moves->ops[i], err);
 		if (!rc && w->asks && w->owned)
@@ -491,6 +542,13 @@ static bool is_quick(const struct as_checking *c)
 	return as_instance_caps(c->args->target) & AS_INSTANCE_QUICK && !c->options->faults;
 }
 
+/* Whether traces go on after a power cut. Shards that follow the states of others in the model do
+ * not know what is recovered, and a crash run of a start has one round. */
+static bool goes_on(const struct as_checking *c)
+{
+	return c->options->crash && !c->start && !c->options->shards;
+}
+
 static int open_worker(struct as_expander *w, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
@@ -513,7 +571,7 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 		w->asks = as_asks_new();
 		args.choice = as_asks_choice(w->asks);
 	}
-	if (c->options->crash)
+	if (c->options->crash || c->options->hash_disk)
 		rc = as_crashes_new(w->args, &w->crashes, err);
 	if (!rc)
 		rc = as_instance_open(&args, &w->instance, err);
@@ -523,12 +581,15 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 		w->watch = as_kwatch_new(as_instance_device(w->instance));
 	if (!rc && c->options->faults & ~(unsigned)AS_CHECK_CHOICE)
 		w->failing = as_failing_new(c->options);
+	if (!rc)
+		w->cuts = as_cuts_new(w, goes_on(c) ? c->options->max_cuts : 0);
 	return rc;
 }
 
 static void close_worker(struct as_expander *w)
 {
 	as_worker_forget(w);
+	as_cuts_free(w->cuts);
 	as_kwatch_free(w->watch);
 	as_failing_free(w->failing);
 	as_instance_mark_free(w->fresh);

@@ -48,6 +48,13 @@ struct as_failing {
 	struct fault set[AS_CHECK_FAULTS_MAX];
 };
 
+unsigned as_failing_of_recovery(unsigned faults)
+{
+	return (faults & AS_CHECK_FAIL_READ ? AS_CRASH_FAIL_READ : 0u) |
+	       (faults & AS_CHECK_FAIL_WRITE ? AS_CRASH_FAIL_WRITE : 0u) |
+	       (faults & AS_CHECK_FAIL_ALLOC ? AS_CRASH_FAIL_ALLOC : 0u);
+}
+
 struct as_failing *as_failing_new(const struct as_check_options *options)
 {
 	struct as_failing *f = as_xcalloc(1, sizeof(*f));

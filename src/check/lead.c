@@ -257,10 +257,11 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 
 	as_buf_addf(out,
 		    "target %s, size %llu, nodes %u, slots %u, depth %u, crash %d, "
-		    "seed %llu, faults %u of %x, operations ",
+		    "crashes %u, hash %s, seed %llu, faults %u of %x, operations ",
 		    as_target_spec(c->args->target), (unsigned long long)c->args->run->size_bytes,
-		    c->universe.nodes, c->universe.slots, o->depth, o->crash,
-		    (unsigned long long)c->args->run->seed, o->max_faults, o->faults);
+		    c->universe.nodes, c->universe.slots, o->depth, o->crash, o->max_cuts,
+		    o->hash_disk ? "disk" : "model", (unsigned long long)c->args->run->seed,
+		    o->max_faults, o->faults);
 	as_universe_print(&c->universe, out);
 	if (o->crash) {
 		as_buf_adds(out, ", ");
@@ -321,7 +322,7 @@ static void add_first(struct as_checking *c)
 
 	if (c->fresh.model) {
 		past = as_past_new(c->fresh.model, &policy);
-		key = as_check_key(c->fresh.model, past);
+		key = as_check_key(c->fresh.model, past, 0);
 		as_past_put(past);
 	}
 	if (as_store_add(c->store, key, AS_STORE_NONE, "", &id) == AS_STORE_NEW)
@@ -334,7 +335,7 @@ static int make_fresh(struct as_checking *c, struct as_err *err)
 	const struct as_check_options *o = c->options;
 	int rc = 0;
 
-	if (c->args->box && (o->start || o->shards))
+	if (c->args->box && (o->start || o->shards || o->hash_disk))
 		return as_fail(
 			err, AS_EUSE,
 			"target %s: --start and --shard are for libraries, not for types that "
@@ -362,6 +363,7 @@ int as_checking_open(struct as_checking *c, struct as_err *err)
 	if (rc)
 		return rc;
 	c->crash = o->crashes;
+	c->crash.faults = as_failing_of_recovery(o->faults);
 	if (!c->crash.perm.sector_bytes)
 		c->crash.perm.sector_bytes = as_target_sector_bytes(c->args->target);
 	if (!rc) {

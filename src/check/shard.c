@@ -76,7 +76,7 @@ struct as_digest as_shard_expect(const struct as_expander *w, const struct as_op
 	struct as_digest key;
 
 	predict(model, &past, op);
-	key = as_check_key(model, past);
+	key = as_check_key(model, past, w->base->n);
 	as_model_free(model);
 	as_past_put(past);
 	return key;

@@ -12,6 +12,8 @@
 
 struct as_asks;
 struct as_kwatch;
+struct as_cut_base;
+struct as_cuts;
 struct as_failing;
 
 struct as_expander {
@@ -24,12 +26,14 @@ struct as_expander {
 	struct as_space_seen space; /* what statfs tells of it */
 	struct as_crashes *crashes; /* NULL: no power cuts */
 	struct as_kwatch *watch; /* of the kernel; NULL: it has nothing to do with it */
+	struct as_cuts *cuts;
 	struct as_policy policy;
 	struct as_verdict verdict;
 	/* The state that is expanded: */
 	uint32_t id;
 	struct as_buf trace; /* its text */
-	struct as_seq *seq; /* the same */
+	struct as_seq *seq; /* the same, after the last power cut */
+	const struct as_cut_base *base; /* where that begins */
 	struct as_digest *upto; /* what is legal after each operation, and after one more */
 	struct as_seq *moves;
 	/* Where the file system is now: */
@@ -76,6 +80,13 @@ AS_MUST_CHECK int as_worker_reach(struct as_expander *w, const struct as_op *op,
 
 /* Whether the kernel has not complained since the last look; `code`: after which operation. */
 bool as_worker_quiet(struct as_expander *w, unsigned code);
+
+/* diskhash.c: adds what is on the disk after one more operation, if it is part of states. */
+AS_MUST_CHECK int as_worker_disk_key(struct as_expander *w, const struct as_op *op,
+				     struct as_digest *key, struct as_err *err);
+/* A recovered state that is new, to be expanded unless it is too deep. */
+void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
+		    struct as_past *past);
 
 /* Brings the state back and carries the operation out, with whatever fails or is answered now. */
 AS_MUST_CHECK int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *did,

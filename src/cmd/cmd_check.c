@@ -27,6 +27,7 @@
 #define FOLDER "check"
 #define STATES "states"
 #define NODES 3
+#define CRASHES 1
 #define FOR_DEFAULT "5m"
 #define STATES_DEFAULT (1u << 22)
 
@@ -106,6 +107,8 @@ static int read_options(struct check_session *s, struct as_err *err)
 		.start = as_args_text(args, "start", NULL),
 		.depth = (unsigned)as_args_number(args, "depth", 0),
 		.crash = !as_args_has(args, "no-crash"),
+		.hash_disk = !strcmp(as_args_text(args, "hash", "model"), "disk"),
+		.max_cuts = (unsigned)as_args_number(args, "crashes", CRASHES),
 		.crashes = as_crash_options_default(),
 		.jobs = (unsigned)as_args_number(args, "jobs", 1),
 		.max_states = (uint32_t)as_args_number(args, "max-states", STATES_DEFAULT),
@@ -219,6 +222,7 @@ static void print_json(const struct check_session *s, const char *event,
 	as_json_kuint(&j, "recoveries", c->crash.checked);
 	as_json_kuint(&j, "memoised", c->crash.memoised);
 	as_json_kuint(&j, "during_recovery", c->crash.again);
+	as_json_kuint(&j, "recovered", c->recovered);
 	as_json_kuint(&j, "discarded", c->discarded);
 	as_json_kuint(&j, "lost", c->lost);
 	as_json_kuint(&j, "wrong", c->wrong);
@@ -300,6 +304,7 @@ static void print_table(const struct check_session *s, const struct as_check_sta
 		{ "crash states recovered", c->crash.checked },
 		{ "recoveries from the memo", c->crash.memoised },
 		{ "crash states during recovery", c->crash.again },
+		{ "recovered trees to go on from", c->recovered },
 		{ "bytes of the states", status->bytes },
 		{ "milliseconds", (uint64_t)status->wall_us / 1000 },
 		{ "transitions a second", (uint64_t)per_second(c->transitions, status->wall_us) },
@@ -551,7 +556,19 @@ static const struct as_opt opts[] = {
 	  .help = "which state to expand next: the first that was found (bfs), the last (dfs), any "
 		  "(random), the one whose parent's recovery has written most, or the one least "
 		  "like those before; default bfs" },
+	{ .name = "hash",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "model|disk",
+	  .help = "what tells states apart: the tree, open files and what a power cut may leave "
+		  "(model), or also the bytes of the disk and the writes that were not flushed "
+		  "(disk); default model" },
 	{ .name = "no-crash", .help = "do not cut the power: check answers and trees only" },
+	{ .name = "crashes",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = AS_CRASH_ROUNDS_MAX - 1,
+	  .help = "after how many power cuts a trace may go on with what was recovered; "
+		  "default 1" },
 	{ .name = "view",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "VIEWS",
@@ -612,11 +629,12 @@ const struct as_command as_cmd_check = {
 	.summary = "explore all states of a file system within bounds, each once",
 	.text = "Begins with an empty file system and tries every operation, with each argument of "
 		"a small set, in every state that is reached. Each answer is judged by the model, "
-		"and the whole tree is compared with it. In each new state the power is cut at "
-		"every point of the operation that led there, and every recovery must end in a "
-		"tree that was promised. States that differ only in names are one state. When "
-		"nothing is left to be tried, it says so: within these bounds, no operation and "
-		"no power cut leads to a mistake that this program can see.",
+		"and the whole tree is compared with it. The power is cut at every point of each "
+		"operation that changes something, and every recovery must end in a tree that was "
+		"promised; then operations and a second power cut follow. States that differ only "
+		"in names are one state. When nothing is left to be tried, it says so: within "
+		"these bounds, no operation and no power cut leads to a mistake that this program "
+		"can see.",
 	.opts = opts,
 	.max_operands = 0,
 	.run = run,

@@ -54,7 +54,7 @@ static void join_faults(const struct as_args *args, struct as_buf *faults)
 /* Where errors are tried: while the workload runs, or during recovery. */
 static void read_faults(const char *where, struct as_crash_options *o)
 {
-	o->faults = strcmp(where, "") && strcmp(where, "record");
+	o->faults = strcmp(where, "") && strcmp(where, "record") ? AS_CRASH_FAIL_READ : 0;
 	o->record = strcmp(where, "") && strcmp(where, "disk") ? AS_RECORD_SWEEP : AS_RECORD_SOUND;
 }
 

@@ -279,6 +279,8 @@ int as_crash_record(const struct as_crash_args *args, struct as_disk *crashed,
 									     : NULL,
 					 .race_seed = args->race_seed,
 					 .race_delays = args->race_delays,
+					 /* Plain runs look at the tree in the first round. */
+					 .compare = crashed && args->run->check_every_op,
 					 .hold = args->options->hold,
 					 .early = args->options->early,
 					 .crashed = crashed,

@@ -50,6 +50,14 @@ enum as_prune_rule {
 	AS_PRUNE_VERIFY = 16, /* states that the rules leave out are tried all the same */
 };
 
+/* What fails during recovery (faults.h). */
+enum as_crash_fault {
+	AS_CRASH_FAIL_READ = 1,
+	AS_CRASH_FAIL_WRITE = 2, /* and flushes */
+	AS_CRASH_FAIL_ALLOC = 4,
+	AS_CRASH_FAIL_ALL = 7,
+};
+
 /* What fails while the workload runs (draw.h), besides what run->faults says. */
 enum as_crash_record {
 	AS_RECORD_SOUND, /* nothing */
@@ -65,7 +73,7 @@ struct as_crash_options {
 	unsigned again; /* how many power cuts in a row during recovery */
 	unsigned prune; /* mask of enum as_prune_rule */
 	enum as_memo_mode memo;
-	bool faults; /* each read of each recovery fails once (faults.h) */
+	unsigned faults; /* what fails once in each recovery: a mask of enum as_crash_fault */
 	enum as_crash_record record;
 	/* While the workload runs, a write that nobody waits for stays in flight until so many more
 	 * calls have come (disk/log.h); 0: none does. */

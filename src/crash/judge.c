@@ -126,14 +126,14 @@ static bool faults(struct judge *j, struct judge_subject *s, enum as_way way,
 		   const struct as_recovered *recovered, struct as_problem *problem)
 {
 	struct as_faults_args args = { .recoverer = j->args->recoverer,
+				       .what = j->options->faults,
+				       .recording = j->rec,
+				       .moment = s->moment,
 				       .way = way,
 				       .flight = j->args->flight,
 				       .counts = j->args->counts };
-	uint64_t faulty = j->args->counts->faulty;
-	bool fine = as_faults(&args, s->disk, recovered->tree, problem, &j->rc, j->err);
 
-	j->args->flight->spent += (j->args->counts->faulty - faulty) * AS_COST_RECOVERY;
-	return fine;
+	return as_faults(&args, s->disk, recovered->tree, problem, &j->rc, j->err);
 }
 
 static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,

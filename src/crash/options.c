@@ -122,7 +122,7 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 	if (o->prune != standard.prune)
 		as_buf_addf(out, ",prune=%u", o->prune);
 	if (o->faults)
-		as_buf_adds(out, ",faults=1");
+		as_buf_addf(out, ",faults=%u", o->faults);
 	if (o->record)
 		as_buf_addf(out, ",record=%s", record_names[o->record]);
 	if (o->hold)
@@ -302,7 +302,7 @@ static int set_number(const char *whole, size_t i, uint64_t n, struct as_crash_o
 		o->every = (unsigned)n;
 		break;
 	case 8:
-		o->faults = n;
+		o->faults = (unsigned)n;
 		break;
 	case 9:
 		o->budget = n;
@@ -350,7 +350,7 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 		     { "prune", 31 },
 		     { "view", AS_VIEWS - 1 },
 		     { "every", 1000000 },
-		     { "faults", 1 },
+		     { "faults", AS_CRASH_FAIL_ALL },
 		     { "budget", AS_BUDGET_MAX },
 		     { "rounds", AS_CRASH_ROUNDS_MAX },
 		     { "cut", SIZE_MAX } };

@@ -30,6 +30,7 @@
 #include "base/array.h"
 #include "base/choice.h"
 #include "legal/policy.h"
+#include "model/compare.h"
 #include "model/model.h"
 #include "run/instance.h"
 #include "snapshot/tree.h"
@@ -57,6 +58,7 @@ static int set_up(struct rec *r, struct as_err *err)
 					.log = args->log,
 					.seed = args->seed,
 					.choices = args->choices,
+					.still = args->still,
 					.after_ns = args->after_ns,
 					.plan = args->plan,
 					.name_max = args->fresh.traits->name_max };
@@ -291,6 +293,21 @@ void as_record_add_end(struct rec *r)
 	as_seq_add(r->out->seq, &umount);
 }
 
+static bool tree_agrees(struct rec *r)
+{
+	struct as_instance_reader reader = as_instance_reads(r->instance);
+	struct as_buf why = { 0 };
+	bool differs;
+
+	if (!r->args->compare || !as_model_mounted(r->model) || has_hit(r))
+		return true;
+	differs = as_model_compare(r->model, reader.ops, reader.ctx, &why);
+	if (differs)
+		as_record_went_wrong(r, AS_FIND_TREE, as_buf_str(&why));
+	as_buf_free(&why);
+	return !differs;
+}
+
 static int run_all(struct rec *r)
 {
 	struct as_recording *out = r->out;
@@ -298,6 +315,7 @@ static int run_all(struct rec *r)
 
 	for (size_t i = 0; i < out->seq->n && going; i++)
 		going = run_op(r, i);
+	going = going && tree_agrees(r);
 	if (!going || !as_model_mounted(r->model) || r->args->open_end)
 		return 0;
 	as_record_add_end(r);

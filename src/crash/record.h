@@ -40,6 +40,7 @@ struct as_record_args {
 	unsigned hold; /* see struct as_crash_options */
 	uint64_t early;
 	const struct as_plan *plan; /* what fails; only faults that are reported. NULL: nothing */
+	bool compare; /* after the workload's own operations, the tree must be as the model says */
 	bool open_end; /* it is not ended: what is open stays open, what is mounted stays mounted */
 	/* Several threads run the workload, which has the form of a race (as_race_form()); NULL:
 	 * one does. With neither a plan nor `early`. */
@@ -49,6 +50,7 @@ struct as_record_args {
 	 * mount recovers it, and what the mount finds is where the workload begins: all of it is
 	 * stable, because it came from the disk. */
 	struct as_disk *crashed;
+	bool still; /* the clock stands still: what is on the disk does not depend on times */
 	uint64_t after_ns; /* all times are later than this, as if the clock had not stopped */
 	/* With that: whether what the mount has found is right. False: *why says why not. */
 	bool (*may_begin)(void *ctx, const struct as_tree *tree, struct as_buf *why);

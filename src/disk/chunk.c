@@ -186,6 +186,11 @@ unsigned char *as_chunk_bytes(struct as_chunk *chunk)
 	return chunk->data;
 }
 
+bool as_chunk_is_sealed(const struct as_chunk *chunk)
+{
+	return !chunk || chunk->sealed;
+}
+
 struct as_digest as_chunk_digest(const struct as_chunk *chunk)
 {
 	as_assert(!chunk || chunk->sealed);

@@ -59,6 +59,8 @@ struct as_chunk *as_chunk_seal(struct as_chunks *store, struct as_chunk *chunk);
 const unsigned char *as_chunk_data(const struct as_chunk *chunk);
 /* Where to write; valid only right after as_chunk_own(). */
 unsigned char *as_chunk_bytes(struct as_chunk *chunk);
+/* Whether its digest is known. */
+bool as_chunk_is_sealed(const struct as_chunk *chunk);
 /* The digest of a sealed chunk (asserted), or AS_DIGEST_ZERO for the zero chunk. */
 struct as_digest as_chunk_digest(const struct as_chunk *chunk);
 /* Whether the contents are the same. It compares digests where both chunks are sealed, else bytes.

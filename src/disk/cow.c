@@ -360,6 +360,16 @@ void as_disk_restore(struct as_disk *disk, struct as_disk *from)
 	node_unref(disk->store, old, disk->top_shift);
 }
 
+bool as_disk_chunk_digest(const struct as_disk *disk, uint64_t off, struct as_digest *digest)
+{
+	const struct as_chunk *chunk = chunk_at(disk, off / AS_CHUNK_BYTES);
+
+	if (!as_chunk_is_sealed(chunk))
+		return false;
+	*digest = as_chunk_digest(chunk);
+	return true;
+}
+
 struct as_digest as_disk_digest(struct as_disk *disk)
 {
 	if (!disk->root)

@@ -47,6 +47,9 @@ struct as_digest as_disk_digest(struct as_disk *disk);
 /* Compares sizes and digests. */
 bool as_disk_eq(struct as_disk *a, struct as_disk *b);
 
+/* The digest of the chunk that this byte is in. False: it would have to be computed. */
+bool as_disk_chunk_digest(const struct as_disk *disk, uint64_t off, struct as_digest *digest);
+
 /* Chunk `index` covers the bytes from index * AS_CHUNK_BYTES on. The data is always AS_CHUNK_BYTES
  * long; after the end of the disk it is padded with zeros. A non-zero return stops the walk and is
  * handed back. Neither disk may be written meanwhile. */

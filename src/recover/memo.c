@@ -36,6 +36,7 @@
 
 #define QUESTIONS_MAX 4 /* of a node */
 #define SECTOR AS_DISK_SECTOR_BYTES
+#define VALUES 4096u
 
 struct question {
 	uint64_t off;
@@ -50,6 +51,12 @@ struct memo_node {
 	struct as_digest value; /* the answer to that question */
 	struct question *ask;
 	struct memo_answer *answer;
+};
+
+/* What stands in a part of a chunk. len 0: nothing is known. */
+struct memo_value {
+	struct as_digest chunk, value;
+	uint32_t at, len;
 };
 
 struct memo_change {
@@ -86,6 +93,7 @@ struct as_memo {
 	unsigned char *known; /* scratch of as_memo_add(): a bit for each sector */
 	size_t known_cap;
 	struct as_memo_stats stats;
+	struct memo_value values[VALUES]; /* each has one place; not counted in bytes */
 };
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -260,11 +268,28 @@ static struct memo_node *root_of(struct as_memo *m, uint32_t kind, struct as_dis
 	return &root->node;
 }
 
-static struct as_digest value_at(struct as_memo *m, struct as_disk *disk, uint64_t off, size_t len)
+static struct as_digest hash_at(struct as_memo *m, struct as_disk *disk, uint64_t off, size_t len)
 {
 	AS_ARRAY_ROOM_FOR(m->buf, 0, len, m->buf_cap);
 	as_assert(!as_bd_read(as_disk_bd(disk), off, m->buf, len));
 	return as_hash(m->buf, len);
+}
+
+/* Crash states share most of their chunks, and are asked the same: so the answers are kept. */
+static struct as_digest value_at(struct as_memo *m, struct as_disk *disk, uint64_t off, size_t len)
+{
+	struct memo_value value = { .at = (uint32_t)(off % AS_CHUNK_BYTES), .len = (uint32_t)len };
+	struct memo_value *known;
+
+	if (value.at + len > AS_CHUNK_BYTES || !as_disk_chunk_digest(disk, off, &value.chunk))
+		return hash_at(m, disk, off, len);
+	known = &m->values[as_mix64(value.chunk.lo + ((uint64_t)value.at << 32) + len) % VALUES];
+	if (known->len != len || known->at != value.at ||
+	    !as_digest_eq(known->chunk, value.chunk)) {
+		value.value = hash_at(m, disk, off, len);
+		*known = value;
+	}
+	return known->value;
 }
 
 static struct memo_answer *look(struct as_memo *m, struct memo_node *n, struct as_disk *disk)

@@ -99,10 +99,21 @@ AS_MUST_CHECK int as_recover(struct as_recoverer *recoverer, enum as_way way,
 /* Whether the strictest checker finds nothing at all on a disk that was unmounted or checked: not
  * even a journal to replay. False: *why says what it found. Without a checker it is true. */
 bool as_recover_at_peace(struct as_recoverer *recoverer, struct as_disk *disk, struct as_buf *why);
-/* The nth read of the next recoveries, counted from 1 over all of them, fails with EIO; 0: none
- * fails any more. Tells whether the read that was asked for last has failed by now. Until it is
- * switched off, nothing is taken from the memo, nor added to it. */
-bool as_recover_fail_read(struct as_recoverer *recoverer, uint64_t nth);
+/* What can fail during recovery. Checkers that are programs have only the first. */
+enum as_recover_fault {
+	AS_RECOVER_FAIL_READ,
+	AS_RECOVER_FAIL_WRITE,
+	AS_RECOVER_FAIL_FLUSH,
+	AS_RECOVER_FAIL_ALLOC, /* of what runs in our process */
+	AS_RECOVER_FAULTS
+};
+
+const char *as_recover_fault_name(enum as_recover_fault kind); /* "read" */
+/* The nth call of that kind of the next recoveries, counted from 1 over all of them, fails; 0: none
+ * fails any more. Tells whether the call that was asked for last has failed by now. Until it is
+ * switched off, nothing is taken from the memo, nor added to it. A recovery that says by its answer
+ * that something failed has refused (AS_REFUSED), also if it is its unmount that says so. */
+bool as_recover_fail(struct as_recoverer *recoverer, enum as_recover_fault kind, uint64_t nth);
 
 struct as_recover_options {
 	unsigned deadline_ms; /* of a checker; 0: AS_RECOVER_DEADLINE_MS */

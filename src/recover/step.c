@@ -98,42 +98,64 @@ struct as_step_stats as_recoverer_stats(const struct as_recoverer *r)
 	return stats;
 }
 
-/* ---- The read that is to fail ---------------------------------------------------------------- */
+/* ---- The call that is to fail ---------------------------------------------------------------- */
 
-bool as_recover_fail_read(struct as_recoverer *r, uint64_t nth)
+static const struct {
+	const char *name;
+	enum as_call call; /* of the device; not for AS_RECOVER_FAIL_ALLOC */
+} faults[AS_RECOVER_FAULTS] = {
+	[AS_RECOVER_FAIL_READ] = { "read", AS_CALL_READ },
+	[AS_RECOVER_FAIL_WRITE] = { "write", AS_CALL_WRITE },
+	[AS_RECOVER_FAIL_FLUSH] = { "flush", AS_CALL_FLUSH },
+	[AS_RECOVER_FAIL_ALLOC] = { "allocation", AS_CALL_READ },
+};
+
+const char *as_recover_fault_name(enum as_recover_fault kind)
+{
+	return faults[kind].name;
+}
+
+bool as_recover_fail(struct as_recoverer *r, enum as_recover_fault kind, uint64_t nth)
 {
 	bool failed = r->failed;
 
-	r->fail_read = nth;
+	r->fail_kind = kind;
+	r->fail_nth = nth;
 	r->failing = nth;
 	r->failed = false;
 	return failed;
 }
 
-void as_step_count_reads(struct as_recoverer *r, uint64_t reads)
+uint64_t as_step_fails(const struct as_recoverer *r, enum as_recover_fault kind)
 {
-	if (!r->fail_read)
+	return r->fail_kind == kind ? r->fail_nth : 0;
+}
+
+void as_step_count(struct as_recoverer *r, enum as_recover_fault kind, uint64_t calls)
+{
+	if (!as_step_fails(r, kind))
 		return;
-	r->failed = reads >= r->fail_read;
-	r->fail_read = r->failed ? 0 : r->fail_read - reads;
+	r->failed = calls >= r->fail_nth;
+	r->fail_nth = r->failed ? 0 : r->fail_nth - calls;
 }
 
 struct as_faulty *as_step_faulty(const struct as_recoverer *r, struct as_bd *inner)
 {
-	struct as_fault_rule rule = { .kind = AS_CALL_READ,
+	struct as_fault_rule rule = { .kind = faults[r->fail_kind].call,
 				      .actions = AS_FAULT_ERROR,
-				      .first = r->fail_read,
-				      .last = r->fail_read,
+				      .first = r->fail_nth,
+				      .last = r->fail_nth,
 				      .errnum = EIO };
 
-	return r->fail_read ? as_faulty_new(inner, &rule, 1) : NULL;
+	return r->fail_nth && r->fail_kind != AS_RECOVER_FAIL_ALLOC ? as_faulty_new(inner, &rule, 1)
+								    : NULL;
 }
 
 void as_step_faulty_end(struct as_recoverer *r, struct as_faulty *faulty)
 {
 	if (!faulty)
 		return;
-	as_step_count_reads(r, as_faulty_calls(faulty, AS_CALL_READ));
+	as_step_count(r, r->fail_kind, as_faulty_calls(faulty, faults[r->fail_kind].call));
 	as_faulty_free(faulty);
 }
 

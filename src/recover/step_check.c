@@ -83,11 +83,11 @@ int as_step_worker_check(struct as_step_worker *w, enum as_check_mode mode, stru
 
 	if (!w->checkers)
 		w->checkers = as_checkers_new(&setup);
-	as_checkers_fail_read(w->checkers, w->base.fail_read);
+	as_checkers_fail_read(w->checkers, as_step_fails(&w->base, AS_RECOVER_FAIL_READ));
 	rc = as_checker_run(w->checkers, w->rules.programs, mode, disk, AS_TOOL_READS, &checked,
 			    err);
 	if (!rc) {
-		as_step_count_reads(&w->base, checked.run.reads);
+		as_step_count(&w->base, AS_RECOVER_FAIL_READ, checked.run.reads);
 		judge(&w->rules.programs->check[mode], &checked.run, stepped);
 		stepped->disk = checked.run.disk;
 		checked.run.disk = NULL;

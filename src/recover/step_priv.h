@@ -50,19 +50,22 @@ struct as_recoverer {
 	struct as_recover_options options;
 	struct as_memo *memo; /* NULL: off */
 	struct as_step_stats stats;
-	uint64_t fail_read; /* the read that is to fail; 0: none, or it has failed */
+	enum as_recover_fault fail_kind;
+	uint64_t fail_nth; /* the call that is to fail; 0: none, or it has failed */
 	bool failing, failed;
 };
 
 void as_recoverer_init(struct as_recoverer *recoverer, const struct as_step_driver *driver,
 		       const struct as_recover_options *options);
 
-/* ---- For drivers: the read that is to fail ---- */
+/* ---- For drivers: the call that is to fail ---- */
 
-/* A device above `inner` on which that read fails; NULL: none is to fail. */
+/* A device above `inner` on which that call fails; NULL: none of a device is to fail. */
 struct as_faulty *as_step_faulty(const struct as_recoverer *recoverer, struct as_bd *inner);
 void as_step_faulty_end(struct as_recoverer *recoverer, struct as_faulty *faulty); /* takes NULL */
-/* The same where the driver has a way of its own to let a read fail: the step made so many. */
-void as_step_count_reads(struct as_recoverer *recoverer, uint64_t reads);
+/* The same where the driver has a way of its own to let calls of this kind fail: which one is to
+ * fail in the next step, 0: none; and how many the step has made. */
+uint64_t as_step_fails(const struct as_recoverer *recoverer, enum as_recover_fault kind);
+void as_step_count(struct as_recoverer *recoverer, enum as_recover_fault kind, uint64_t calls);
 
 #endif

@@ -144,6 +144,13 @@ static bool stays_sound(struct work *w)
 
 /* ---- The mount ------------------------------------------------------------------------------- */
 
+/* After a mount that failed because something else did. */
+static bool kept_memory(const struct work *w)
+{
+	return w->worker->base.failing && as_instance_can(w->instance, AS_INSTANCE_MEMORY) &&
+	       as_instance_memory(w->instance).count;
+}
+
 static bool mount_disk(struct work *w)
 {
 	const char *doing = w->step == AS_STEP_REREAD ? as_step_name(w->step) : "mount";
@@ -153,6 +160,8 @@ static bool mount_disk(struct work *w)
 
 	if (!rc || w->driver->logs_refusal)
 		note_recovered(w);
+	if (rc && kept_memory(w))
+		return ended(w, AS_COMPLAINED, doing, ": ", "failed, and keeps memory");
 	if (rc)
 		return ended_errno(w, AS_REFUSED, doing, rc);
 	return sound(w, doing);
@@ -207,7 +216,8 @@ static void go_mount(struct work *w)
 	}
 	rc = as_instance_unmount(w->instance);
 	if (rc)
-		(void)ended_errno(w, AS_COMPLAINED, "unmount", rc);
+		(void)ended_errno(w, w->worker->base.failing ? AS_REFUSED : AS_COMPLAINED,
+				  "unmount", rc);
 	else
 		(void)sound(w, "unmount");
 }
@@ -260,6 +270,8 @@ static int visit(struct work *w, struct as_bd *above, struct as_err *err)
 	if (rc)
 		return rc;
 	watch_device(worker);
+	as_instance_fail_allocation(w->instance,
+				    as_step_fails(&worker->base, AS_RECOVER_FAIL_ALLOC));
 	if (as_step_is_checker(w->step))
 		go_check(w);
 	else if (w->step != AS_STEP_PROBE)
@@ -267,6 +279,7 @@ static int visit(struct work *w, struct as_bd *above, struct as_err *err)
 	else
 		go_probe(w);
 	listen(w);
+	as_step_count(&worker->base, AS_RECOVER_FAIL_ALLOC, as_instance_allocations(w->instance));
 	rc = as_instance_eject(w->instance, err);
 	if (rc != -EBUSY)
 		return rc;

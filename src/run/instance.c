@@ -74,6 +74,8 @@ static void new_host(struct as_instance *i)
 		as_assert(!as_chooser_parse(choices, &i->answerer, NULL));
 	as_host_set_choice(i->host, i->answerer ? as_chooser_choice(i->answerer) : i->args.choice);
 	as_host_clock_after(i->host, i->args.after_ns);
+	if (i->args.still)
+		as_host_clock_still(i->host);
 	as_host_fail_nth(i->host, i->args.plan ? as_plan_alloc(i->args.plan) : 0);
 }
 
@@ -207,6 +209,12 @@ static int64_t clock_ns(clockid_t clock)
  * as its last tick, and never newer than the clock that everybody reads. Where stamps are coarse,
  * the tick that was read after one operation is at most that of the next one: one reading does for
  * both, which counts in a guest. */
+void as_instance_clock_after(struct as_instance *i, uint64_t after_ns)
+{
+	if (i->host)
+		as_host_clock_after(i->host, after_ns);
+}
+
 int64_t as_instance_time_from(const struct as_instance *i)
 {
 	if (i->caps & AS_INSTANCE_CERTAIN)
@@ -318,6 +326,12 @@ void as_instance_set_faults(struct as_instance *i, const struct as_plan *plan)
 uint64_t as_instance_allocations(const struct as_instance *i)
 {
 	return as_host_calls(i->host);
+}
+
+void as_instance_fail_allocation(struct as_instance *i, uint64_t nth)
+{
+	if (i->caps & AS_INSTANCE_MEMORY)
+		as_host_fail_nth(i->host, nth);
 }
 
 void as_instance_set_delay(struct as_instance *i, void (*before)(void *ctx), void *ctx)

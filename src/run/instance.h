@@ -81,6 +81,7 @@ struct as_instance_args {
 	 * NULL or "": the answer is 0. */
 	const char *choices;
 	struct as_choice *choice; /* in place of that: somebody who goes on; NULL: nobody */
+	bool still; /* a clock of ours stands still; then times are not to be judged */
 	uint64_t after_ns; /* a clock of ours tells later times than this; 0: from its beginning */
 	uint32_t name_max; /* of struct as_traits */
 	const struct as_plan *plan; /* the faults from the beginning on; NULL: none */
@@ -123,6 +124,9 @@ AS_MUST_CHECK int as_instance_useless(struct as_instance *instance, int rc, stru
 /* Carries out operation number i of a workload. */
 void as_instance_do(struct as_instance *instance, uint32_t i, const struct as_op *op,
 		    struct as_outcome *got);
+/* A clock of ours tells later times than this from now on, as if as_instance_args.after_ns were so
+ * until the next as_instance_back(). */
+void as_instance_clock_after(struct as_instance *instance, uint64_t after_ns);
 /* Times of inodes that operations move from now on are at least this; those that were moved are at
  * most the second. In nanoseconds since 1970. */
 int64_t as_instance_time_from(const struct as_instance *instance);
@@ -171,6 +175,8 @@ void as_instance_end_faults(struct as_instance *instance);
 void as_instance_set_faults(struct as_instance *instance, const struct as_plan *plan);
 /* Allocations since as_instance_back(); 0 without AS_INSTANCE_MEMORY. */
 uint64_t as_instance_allocations(const struct as_instance *instance);
+/* The nth allocation from now on fails; 0: none. Nothing happens without AS_INSTANCE_MEMORY. */
+void as_instance_fail_allocation(struct as_instance *instance, uint64_t nth);
 /* Before each request of its disk, in another thread: it may wait. NULL: nothing. Nothing happens
  * without AS_INSTANCE_DELAY. ctx outlives the instance. */
 void as_instance_set_delay(struct as_instance *instance, void (*before)(void *ctx), void *ctx);

@@ -132,13 +132,19 @@ static uint64_t host_now(void *ctx)
 {
 	struct as_host_mem *h = ctx;
 
-	h->now_ns += TICK_NS;
+	if (!h->still)
+		h->now_ns += TICK_NS;
 	return h->now_ns;
 }
 
 uint64_t as_host_clock(const struct as_host_mem *host)
 {
 	return host->now_ns;
+}
+
+void as_host_clock_still(struct as_host_mem *host)
+{
+	host->still = true;
 }
 
 void as_host_clock_after(struct as_host_mem *host, uint64_t now_ns)

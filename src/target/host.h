@@ -55,6 +55,9 @@ void as_host_set_caller(struct as_host_mem *host, uint32_t thread);
 /* From now on it tells later times than this. */
 void as_host_clock_after(struct as_host_mem *host, uint64_t now_ns);
 
+/* From now on it tells the same time. */
+void as_host_clock_still(struct as_host_mem *host);
+
 /* Makes the nth allocation from now fail (1 is the next), and only that one; 0: none. */
 void as_host_fail_nth(struct as_host_mem *host, uint64_t nth);
 /* Whether that allocation has failed. */

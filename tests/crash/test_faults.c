@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * faults: reads that fail during recovery. The driver of steps here is made up: one that gives up
+ * faults: calls that fail during recovery. The driver of steps here is made up: one that gives up
  * when it cannot read, one that repairs and says so, and the mutants: one that takes zeros for what
- * it could not read, one that dies, one that complains.
+ * it could not read, one that dies, one that complains, and one that leaves a disk on which the
+ * next recovery gives up.
  */
 #include "tests/lib/disk.h"
 
@@ -15,12 +16,13 @@
 
 #define READS 5
 
-enum manner { CAREFUL, REPAIRS, CARELESS, DIES, COMPLAINS, BLIND };
+enum manner { CAREFUL, REPAIRS, CARELESS, DIES, COMPLAINS, BLIND, SPOILS };
 
 struct made_up {
 	struct as_recoverer base;
 	enum manner manner;
 	uint64_t asked; /* recoveries */
+	bool spoilt; /* the disk */
 };
 
 /* A root with as many files as could be read. */
@@ -47,16 +49,22 @@ static int made_up_run(struct as_recoverer *recoverer, enum as_step step, struct
 		       bool want_log, struct as_stepped *out, struct as_err *err)
 {
 	struct made_up *m = (struct made_up *)recoverer;
-	uint64_t fails = recoverer->fail_read;
+	enum as_recover_fault kind = recoverer->fail_kind;
+	uint64_t fails = as_step_fails(recoverer, kind);
 	unsigned files = READS;
 
-	(void)disk;
 	(void)want_log;
 	(void)err;
 	if (step != AS_STEP_MOUNT) /* the checker reads nothing */
 		return 0;
 	m->asked++;
-	as_step_count_reads(recoverer, READS);
+	as_step_count(recoverer, kind, READS);
+	out->disk = as_disk_snapshot(disk);
+	if (m->spoilt && !fails) {
+		out->end = AS_REFUSED;
+		as_buf_adds(&out->why, "mount: is spoilt");
+		return 0;
+	}
 	if (fails && fails <= READS) {
 		if (m->manner == CAREFUL || m->manner == DIES || m->manner == COMPLAINS) {
 			out->end = m->manner == CAREFUL ? AS_REFUSED
@@ -66,7 +74,8 @@ static int made_up_run(struct as_recoverer *recoverer, enum as_step step, struct
 			return 0;
 		}
 		out->repaired = m->manner == REPAIRS;
-		files -= m->manner != BLIND;
+		m->spoilt = m->manner == SPOILS;
+		files -= m->manner != BLIND && m->manner != SPOILS;
 	}
 	out->tree = tree_of(files);
 	return 0;
@@ -74,44 +83,77 @@ static int made_up_run(struct as_recoverer *recoverer, enum as_step step, struct
 
 static const struct as_step_driver driver = { .name = "made up", .run = made_up_run };
 
+/* Kinds of calls that fail. Writes and flushes are asked for as one. */
+static unsigned kinds(unsigned what, bool outside)
+{
+	unsigned n = !!(what & AS_CRASH_FAIL_READ);
+
+	if (!outside)
+		n += (what & AS_CRASH_FAIL_WRITE ? 2 : 0) + !!(what & AS_CRASH_FAIL_ALLOC);
+	return n;
+}
+
 static void test_manners(void **state)
 {
 	static const struct {
 		enum manner manner;
 		const char *why; /* NULL: nothing is wrong */
+		unsigned what;
+		bool outside; /* it is not in our process */
 	} rows[] = {
-		{ CAREFUL, NULL },
-		{ REPAIRS, NULL },
-		{ BLIND, NULL }, /* it read again, and had it */
-		{ CARELESS, "nobody was told (read 1 failed)" },
-		{ DIES, "mount: said so (read 1 failed)" },
-		{ COMPLAINS, "mount: said so (read 1 failed)" },
+		{ CAREFUL, NULL, AS_CRASH_FAIL_READ, false },
+		{ REPAIRS, NULL, AS_CRASH_FAIL_READ, false },
+		/* It read again, and had it. */
+		{ BLIND, NULL, AS_CRASH_FAIL_READ, false },
+		{ CARELESS, "nobody was told (read 1 failed)", AS_CRASH_FAIL_READ, false },
+		{ DIES, "mount: said so (read 1 failed)", AS_CRASH_FAIL_READ, false },
+		{ COMPLAINS, "mount: said so (read 1 failed)", AS_CRASH_FAIL_READ, false },
+		{ SPOILS, "mount: is spoilt (read 1 failed)", AS_CRASH_FAIL_READ, false },
+		{ SPOILS, NULL, AS_CRASH_FAIL_READ, true },
+		{ CAREFUL, NULL, AS_CRASH_FAIL_ALL, false },
+		{ CAREFUL, NULL, AS_CRASH_FAIL_ALL, true },
+		{ SPOILS, "mount: is spoilt (write 1 failed)", AS_CRASH_FAIL_WRITE, false },
+		{ CARELESS, "nobody was told (allocation 1 failed)", AS_CRASH_FAIL_ALLOC, false },
+		{ CARELESS, NULL, AS_CRASH_FAIL_ALLOC, true }, /* it cannot be made to fail */
 	};
+
+	struct as_chunks *store = as_chunks_new();
+	struct as_disk *disk = t_disk_new(store, 4096);
 
 	(void)state;
 	for (size_t i = 0; i < N_ROWS(rows); i++) {
-		struct made_up m = { .base = { .driver = &driver, .ways = AS_WAYS_ALL },
+		struct made_up m = { .base = { .driver = &driver,
+					       .ways = AS_WAYS_ALL,
+					       .in_process = !rows[i].outside },
 				     .manner = rows[i].manner };
 		struct as_crash_counts counts = { 0 };
 		struct as_flight flight = { 0 };
-		struct as_faults_args args = { &m.base, AS_WAY_FULL, &flight, &counts };
+		struct as_faults_args args = { .recoverer = &m.base,
+					       .what = rows[i].what,
+					       .way = AS_WAY_FULL,
+					       .flight = &flight,
+					       .counts = &counts };
 		struct as_tree *tree = tree_of(READS);
 		struct as_problem problem = { 0 };
 		struct as_err err;
 		int rc = 0;
 
-		assert_int_equal(as_faults(&args, NULL, tree, &problem, &rc, &err), !rows[i].why);
+		assert_int_equal(as_faults(&args, disk, tree, &problem, &rc, &err), !rows[i].why);
 		assert_int_equal(rc, 0);
 		assert_int_equal(problem.is, rows[i].why != NULL);
 		if (rows[i].why && !strstr(as_buf_str(&problem.why), rows[i].why))
 			fail_msg("row %zu: %s", i, as_buf_str(&problem.why));
-		/* Every read, and one more recovery to see that there are no more. */
-		assert_int_equal(m.asked, rows[i].why ? 1 : READS + 1);
-		assert_int_equal(counts.faulty, m.asked);
-		assert_int_equal(m.base.fail_read, 0);
+		/* Every call, and one more recovery to see that there are no more. */
+		assert_int_equal(counts.faulty,
+				 rows[i].why ? 1
+					     : kinds(rows[i].what, rows[i].outside) * (READS + 1));
+		assert_true(m.asked >= counts.faulty);
+		assert_int_equal(m.base.fail_nth, 0);
 		as_problem_free(&problem);
 		as_tree_put(tree);
 	}
+	as_disk_free(disk);
+	t_store_done(store);
 }
 
 int main(void)

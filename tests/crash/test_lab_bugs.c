@@ -68,6 +68,7 @@ static const struct row {
 	      "fsync $0\n" },
 	{ 63, "$0 = open /f O_RDWR|O_CREAT 0644\nsync\nfallocate $0 KEEP_SIZE at=0 len=5000\n"
 	      "fsync $0\n" },
+	{ 67, GOES_ON },
 	{ 71, RACES },
 	{ 72, RACES },
 	{ 76, COMMITS },
@@ -83,10 +84,11 @@ static const struct needs {
 	unsigned bug;
 	const char *params, *sound;
 } needs[] = {
-	{ 71, "threads=2,seed=6", "lab" }, { 72, "threads=2,seed=6", "lab" },
-	{ 76, "hold=1", "lab:queue" },	   { 77, "", "lab:queue" },
-	{ 78, "early=1", "lab" },	   { 79, "", "lab:queue" },
-	{ 80, "rounds=2", "lab" },	   { 81, "rounds=2", "lab" },
+	{ 67, "rounds=2", "lab" },	   { 71, "threads=2,seed=6", "lab" },
+	{ 72, "threads=2,seed=6", "lab" }, { 76, "hold=1", "lab:queue" },
+	{ 77, "", "lab:queue" },	   { 78, "early=1", "lab" },
+	{ 79, "", "lab:queue" },	   { 80, "rounds=2", "lab" },
+	{ 81, "rounds=2", "lab" },
 };
 
 static const struct {

@@ -766,7 +766,9 @@ static void test_each(void **state)
 static bool is_shown_elsewhere(unsigned bug)
 {
 	return (bug >= 50 && bug < 60) || bug == LAB_BUG_FSYNC_TIMES || bug == LAB_BUG_FSYNC_KEEP ||
-	       bug == LAB_BUG_FSYNC_OWN || bug == LAB_BUG_COMMIT_MISSES ||
+	       bug == LAB_BUG_REPLAY_MARK || bug == LAB_BUG_REPLAY_EIO ||
+	       bug == LAB_BUG_HALF_MARK || bug == LAB_BUG_FSYNC_OWN ||
+	       bug == LAB_BUG_COMMIT_MISSES ||
 	       (bug >= LAB_BUG_NO_WAIT && bug <= LAB_BUG_REPLAY_WINDOW) ||
 	       bug == LAB_BUG_FREE_NOMEM || (bug >= LAB_BUG_LOCK_KEPT && bug <= LAB_BUG_NEXT_HELD);
 }

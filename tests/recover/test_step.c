@@ -369,12 +369,13 @@ static void test_fail_read(void **state)
 	(void)state;
 	as_recovered_free(&got);
 	for (size_t i = 0; i < N_ROWS(rows); i++) {
-		(void)as_recover_fail_read(&b.m.base, rows[i].nth);
+		(void)as_recover_fail(&b.m.base, AS_RECOVER_FAIL_READ, rows[i].nth);
 		got = go(&b, AS_WAY_QUICK, 0);
 		assert_false(got.memoised);
 		assert_int_equal(got.end, rows[i].end);
 		assert_string_equal(as_buf_str(&got.why), rows[i].why);
-		assert_int_equal(as_recover_fail_read(&b.m.base, 0), rows[i].failed);
+		assert_int_equal(as_recover_fail(&b.m.base, AS_RECOVER_FAIL_READ, 0),
+				 rows[i].failed);
 		as_recovered_free(&got);
 	}
 	got = go(&b, AS_WAY_QUICK, 0);
