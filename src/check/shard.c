@@ -17,7 +17,7 @@
  *      transition sees that, and says so. If no shard does, together they have visited just the
  *      states of one check.
  */
-#include "check/worker_priv.h"
+#include "check/cuts.h"
 
 #include "os/spawn.h"
 #include "work/print.h"
