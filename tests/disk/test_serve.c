@@ -483,7 +483,7 @@ static int loop_in_memory(void *ctx)
 	b = as_disk_snapshot(a);
 	put(b, 5, 55);
 	put(b, 6, 0);
-	child_check(!as_loop_new_memory(a, &loop, &err));
+	child_check(!as_loop_new_memory(a, 0, &loop, &err));
 	child_check(read_at(loop, 6) == 3 && read_at(loop, 5) == 0);
 	/* Two chunks differ: two are written, and the device's cache does not hide them. */
 	child_check(!as_loop_load(loop, b, &err) && as_loop_loaded(loop) == 2);
@@ -519,6 +519,36 @@ static int loop_in_memory(void *ctx)
 	return 0;
 }
 
+/* The last chunks are a second device: what is written to it is saved and taken back, too. */
+static int two_in_memory(void *ctx)
+{
+	const uint64_t first = DISK_BYTES / AS_CHUNK_BYTES - 8; /* chunks of the first device */
+	struct as_chunks *store = as_chunks_new();
+	struct as_disk *disk, *saved;
+	struct as_loop *loop;
+	unsigned char data[512];
+	struct as_err err;
+
+	(void)ctx;
+	child_check(!as_disk_new(store, DISK_BYTES, &disk, &err));
+	put(disk, 3, 33);
+	put(disk, first + 2, 22);
+	child_check(!as_loop_new_memory(disk, 8 * AS_CHUNK_BYTES, &loop, &err));
+	child_check(read_at(loop, 3) == 33 && read_at(as_loop_second(loop), 2) == 22);
+	scribble(as_loop_second(loop), 5);
+	child_check(!as_loop_save(loop, &saved, &err));
+	child_check(!as_bd_read(as_disk_bd(saved), (first + 5) * AS_CHUNK_BYTES, data, 512));
+	child_check(data[0] == 0x5a);
+	as_disk_free(saved);
+	scribble(as_loop_second(loop), 2);
+	child_check(!as_loop_load(loop, disk, &err));
+	child_check(read_at(as_loop_second(loop), 2) == 22 && !read_at(as_loop_second(loop), 5));
+	as_loop_free(loop);
+	as_disk_free(disk);
+	as_chunks_free(store);
+	return 0;
+}
+
 /* Every process gets a device of its own, though all ask at the same time. */
 static int attach_many(void *ctx)
 {
@@ -532,7 +562,7 @@ static int attach_many(void *ctx)
 		uint64_t mark = (uint64_t)getpid() << 16 | (unsigned)i;
 
 		put(disk, 3, mark);
-		if (as_loop_new_memory(disk, &loop, &err)) {
+		if (as_loop_new_memory(disk, 0, &loop, &err)) {
 			fprintf(stderr, "%s\n", err.msg);
 			_exit(97);
 		}
@@ -578,6 +608,7 @@ static const struct test table[] = {
 	{ "writes held until nothing happens", held_until_idle, true },
 	{ "writes no longer held", held_no_longer, true },
 	{ "a loop in memory", loop_in_memory, true },
+	{ "two loops on one file in memory", two_in_memory, true },
 	{ "many attach at once", race, true },
 };
 
