@@ -45,7 +45,7 @@ if here mke2fs dumpe2fs debugfs; then
 	tap_is "ext4: free blocks" "$(value super superblock s_free_blocks_count_lo ext4.img)" \
 		"$(dumped 'Free blocks')"
 	tap_is "ext4: checksum" "$(value super superblock s_checksum ext4.img)" \
-		"$(dumped Checksum)"
+		"$(hex "$(dumped Checksum)")"
 	tap_is "ext4: inode table" "$(value group 'group 0' bg_inode_table_lo ext4.img)" \
 		"$(dumpe2fs ext4.img 2>/dev/null |
 			sed -n 's/^  Inode table at \([0-9]*\)-.*/\1/p' | head -n 1)"
@@ -176,7 +176,8 @@ if here mkfs.jfs jfs_debugfs; then
 	tap_is "jfs: group" "$(hex "$(value super superblock s_agsize jfs.img)")" \
 		"$(hex "$(jfs_hex s_agsize)")"
 	tap_is "jfs: the root is a directory" \
-		"$("$ASSAY" disk show --path / --structure inode jfs.img | grep -c '(directory)$')" 1
+		"$("$ASSAY" disk show --path / --structure inode jfs.img |
+			grep -c '(directory)$')" 1
 fi
 if here mkfs.gfs2 gfs2_edit; then
 	truncate -s 32M gfs2.img
