@@ -132,15 +132,17 @@ torture: ## attack it TORTURE_SECONDS (60) each, fuzz FUZZ_SECONDS (30); ONLY=li
 # installed: its headers are not an interface.
 D = $(DESTDIR)$(PREFIX)
 MAN := share/man/man1
+LAYOUTS := share/assay/layouts
 BASH := share/bash-completion/completions
 ZSH := share/zsh/site-functions
 VERSION := $(shell sed -n 's/^.define AS_VERSION "\(.*\)"/\1/p' src/cli/cli.h)
 install: $(PROGRAMS) ## install below PREFIX (/usr/local), itself below DESTDIR
-	install -d $(addprefix $D/,bin include/assay lib/pkgconfig $(MAN) $(BASH) $(ZSH))
+	install -d $(addprefix $D/,bin include/assay lib/pkgconfig $(LAYOUTS) $(MAN) $(BASH) $(ZSH))
 	install -m 755 $(PROGRAMS) $D/bin
 	install -m 644 $(wildcard include/assay/*.h) $D/include/assay
 	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),' scripts/assay.pc.in \
 		>$D/lib/pkgconfig/assay.pc
+	install -m 644 $(wildcard layouts/*.layout) $D/$(LAYOUTS)
 	install -m 644 docs/assay.1 $D/$(MAN)
 	install -m 644 scripts/assay.bash-completion $D/$(BASH)/assay
 	install -m 644 scripts/assay.zsh-completion $D/$(ZSH)/_assay

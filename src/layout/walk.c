@@ -4,7 +4,8 @@
  *
  * A field whose place or length follows from the disk (a name as long as name_len says) is left out
  * where it leaves its instance or the disk: that is the disk's damage. Two fields of one instance
- * that have the same bits are an error of the description, wherever they meet.
+ * that have the same bits are an error of the description, wherever they meet: a user's is refused,
+ * of one of ours the second field is left out, which is told.
  */
 #include "layout/walk_in_priv.h"
 
@@ -328,22 +329,31 @@ static bool meets(const struct as_field *a, const struct as_field *b)
 }
 
 /* Fields come mostly in order of their places, so that the last ones are the ones to look at. */
-static void check_overlap(struct walk_instance *in, const struct as_desc_field *d,
-			  const struct as_field *field)
+static bool is_apart(struct walk_instance *in, const struct as_desc_field *d,
+		     const struct as_field *field)
 {
 	struct as_disk_walk *walk = in->walk;
 
 	if (walk->rc || (in->end <= field->off && !field->bits))
-		return;
+		return true;
 	for (size_t i = walk->out->n; i > in->first; i--)
 		if (meets(&walk->out->fields[i - 1], field)) {
-			walk->rc = as_fail(walk->err, AS_EUSE,
-					   "%s:%u:%u: the field overlaps %s in %s, byte %llu",
-					   walk->desc->path, d->line, d->col,
-					   walk->out->fields[i - 1].name, field->instance,
-					   (unsigned long long)field->off);
-			return;
+			const char *other = walk->out->fields[i - 1].name;
+
+			/* A damaged disk shall not make us refuse all of it. */
+			if (walk->out->own)
+				walk->rc = as_fail(walk->err, AS_EUSE,
+						   "%s:%u:%u: the field overlaps %s in %s, byte "
+						   "%llu",
+						   walk->desc->path, d->line, d->col, other,
+						   field->instance, (unsigned long long)field->off);
+			else
+				as_walk_complain(walk, "%s:%u:%u: %s overlaps %s in %s",
+						 walk->desc->path, d->line, d->col, d->name, other,
+						 field->instance);
+			return false;
 		}
+	return true;
 }
 
 static void add_described(struct walk_instance *in, size_t index)
@@ -375,7 +385,8 @@ static void add_described(struct walk_instance *in, size_t index)
 		field.name = d->times == DESC_NONE ? d->name
 						   : as_walk_text(walk, "%s[%llu]", d->name,
 								  (unsigned long long)i);
-		check_overlap(in, d, &field);
+		if (!is_apart(in, d, &field))
+			continue;
 		add_field(walk, &field);
 		if (!i)
 			in->place[index - in->s->first] = walk->out->n;

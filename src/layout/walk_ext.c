@@ -57,6 +57,9 @@ static int read_super(struct ext_walk *e, struct as_err *err)
 		e->desc_bytes = (uint32_t)as_walk_le(w, SUPER + 254, 2);
 		e->blocks |= as_walk_le(w, SUPER + 336, 4) << 32;
 	}
+	/* A group has one block of each bitmap. */
+	if (e->inodes_per_group > e->block_bytes * 8)
+		return as_fail(err, AS_EUSE, "the superblock names too many inodes of a group");
 	if (e->inode_bytes < 128 || e->inode_bytes > e->block_bytes || !e->blocks_per_group ||
 	    !e->inodes_per_group || e->desc_bytes < 32 || e->desc_bytes > 1024 ||
 	    e->first_block >= e->blocks)
@@ -355,7 +358,9 @@ void as_ext_inode(struct ext_walk *e, uint32_t ino, uint32_t parent, const char 
 /* Inodes without a path: reserved ones, orphans, those that a damage has cut off. */
 static void other_inodes(struct ext_walk *e)
 {
-	for (uint32_t ino = 1; ino <= e->inodes; ino++) {
+	uint64_t end = (uint64_t)e->groups * e->inodes_per_group;
+
+	for (uint32_t ino = 1; ino <= e->inodes && ino <= end; ino++) {
 		uint64_t off;
 
 		if (!as_ext_inode_at(e, ino, &off))

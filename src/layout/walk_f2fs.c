@@ -40,7 +40,7 @@ bool as_f2fs_block_ok(const struct f2fs_walk *f, uint64_t block)
 static int read_super(struct f2fs_walk *f, struct as_err *err)
 {
 	struct as_disk_walk *w = f->walk;
-	uint64_t s = 1024;
+	uint64_t s = 1024, segments = as_walk_disk_bytes(w) / (F2FS_SEGMENT * F2FS_BLOCK);
 
 	if (as_walk_le(w, s, 4) != MAGIC)
 		return as_fail(err, AS_EUSE, "the disk has no superblock of f2fs");
@@ -54,6 +54,8 @@ static int read_super(struct f2fs_walk *f, struct as_err *err)
 	f->sit = as_walk_le(w, s + 80, 4);
 	f->nat = as_walk_le(w, s + 84, 4);
 	f->main = as_walk_le(w, s + 92, 4);
+	if (f->main_segments > segments || f->nat_segments > segments || f->sit_segments > segments)
+		return as_fail(err, AS_EUSE, "the superblock names more segments than there are");
 	f->payload = as_walk_le(w, s + 1664, 4);
 	f->feature = (uint32_t)as_walk_le(w, s + 2180, 4);
 	return 0;

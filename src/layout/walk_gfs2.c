@@ -173,6 +173,8 @@ static void hash_table(struct gfs2_file *dir, int pass)
 	for (uint64_t i = 0; i < n && i < RUNS_MAX; i++) {
 		uint64_t at = dir->off + DINODE + i * 8, leaf;
 
+		if (!dir->height && DINODE + (i + 1) * 8 > dir->g->block_bytes)
+			return;
 		if (dir->height) {
 			if (i / per >= dir->n || !dir->block[i / per])
 				return;
@@ -300,6 +302,10 @@ static void resource_group(struct gfs2_walk *g, uint64_t number, uint64_t entry)
 
 static void resource_groups(struct gfs2_walk *g)
 {
+	uint64_t room = g->index_stuffed ? g->block_bytes - DINODE : g->n_index * g->block_bytes;
+
+	if (g->index_bytes > room)
+		g->index_bytes = room;
 	for (uint64_t i = 0; (i + 1) * 96 <= g->index_bytes; i++) {
 		uint64_t at = i * 96, off = g->index_stuffed ? g->index_stuffed + at : 0;
 

@@ -267,7 +267,7 @@ static int walk_lab(struct as_disk_walk *walk, struct as_err *err)
 	at.off = (uint64_t)s->block_bitmap_start * LAB_BLOCK;
 	as_walk_bits(walk, &at, "block", 0, s->block_count, "bitmap.block");
 	look_at(&lab, LAB_ROOT_INO, LAB_ROOT_INO, "/", NULL, 0);
-	for (uint32_t i = 0; i < s->journal_blocks && i < s->block_count; i++)
+	for (uint32_t i = 0; i < s->journal_blocks && i < as_walk_disk_bytes(walk) / LAB_BLOCK; i++)
 		journal_block(&lab, (uint64_t)(s->journal_start + i) * LAB_BLOCK, i);
 	return 0;
 }

@@ -57,6 +57,12 @@ static int read_boot(struct vfat_walk *v, struct as_err *err)
 	v->data_at = v->root_at + v->root_bytes;
 	if (v->data_at >= sectors * v->sector)
 		return as_fail(err, AS_EUSE, "the boot sector makes no sense");
+	if (sectors * v->sector > as_walk_disk_bytes(w)) {
+		as_walk_complain(w, "the boot sector names more sectors than the disk has");
+		sectors = as_walk_disk_bytes(w) / v->sector;
+		if (v->data_at >= sectors * v->sector)
+			return as_fail(err, AS_EUSE, "the boot sector makes no sense");
+	}
 	v->clusters = (sectors * v->sector - v->data_at) / v->cluster_bytes;
 	v->bits = v->clusters < 4085 ? 12 : v->clusters < 65525 ? 16 : 32;
 	/* mkfs.vfat -F makes FAT32 of fewer clusters, too. */

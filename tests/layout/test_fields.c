@@ -26,6 +26,7 @@
 
 #define MIB *(UINT64_C(1) << 20)
 #define REREADS 150u /* of damaged disks of each type */
+#define NOISY 40u /* disks with noise of each type */
 #define VALUES 64u
 
 struct row {
@@ -379,6 +380,39 @@ static void test_damaged(void **state)
 	each(damaged);
 }
 
+/* Noise in the middle of structures, more and more of it. */
+static void noisy(struct disk *d)
+{
+	size_t n = as_fields_n(d->fields);
+	uint64_t x = 88172645463325252u;
+
+	for (unsigned round = 0; round < NOISY; round++) {
+		struct as_disk *copy = as_disk_snapshot(d->disk);
+		struct as_fields *again = NULL;
+
+		for (unsigned i = 0; i <= round; i++) {
+			const struct as_field *f;
+
+			x ^= x << 13;
+			x ^= x >> 7;
+			x ^= x << 17;
+			f = as_fields_at(d->fields, x % n);
+			assert_int_equal(as_field_set(f, copy, x >> 8, &err), 0);
+		}
+		if (!as_fields_read(d->row->type, copy, &again, &err))
+			for (uint32_t i = 1; i <= as_fields_seals(again); i++)
+				(void)!as_fields_seal(again, copy, i, &err);
+		as_fields_free(again);
+		as_disk_free(copy);
+	}
+}
+
+static void test_noisy(void **state)
+{
+	(void)state;
+	each(noisy);
+}
+
 static void test_other_disks(void **state)
 {
 	struct as_chunks *store = as_chunks_new();
@@ -399,9 +433,10 @@ static void test_other_disks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_found),	cmocka_unit_test(test_set),
-		cmocka_unit_test(test_seals),	cmocka_unit_test(test_checked),
-		cmocka_unit_test(test_damaged), cmocka_unit_test(test_other_disks),
+		cmocka_unit_test(test_found),	    cmocka_unit_test(test_set),
+		cmocka_unit_test(test_seals),	    cmocka_unit_test(test_checked),
+		cmocka_unit_test(test_damaged),	    cmocka_unit_test(test_noisy),
+		cmocka_unit_test(test_other_disks),
 	};
 
 	return cmocka_run_group_tests_name("fields", tests, NULL, NULL);
