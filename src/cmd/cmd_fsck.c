@@ -31,7 +31,7 @@ struct session {
 	struct as_judge *judge;
 	struct as_chunks *store;
 	struct as_generic generic;
-	struct as_suite suite;
+	struct as_fsck_suite suite;
 	struct as_fsck_base *bases;
 	size_t n_bases;
 	const char *model;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# assay fsck: every seeded bug of labfs-fsck is found by the command that its row names, and labfs-fsck
-# without bugs has none; a finding's script shows the same without assay; wrong input is answered.
+# assay fsck: every seeded bug of labfs-fsck is found by the command that its row names, and
+# labfs-fsck without bugs has none; a script of a finding shows the same without assay; wrong input is
+# answered.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 PATH=$PWD/$ASSAY_BUILD:$PATH:/usr/sbin:/sbin
@@ -32,8 +33,8 @@ tap_run "as at boot, it passes, too" 0 "$ASSAY" fsck labfs-fsck-default --fields
 
 # Each kind of problem has a bug that shows it: kind, then a checker with that bug.
 while read -r kind bug; do
-	tap_run "$kind: bug $bug" 1 "$ASSAY" fsck "labfs-fsck:bug=$bug" --jobs 2 -o "$WORK/all-$bug" \
-		--max-findings 30
+	tap_run "$kind: bug $bug" 1 "$ASSAY" fsck "labfs-fsck:bug=$bug" --jobs 2 \
+		--max-findings 30 -o "$WORK/all-$bug"
 	if grep -qs "\"options\":\"fsck=$kind " "$WORK/all-$bug"/findings/*/finding.json; then
 		tap_ok "bug $bug shows as '$kind'"
 	else
@@ -53,7 +54,8 @@ END
 printf '#!/bin/sh\nhead -c 2048 "$1" >/dev/null\nexit 77\n' >"$WORK/odd"
 chmod +x "$WORK/odd"
 tap_run "an exit status that is not documented" 1 "$ASSAY" fsck "checker:$WORK/odd {disk}" \
-	--exits "0=clean 1=repaired" --type lab --model bits --lots 1 --max-findings 1 -o "$WORK/odd.out"
+	--exits "0=clean 1=repaired" --type lab --model bits --lots 1 --max-findings 1 \
+	-o "$WORK/odd.out"
 
 replays() { # FOLDER NAME: the first finding in the folder, by its script and by assay
 	local id
@@ -121,7 +123,8 @@ once=$(disks)
 "$ASSAY" fsck labfs-fsck:bug=55 --lots 6 -o "$WORK/half" >"$WORK/out" 2>&1
 half=$(disks)
 "$ASSAY" fsck labfs-fsck:bug=55 --lots 6 --resume -o "$WORK/half" >"$WORK/out" 2>&1
-if [ "$once" = $((half + $(disks))) ] && [ "$(clusters "$WORK/once")" = "$(clusters "$WORK/half")" ]; then
+if [ "$once" = $((half + $(disks))) ] &&
+	[ "$(clusters "$WORK/once")" = "$(clusters "$WORK/half")" ]; then
 	tap_ok "a session that goes on does what is left"
 else
 	tap_not_ok "a session that goes on does what is left" "$once, $half and $(disks) disks"
