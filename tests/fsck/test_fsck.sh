@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # assay fsck: every seeded bug of labfs-fsck is found by the command that its row names, and
-# labfs-fsck without bugs has none; a script of a finding shows the same without assay; wrong input is
+# labfs-fsck without bugs has none; a script shows the same without assay; wrong input is
 # answered.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
