@@ -5,7 +5,8 @@
  *
  * Pruned as in the paper: of instances that are alike (the same structure and class), only the
  * first one is damaged, as a checker treats the others in the same way. All bits of bitmaps that
- * stand for something in use are tried, and one of those that do not: the walk of the disk gives no others.
+ * stand for something in use are tried, and one of those that do not: the walk of the disk gives
+ * no others.
  *
  * A lot is one field with all its values; with two at once, it is a pair of fields with some of
  * theirs. Pairs of pointers come first, since there are too many pairs to try them all.

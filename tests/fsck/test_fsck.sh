@@ -78,7 +78,7 @@ else
 	tap_skip "fsck.minix" "it is not installed"
 fi
 if command -v e2fsck >/dev/null; then
-	tap_run "e2fsck: the inode for resizing takes two runs" 1 "$ASSAY" fsck e2fsck --model bits \
+	tap_run "e2fsck: bits" 1 "$ASSAY" fsck e2fsck --model bits \
 		--lots 400 --jobs 2 --max-findings 2 -o "$WORK/ext4" --export "$WORK/suite"
 	replays "$WORK/ext4" "e2fsck"
 	# The cases that were exported are a suite.
