@@ -34,7 +34,9 @@ static int check_count(struct lab_ck *ck, uint32_t ino)
 	if (ck->readonly && LAB_BUG_ON(ck, CK_LOOK_BLIND))
 		return 0;
 	LAB_CK_PROBLEM(ck, LINK_COUNT, .ino = ino, .num = node.nlink, .num2 = want);
-	node.nlink = LAB_BUG_ON(ck, CK_COUNT_OFF) ? want + 1 : want;
+	if (LAB_BUG_ON(ck, CK_COUNT_OFF))
+		want += node.nlink == want + 1 ? 2 : 1;
+	node.nlink = want;
 	return lab_ck_put_inode(ck, ino, &node);
 }
 

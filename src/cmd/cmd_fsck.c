@@ -31,7 +31,7 @@ struct session {
 	struct as_judge *judge;
 	struct as_chunks *store;
 	struct as_generic generic;
-	struct as_suite suite;
+	struct as_fsck_suite suite;
 	struct as_fsck_base *bases;
 	size_t n_bases;
 	const char *model;
@@ -381,10 +381,10 @@ static int run(const struct as_args *args, struct as_err *err)
 static const struct as_opt opts[] = {
 	{ .name = "model",
 	  .kind = AS_OPT_CHOICE,
-	  .choices = "fields|suite|bits|crash",
+	  .choices = "fields|suite|bits",
 	  .help = "how disks are damaged: field by field (fields), what the checker repairs on the "
-		  "images of --suite (suite), bits and sectors (bits), power cuts (crash); default "
-		  "fields where the type is described, else bits" },
+		  "images of --suite (suite), bits and sectors (bits); default fields where the "
+		  "type is described, else bits" },
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",

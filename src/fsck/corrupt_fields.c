@@ -3,9 +3,10 @@
  * corrupt_fields: the model `fields` (SWIFT, section 5.3.1 and Table 5): every field of every
  * structure gets every value that is worth trying (layout/field.h), one field at a time or two.
  *
- * Pruned as in the paper: of instances that are alike (the same structure and class), only the first
- * one is damaged, as a checker treats the others in the same way. All bits of bitmaps that stand for
- * something in use are tried, and one of those that do not: the walk of the disk gives no others.
+ * Pruned as in the paper: of instances that are alike (the same structure and class), only the
+ * first one is damaged, as a checker treats the others in the same way. All bits of bitmaps that
+ * stand for something in use are tried, and one of those that do not: the walk of the disk gives
+ * no others.
  *
  * A lot is one field with all its values; with two at once, it is a pair of fields with some of
  * theirs. Pairs of pointers come first, since there are too many pairs to try them all.
@@ -104,8 +105,8 @@ static void pick_fields(struct as_corrupt *c, uint32_t base, struct as_table *ta
 	as_buf_free(&key);
 }
 
-/* Pairs of pointers to inodes make loops and lost trees; they come first. So do those with the magic
- * number, which make a checker go on with a backup of the superblock. */
+/* Pairs of pointers to inodes make loops and lost trees; they come first. So do those with the
+ * magic number, which make a checker go on with a backup of the superblock. */
 static int rank(const struct fields_model *m, const struct pick *p)
 {
 	const struct as_field *f = as_fields_at(m->of[p->base], p->field);

@@ -16,7 +16,6 @@ struct as_damage *as_corrupt_add(struct as_corrupt_lot *lot, uint32_t base);
 /* Takes over how `disk` differs from its base; an empty damage is removed again. Frees the disk. */
 void as_corrupt_take(struct as_corrupt *c, struct as_corrupt_lot *lot, struct as_disk *disk);
 
-extern const struct as_corrupt_row as_corrupt_bits, as_corrupt_fields, as_corrupt_suite,
-	as_corrupt_crash;
+extern const struct as_corrupt_row as_corrupt_bits, as_corrupt_fields, as_corrupt_suite;
 
 #endif

@@ -18,13 +18,13 @@
 #define LATER 1000000u /* places in the books of the checker come last */
 #define PLACES_MAX 256u /* of one image; a repair that moves whole blocks changes many more */
 
-struct place {
+struct suite_place {
 	uint32_t base, nth;
 	size_t first, n; /* bytes of base->writes */
 };
 
 struct suite_model {
-	struct place *places;
+	struct suite_place *places;
 	size_t n, cap;
 	struct as_fields **of; /* of each disk; NULL: it cannot be read */
 };
@@ -47,7 +47,7 @@ static void add_places(struct suite_model *m, uint32_t base, const struct as_dam
 			if (!pass || n % step)
 				continue;
 			AS_ARRAY_ROOM(m->places, m->n, m->cap);
-			m->places[m->n++] = (struct place){
+			m->places[m->n++] = (struct suite_place){
 				.base = base,
 				.nth = (uint32_t)(n / step) +
 				       (as_subject_is_book(books, writes->bytes[first].off) ? LATER
@@ -62,7 +62,7 @@ static void add_places(struct suite_model *m, uint32_t base, const struct as_dam
 
 static int by_turn(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct suite_place *x = a, *y = b;
 
 	return x->nth != y->nth ? (x->nth > y->nth) - (x->nth < y->nth)
 				: (x->base > y->base) - (x->base < y->base);
@@ -136,7 +136,7 @@ static size_t values_of(const struct as_damaged_byte *bytes, size_t n, uint64_t 
 	return k;
 }
 
-static void seal(struct as_corrupt *c, const struct place *p, struct as_disk *disk,
+static void seal(struct as_corrupt *c, const struct suite_place *p, struct as_disk *disk,
 		 struct as_damage *d)
 {
 	const struct suite_model *m = c->own;
@@ -171,7 +171,7 @@ static void set(struct as_disk *disk, uint64_t off, uint64_t value, size_t n)
 static void suite_lot(struct as_corrupt *c, uint64_t i, struct as_corrupt_lot *lot)
 {
 	const struct suite_model *m = c->own;
-	const struct place *p = &m->places[i];
+	const struct suite_place *p = &m->places[i];
 	const struct as_fsck_base *base = &c->setup.bases[p->base];
 	const struct as_damaged_byte *bytes = &base->writes.bytes[p->first];
 	uint64_t values[7 + 8 * PLACE_BYTES];

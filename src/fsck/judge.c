@@ -11,7 +11,7 @@
  *   2. Results are forgotten only between two disks that are judged (as_judge_disk()), so that
  *      those of a verdict live until the next one.
  */
-#include "fsck/judge.h"
+#include "fsck/judge_priv.h"
 
 #include "base/array.h"
 #include "base/table.h"
@@ -22,22 +22,6 @@
 #include <string.h>
 
 #define KNOWN_MAX 4096u /* results; each keeps a disk, which shares most of its chunks */
-
-struct known_run {
-	enum as_subject_mode mode;
-	struct as_digest digest;
-	struct as_fsck_run run;
-};
-
-struct as_judge {
-	struct as_fsck_subject *subject;
-	struct known_run **known;
-	size_t n, cap;
-	struct as_table table;
-	struct as_judge_counts counts;
-	bool forks[AS_SUBJECT_MODES]; /* runs of that mode can be forked */
-	bool first; /* this run is on a disk of the lot */
-};
 
 static const struct {
 	const char *name, *words;
@@ -103,7 +87,7 @@ static uint64_t key_of(enum as_subject_mode mode, struct as_digest digest)
 	return as_mix64(digest.lo ^ digest.hi) + mode;
 }
 
-struct wish {
+struct asked_run {
 	const struct as_judge *j;
 	enum as_subject_mode mode;
 	struct as_digest digest;
@@ -111,7 +95,7 @@ struct wish {
 
 static bool is_wanted(const void *ctx, size_t i)
 {
-	const struct wish *w = ctx;
+	const struct asked_run *w = ctx;
 	const struct known_run *k = w->j->known[i];
 
 	return k->mode == w->mode && as_digest_eq(k->digest, w->digest);
@@ -144,7 +128,7 @@ static enum as_subject_mode plain_mode(const struct as_judge *j, enum as_subject
 static int run(struct as_judge *j, enum as_subject_mode mode, struct as_disk *disk,
 	       const struct as_fsck_run **out, struct as_err *err)
 {
-	struct wish w = { j, plain_mode(j, mode), as_disk_digest(disk) };
+	struct asked_run w = { j, plain_mode(j, mode), as_disk_digest(disk) };
 	size_t i = as_table_find(&j->table, key_of(w.mode, w.digest), is_wanted, &w);
 	struct as_subject_run got;
 	struct known_run *k;
@@ -279,7 +263,7 @@ static void end(struct as_fsck_verdict *v, enum as_fsck_problem problem,
 		as_buf_addf(&v->found[problem].signature, "; field %s", as_buf_str(&damage->field));
 }
 
-/* The line in which the checker tells that it caught a signal, without numbers; NULL: it has none. */
+/* The line in which the checker tells that it caught a signal; NULL: there is none. */
 static const char *caught(const struct as_judge *j, const struct as_fsck_run *run)
 {
 	const char *words = as_subject_row_of(j->subject)->caught;
@@ -560,57 +544,6 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 	    s->run[0]->ended.how == AS_END_EXIT)
 		judge_check(j, v, damage);
 	return rc;
-}
-
-/* ---- Lots ------------------------------------------------------------------------------------ */
-
-#define WORTH 4u /* fewer disks are not worth it */
-
-/* The sectors that any of the damages touches. False: they are too many. */
-static bool find_ranges(const struct as_damage *damages, size_t n, struct as_tool_range *ranges,
-			unsigned *n_ranges)
-{
-	*n_ranges = 0;
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < damages[i].n; k++) {
-			uint64_t at = damages[i].bytes[k].off / AS_DISK_SECTOR_BYTES *
-				      AS_DISK_SECTOR_BYTES;
-			unsigned r = 0;
-
-			while (r < *n_ranges && ranges[r].off != at)
-				r++;
-			if (r == AS_TOOL_STOPS_MAX)
-				return false;
-			ranges[r] = (struct as_tool_range){ at, AS_DISK_SECTOR_BYTES };
-			*n_ranges += r == *n_ranges;
-		}
-	return *n_ranges;
-}
-
-int as_judge_lot_begin(struct as_judge *j, const struct as_fsck_base *base,
-		       const struct as_damage *damages, size_t n, struct as_err *err)
-{
-	static const enum as_subject_mode modes[] = { AS_SUBJECT_REPAIR, AS_SUBJECT_CHECK };
-	struct as_tool_range ranges[AS_TOOL_STOPS_MAX];
-	unsigned n_ranges;
-	int rc = 0;
-
-	if (n < WORTH || !find_ranges(damages, n, ranges, &n_ranges))
-		return 0;
-	for (size_t i = 0; !rc && i < sizeof(modes) / sizeof(modes[0]); i++)
-		if (as_subject_has(j->subject, modes[i]))
-			rc = as_subject_fork_begin(j->subject, modes[i], base->disk, ranges,
-						   n_ranges, &j->forks[modes[i]], err);
-	return rc;
-}
-
-void as_judge_lot_end(struct as_judge *j)
-{
-	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++) {
-		if (j->forks[i])
-			as_subject_fork_end(j->subject, (enum as_subject_mode)i);
-		j->forks[i] = false;
-	}
 }
 
 struct as_judge_counts as_judge_counts(const struct as_judge *j)

@@ -38,7 +38,7 @@ struct node {
 	bool touched;
 };
 
-struct name {
+struct file_name {
 	char *path;
 	const char *dir;
 	uint64_t ino, off; /* of its entry */
@@ -49,7 +49,7 @@ struct files {
 	struct as_fields *fields;
 	struct node *nodes;
 	size_t n_nodes, cap_nodes;
-	struct name *names;
+	struct file_name *names;
 	size_t n_names, cap_names;
 	struct as_table by_path; /* names */
 	struct as_table by_ino; /* nodes */
@@ -130,7 +130,7 @@ static bool is_path(const void *ctx, size_t i)
 	return !strcmp(key->t->names[i].path, key->path);
 }
 
-static const struct name *name_at(const struct files *t, const char *path)
+static const struct file_name *name_at(const struct files *t, const char *path)
 {
 	struct path_key key = { t, path };
 	size_t i = as_table_find(&t->by_path, as_hash64(path, strlen(path)), is_path, &key);
@@ -150,7 +150,7 @@ static void add_name(struct files *t, const struct as_field *f, struct as_disk *
 		return;
 	as_buf_addf(&path, "%s/%s", strcmp(f->path, "/") ? f->path : "", text);
 	AS_ARRAY_ROOM(t->names, t->n_names, t->cap_names);
-	t->names[t->n_names] = (struct name){
+	t->names[t->n_names] = (struct file_name){
 		.path = as_xstrdup(as_buf_str(&path)), .dir = f->path, .ino = ino, .off = off
 	};
 	as_table_add(&t->by_path, as_hash64(as_buf_str(&path), path.len), t->n_names++);
@@ -258,7 +258,7 @@ static void touch_entry(struct files *t, const struct as_field *f)
 	uint64_t from = f->off > 16 ? f->off - 16 : 0;
 
 	for (size_t i = 0; i < t->n_names; i++) {
-		struct name *name = &t->names[i];
+		struct file_name *name = &t->names[i];
 		bool same = name->off >= from && name->off <= f->off && !strcmp(name->dir, f->path);
 		bool later =
 			(has_role(f, "dir.entry.length") || has_role(f, "dir.entry.name_length")) &&
@@ -345,9 +345,10 @@ static void note(struct as_loss_found *found, unsigned *count, const char *path,
 }
 
 /* Its directory has another name now, and still has it. */
-static bool went_along(const struct files *was, const struct files *now, const struct name *name)
+static bool went_along(const struct files *was, const struct files *now,
+		       const struct file_name *name)
 {
-	const struct name *dir = name_at(was, name->dir);
+	const struct file_name *dir = name_at(was, name->dir);
 	const struct node *at = dir ? node_of(now, dir->ino) : NULL;
 	struct as_buf path = { 0 };
 	bool there;
@@ -363,7 +364,7 @@ static bool went_along(const struct files *was, const struct files *now, const s
 static void look_at(struct files *was, const struct files *now, struct as_loss_found *found)
 {
 	for (size_t i = 0; i < was->n_names; i++) {
-		const struct name *name = &was->names[i], *there = name_at(now, name->path);
+		const struct file_name *name = &was->names[i], *there = name_at(now, name->path);
 		const struct node *node = node_of(was, name->ino);
 		const struct node *at = there ? node_of(now, there->ino) : NULL;
 

@@ -121,7 +121,7 @@ static int finish(struct pieces *p, struct as_disk **disk, struct as_err *err)
 	return rc;
 }
 
-static int load_image(struct as_suite *s, struct as_chunks *store, int fd, const char *name,
+static int load_image(struct as_fsck_suite *s, struct as_chunks *store, int fd, const char *name,
 		      struct as_err *err)
 {
 	struct pieces p = { .store = store };
@@ -158,7 +158,7 @@ static bool is_image(const char *name)
 }
 
 /* A case of the suite, or an image itself. */
-static int load_entry(struct as_suite *s, struct as_chunks *store, const struct as_dir *dir,
+static int load_entry(struct as_fsck_suite *s, struct as_chunks *store, const struct as_dir *dir,
 		      const char *name, struct as_err *err)
 {
 	struct stat st;
@@ -184,14 +184,14 @@ static int load_entry(struct as_suite *s, struct as_chunks *store, const struct 
 	return rc;
 }
 
-int as_suite_load(struct as_chunks *store, const char *path, struct as_suite *out,
+int as_suite_load(struct as_chunks *store, const char *path, struct as_fsck_suite *out,
 		  struct as_err *err)
 {
 	struct names names = { 0 };
 	struct as_dir dir = AS_DIR_NONE;
 	int rc = as_dir_open(path, NULL, &dir, err);
 
-	*out = (struct as_suite){ 0 };
+	*out = (struct as_fsck_suite){ 0 };
 	if (!rc)
 		rc = as_dir_each(&dir, add_name, &names);
 	if (names.n)
@@ -213,12 +213,12 @@ int as_suite_load(struct as_chunks *store, const char *path, struct as_suite *ou
 	return rc;
 }
 
-void as_suite_free(struct as_suite *s)
+void as_suite_free(struct as_fsck_suite *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		free(s->images[i].name);
 		as_disk_free(s->images[i].disk);
 	}
 	free(s->images);
-	*s = (struct as_suite){ 0 };
+	*s = (struct as_fsck_suite){ 0 };
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * suite: a folder of images: e2fsprogs' test suite (a folder for each case, with image.gz), or plain
- * files (NAME.img, NAME.img.gz, NAME.img.zst).
+ * suite: a folder of images: e2fsprogs' test suite (a folder for each case, with image.gz), or
+ * plain files (NAME.img, NAME.img.gz, NAME.img.zst).
  */
 #ifndef AS_FSCK_SUITE_H
 #define AS_FSCK_SUITE_H
@@ -13,7 +13,7 @@
 
 #define AS_SUITE_IMAGE_MAX ((uint64_t)512 << 20)
 
-struct as_suite {
+struct as_fsck_suite {
 	struct as_suite_image {
 		char *name;
 		struct as_disk *disk;
@@ -23,8 +23,8 @@ struct as_suite {
 };
 
 /* AS_EUSE: there is no image in it. */
-AS_MUST_CHECK int as_suite_load(struct as_chunks *store, const char *path, struct as_suite *out,
-				struct as_err *err);
-void as_suite_free(struct as_suite *suite);
+AS_MUST_CHECK int as_suite_load(struct as_chunks *store, const char *path,
+				struct as_fsck_suite *out, struct as_err *err);
+void as_suite_free(struct as_fsck_suite *suite);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * tool_stop: see stop.h; shim/stop.c is the other side.
  *
- * Method. When a run has stopped, its record so far and what it printed are kept. For each disk, the
- * memfd gets the bytes of the disk with the writes of the record so far, and the record is cut back
- * to that point. So a record always begins with what was done before the stop, and replaying it on
+ * Method. When a run has stopped, its record so far and what it printed are kept. For each disk,
+ * the memfd gets the bytes of the disk with the writes of the record so far, and the record is cut
+ * back to that point. So a record always begins with what was done before the stop, and replaying it on
  * the disk of that run gives the disk that the run left, as for any other run.
  */
 #include "tool/stop.h"
@@ -152,7 +152,7 @@ int as_tool_stop_run(struct as_tool *tool, struct as_disk *disk, struct as_tool_
 		as_tool_forget(tool);
 		return rc;
 	}
-	/* The process that has stopped waits for the next one, unless it was killed with its server. */
+	/* The process that has stopped waits for the next one, unless its server was killed. */
 	tool->running = tool->stopped = tool->pid > 0;
 	as_tool_harvest(tool, disk, at->job.flags, result);
 	return 0;
