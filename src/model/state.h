@@ -209,7 +209,6 @@ void as_file_put(void *file);
 void *as_inode_dup(const void *inode);
 void *as_file_dup(const void *file);
 void as_locks_put(struct as_locks *locks);
-void as_limits_put(struct as_quota_set *limits);
 void as_times_put(struct as_times *times);
 void as_xattrs_put(struct as_xattrs *xattrs);
 

@@ -39,8 +39,8 @@ static void prepare_process(void)
 	umask(0);
 }
 
-/* Limits of quotas are nothing to who has CAP_SYS_RESOURCE (ignore_hardlimit() of dquot.c). All else
- * that root may do stays. Threads and children of this one are without it, too; programs that they
+/* Limits of quotas are nothing to who has CAP_SYS_RESOURCE (ignore_hardlimit() of dquot.c). All
+ * else that root may do stays. Threads and children of this one are without it, too; programs that they
  * run are not. */
 static void obey_limits(void)
 {
