@@ -34,6 +34,7 @@ struct as_quota_set {
 const struct as_limit *as_limits_of(const struct as_model *m, int64_t type, uint32_t id);
 void as_limits_set(struct as_model *m, int64_t type, uint32_t id,
 		   const struct as_quota_limits *max);
+void as_limits_put(struct as_quota_set *limits); /* takes NULL */
 /* From now on nothing can be said of what came under which limit. */
 void as_limits_doubt(struct as_model *m);
 /* How many inodes the owner has, at least; *late: there may be more. */

@@ -169,7 +169,11 @@ void as_rule_fallocate(struct as_rule_step *s)
 		return as_rule_refuse(s, err);
 	}
 	as_rule_allow_full(s);
-	if (s->got && s->got->ret < 0 && s->got->done)
+	/* f2fs_zero_range() goes page by page: what came before there was no space stays zeroed. */
+	if ((mode & ~KEEP) == ZERO && s->got && s->got->ret < 0 &&
+	    (s->got->err == ENOSPC || s->got->err == EDQUOT))
+		s->m->lost = true;
+	else if (s->got && s->got->ret < 0 && s->got->done)
 		falloc_part(s, file->ino, mode);
 	if (!as_rule_accept(s, 0))
 		return;

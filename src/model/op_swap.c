@@ -10,6 +10,7 @@
  * 3. While it is swapped to, nobody can write to it or truncate it (generic_write_checks(),
  *    inode_newsize_ok(), vfs_fallocate(): ETXTBSY). The answer is how many of these went through.
  */
+#include "model/locks.h"
 #include "model/mark.h"
 #include "model/rule.h"
 #include "work/swap.h"
@@ -73,6 +74,9 @@ void as_rule_swapon(struct as_rule_step *s)
 	/* may_open(): it is opened to write. */
 	if (as_flags_bar(as_inode_flags(inode)))
 		return as_rule_refuse(s, EPERM);
+	/* The executor closes a descriptor of the file, and with it go locks of the process. */
+	if (s->got || s->applying)
+		as_locks_doubt(s->m);
 	/* A kernel without swap. */
 	as_rule_allow(s, ENOSYS);
 	if (inode->reg.size < (uint64_t)AS_SWAP_MIN_BYTES)

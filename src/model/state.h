@@ -98,8 +98,7 @@ struct as_inode {
 	uint16_t mode;
 	uint8_t flags;
 	uint8_t cwd; /* 1: working directory */
-	uint32_t nlink;
-	uint32_t uid, gid, project; /* the latter of quotas; where it can be read, it is a mark */
+	uint32_t nlink, uid, gid, project; /* where a project can be read, it is a mark */
 	uint32_t used; /* value of the model's clock when last used */
 	uint16_t opens; /* descriptors */
 	uint16_t pins; /* orphaned directories whose ".." is this one */
@@ -209,7 +208,6 @@ void as_file_put(void *file);
 void *as_inode_dup(const void *inode);
 void *as_file_dup(const void *file);
 void as_locks_put(struct as_locks *locks);
-void as_limits_put(struct as_quota_set *limits);
 void as_times_put(struct as_times *times);
 void as_xattrs_put(struct as_xattrs *xattrs);
 

@@ -39,9 +39,9 @@ static void prepare_process(void)
 	umask(0);
 }
 
-/* Limits of quotas are nothing to who has CAP_SYS_RESOURCE (ignore_hardlimit() of dquot.c). All else
- * that root may do stays. Threads and children of this one are without it, too; programs that they
- * run are not. */
+/* Limits of quotas are nothing to who has CAP_SYS_RESOURCE (ignore_hardlimit() of dquot.c). All
+ * else that root may do stays. Threads and children of this one are without it, too; programs
+ * that they run are not. */
 static void obey_limits(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };

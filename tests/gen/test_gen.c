@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "735b12153d5529db18eb9922b474707c" },
-	{ "crash", "03a008a6bb1603c55b07a57a770467d1" },
+	{ "crash", "2d92c39f2f8f279aa0480993cf9f0537" },
 	{ "race", "0428b9e69881b7aa492aab24a9f82f2e" },
 	{ "small", "d5066fc702abe8f993d7953b6494e532" },
-	{ "coverage", "6e22e4bf2e2d8f1bbd56f6c456658f3e" },
-	{ "hunt", "ccb85969df84b94b41553247d9f77f28" },
+	{ "coverage", "c1eab896e4af612648fec81e5a869b08" },
+	{ "hunt", "7bb7f7226fd98fd0ab3230babb033d2e" },
 };
 
 /* Profile, chooser and generator in one. */

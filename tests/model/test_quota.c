@@ -60,7 +60,7 @@ static void test_answers(void **state)
 	(void)state;
 	assert_true(t_judges(&t_full_traits, "quota usr -1", -1, EINVAL));
 	assert_false(t_judges(&t_full_traits, "quota usr -1", 0, 0));
-	assert_true(t_judges(&t_full_traits, "quota 2 0", -1, EINVAL));
+	assert_true(t_judges(&t_full_traits, "quota 3 0", -1, EINVAL));
 	assert_true(t_judges(&t_full_traits, "quota usr 7", -1, ENOENT));
 	assert_false(t_judges(&t_full_traits, FILES "quota usr 7", -1, ENOENT));
 	assert_false(t_judges(&t_full_traits, FILES "quota usr 7", -1, ESRCH));

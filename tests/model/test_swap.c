@@ -6,6 +6,8 @@
 
 #define WRITTEN "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=65536 at=0 fill=1\n"
 
+#define LOCKED WRITTEN "setlk $0 F_RDLCK at=0 len=8\n"
+
 static const struct {
 	const char *name, *text;
 	int64_t ret;
@@ -46,6 +48,10 @@ static void test_rows(void **state)
 			fail_msg("%s: it is %s", rows[i].name,
 				 rows[i].right ? "refused" : "accepted");
 	}
+	/* The executor closes a descriptor, so a lock of the process may be gone. */
+	assert_true(t_judges(&traits, LOCKED "ofd_getlk $0 F_WRLCK at=0 len=8", 1, 0));
+	assert_false(t_judges(&traits, LOCKED "ofd_getlk $0 F_WRLCK at=0 len=8", 0, 0));
+	assert_true(t_judges(&traits, LOCKED "swapon /f\nofd_getlk $0 F_WRLCK at=0 len=8", 0, 0));
 	/* Blocks may be shared. */
 	assert_true(t_judges(&t_full_traits, WRITTEN "swapon /f", -1, EINVAL));
 }

@@ -74,6 +74,7 @@ static void test_counts(void **state)
 
 	(void)state;
 	traits.quota = AS_QUOTA_SPACE;
+	traits.features &= ~(uint64_t)AS_FEAT_PROJECT;
 	m = as_model_new(&traits);
 	assert_int_equal(t_apply_text(m, text), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
