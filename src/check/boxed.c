@@ -179,7 +179,8 @@ static bool go_on_without(struct boxed_lane *b)
 		as_emit_note(b->c->args->sinks, "state %u was left: %s", b->id,
 			     as_buf_str(&b->said));
 	}
-	if (!at_move || b->skip.n == AS_CHECK_SKIPS)
+	/* Without an operation, it was what is looked at once in each state. */
+	if (!at_move || !*tried->line || b->skip.n == AS_CHECK_SKIPS)
 		return false;
 	as_store_gap(b->c->store, 1);
 	b->skip.move[b->skip.n++] = b->left->move;

@@ -48,6 +48,7 @@ struct as_check_options {
 	unsigned nodes; /* see struct as_universe */
 	unsigned slots; /* descriptors; 0: the universe's own */
 	const char *ops; /* NULL: the usual ones */
+	bool wide; /* more values of arguments */
 	unsigned depth; /* of the longest traces; 0: any */
 	enum as_search search;
 	bool crash; /* cut the power, too */

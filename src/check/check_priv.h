@@ -197,6 +197,9 @@ struct as_confirm;
 
 struct as_confirm *as_confirm_new(const struct as_checking *checking);
 void as_confirm_free(struct as_confirm *confirm); /* takes NULL */
+/* Runs the empty workload, which shows what does not depend on the state, such as memory that
+ * grows. */
+AS_MUST_CHECK int as_confirm_empty(struct as_confirm *confirm, struct as_err *err);
 /* Runs again what has been found since the last call. It stops early where the user asks to. */
 AS_MUST_CHECK int as_confirm_all(struct as_confirm *confirm, struct as_err *err);
 

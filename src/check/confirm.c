@@ -215,3 +215,19 @@ int as_confirm_all(struct as_confirm *f, struct as_err *err)
 		rc = confirm(f, &shared->suspect[f->next], err);
 	return rc == AS_ESTOP ? 0 : rc;
 }
+
+int as_confirm_empty(struct as_confirm *f, struct as_err *err)
+{
+	struct as_seq *seq = as_seq_new();
+	bool found;
+	int rc = 0;
+
+	/* A sandbox takes no workload without an operation. The first state that it is given there
+	 * shows the same. */
+	if (!f->c->args->box)
+		rc = open_way(f, BY_RUN, &f->options, &f->open[BY_RUN], err);
+	if (!rc && f->open[BY_RUN])
+		rc = run_seq(f, BY_RUN, f->open[BY_RUN], seq, &found, err);
+	as_seq_free(seq);
+	return rc == AS_ESTOP ? 0 : rc;
+}

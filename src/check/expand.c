@@ -408,6 +408,8 @@ static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_
 		(void)as_worker_tree_agrees(w, AS_OP_COUNT);
 		(void)as_worker_quiet(w, AS_OP_COUNT);
 	}
+	if (!rc && w->moves)
+		rc = as_worker_rest(w, err);
 	if (!rc) {
 		AS_CHECK_ADD(w->c, expanded, 1);
 		as_store_done(w->c->store, id);
@@ -477,6 +479,8 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 		w->fresh = as_instance_mark(w->instance);
 	if (!rc && as_instance_can(w->instance, AS_INSTANCE_DEVICE))
 		w->watch = as_kwatch_new(as_instance_device(w->instance));
+	if (!rc && !as_instance_mount(w->instance))
+		as_space_begin(&w->space, as_instance_vfs(w->instance));
 	if (!rc && c->options->faults & ~(unsigned)AS_CHECK_CHOICE)
 		w->failing = as_failing_new(c->options);
 	return rc;

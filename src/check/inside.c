@@ -44,25 +44,26 @@ void as_inside_print_params(const struct as_checking *c, struct as_buf *out)
 {
 	const struct as_check_options *o = c->options;
 
-	as_buf_addf(out, PREFIX "%u;%u;%d;%u;%u;%s;", o->nodes, o->slots, o->crash, o->faults,
-		    o->max_faults, o->ops ? o->ops : "");
+	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%s;", o->nodes, o->slots, o->wide, o->crash,
+		    o->faults, o->max_faults, o->ops ? o->ops : "");
 	as_crash_options_print(&c->crash, out);
 }
 
 static int parse_params(struct inside *s, const char *params, struct as_err *err)
 {
 	struct as_check_options *o = &s->options;
-	int crash = 0, at = 0;
+	int wide = 0, crash = 0, at = 0;
 	const char *ops, *end;
 
 	*o = (struct as_check_options){ .depth = 1, .jobs = 1, .max_states = STATES_MAX, .fd = -1 };
-	if (sscanf(params, "%u;%u;%d;%u;%u;%n", &o->nodes, &o->slots, &crash, &o->faults,
-		   &o->max_faults, &at) < 5 ||
+	if (sscanf(params, "%u;%u;%d;%d;%u;%u;%n", &o->nodes, &o->slots, &wide, &crash, &o->faults,
+		   &o->max_faults, &at) < 6 ||
 	    !at || !(end = strchr(ops = params + at, ';')) || (size_t)(end - ops) >= sizeof(s->ops))
 		return as_fail(err, AS_EUSE, "check: these are not its parameters: %s", params);
 	memcpy(s->ops, ops, (size_t)(end - ops));
 	s->ops[end - ops] = '\0';
 	o->ops = s->ops[0] ? s->ops : NULL;
+	o->wide = wide;
 	o->crash = crash;
 	return as_crash_options_parse(end + 1, &o->crashes, err);
 }

@@ -222,9 +222,11 @@ static void end_boxes(struct lead *l, int64_t *stop_us)
 
 static int lead(struct lead *l, struct as_err *err)
 {
-	int rc = start(l, err), one;
+	int rc = as_confirm_empty(l->confirm, err), one;
 	int64_t stop_us = 0;
 
+	if (!rc)
+		rc = start(l, err);
 	while (reap(l)) {
 		one = as_confirm_all(l->confirm, rc ? NULL : err);
 		rc = rc ? rc : one;
@@ -312,6 +314,7 @@ int as_checking_open(struct as_checking *c, struct as_err *err)
 
 	if (rc)
 		return rc;
+	c->universe.wide = o->wide;
 	if (o->slots)
 		c->universe.slots = o->slots;
 	if (o->ops)

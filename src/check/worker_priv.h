@@ -8,6 +8,7 @@
 #include "legal/past.h"
 #include "legal/policy.h"
 #include "run/instance.h"
+#include "run/space.h"
 
 struct as_asks;
 struct as_kwatch;
@@ -20,6 +21,7 @@ struct as_expander {
 	struct as_medium *disk;
 	struct as_instance *instance;
 	struct as_instance_mark *fresh;
+	struct as_space_seen space; /* what statfs tells of it */
 	struct as_crashes *crashes; /* NULL: no power cuts */
 	struct as_kwatch *watch; /* of the kernel; NULL: it has nothing to do with it */
 	struct as_policy policy;
@@ -71,6 +73,11 @@ AS_MUST_CHECK int as_worker_try(struct as_expander *w, const struct as_op *op, e
 AS_MUST_CHECK int as_worker_cut_power(struct as_expander *w, const struct as_op *op,
 				      const struct as_plan *plan, bool *fine, uint64_t *wrote,
 				      struct as_err *err);
+
+/* ---- rest.c ---- */
+
+/* What is looked at once in each state. */
+AS_MUST_CHECK int as_worker_rest(struct as_expander *w, struct as_err *err);
 
 /* ---- failing.c ---- */
 

@@ -84,6 +84,7 @@ static int read_options(struct check_session *s, struct as_err *err)
 		.nodes = (unsigned)as_args_number(args, "nodes", NODES),
 		.slots = (unsigned)as_args_number(args, "slots", 0),
 		.ops = as_args_text(args, "ops", NULL),
+		.wide = as_args_has(args, "wide"),
 		.depth = (unsigned)as_args_number(args, "depth", 0),
 		.crash = !as_args_has(args, "no-crash"),
 		.crashes = as_crash_options_default(),
@@ -97,6 +98,8 @@ static int read_options(struct check_session *s, struct as_err *err)
 	o->crashes.prune = AS_PRUNE_PROVED;
 	o->crashes.budget = as_args_number(args, "budget", AS_BUDGET_UNSAID);
 	o->crashes.again = (unsigned)as_args_number(args, "again", o->crashes.again);
+	o->crashes.hold = (unsigned)as_args_number(args, "hold", 0);
+	o->crashes.early = as_args_number(args, "early", 0);
 	s->run.deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
 	s->run.seed = as_args_number(args, "seed", 0);
 	s->run.size_bytes = as_args_number(args, "size", 0);
@@ -455,8 +458,8 @@ static const struct as_opt opts[] = {
 	  .letter = 't',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "T",
-	  .help = "what to test: lab, lab:bug=N, plugin:PATH.so, or a file system of the kernel, such as "
-		  "ext4; default lab" },
+	  .help = "what to test: lab, lab:bug=N, plugin:PATH.so, or a file system of the kernel, "
+		  "such as ext4; default lab" },
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",
@@ -486,6 +489,9 @@ static const struct as_opt opts[] = {
 	  .help = "the operations to try, with commas, or `all`; default: mkdir, create, hardlink, "
 		  "rename, unlink, rmdir, open, close, pwrite, truncate, fsync, sync, umount, "
 		  "mount" },
+	{ .name = "wide",
+	  .help = "try more values of arguments, such as O_APPEND, O_SYNC, ranges that are "
+		  "inserted or collapsed, large writes and a second attribute" },
 	{ .name = "search",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "bfs|dfs|random|recovery|novelty",
@@ -500,6 +506,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_AGAIN_OPT,
 	AS_CLI_BUDGET_OPT(
 		"of one operation; 0: any number; default 0, and 32 for types of the kernel"),
+	AS_CLI_QUEUE_OPTS,
 	{ .name = "faults",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "KINDS",

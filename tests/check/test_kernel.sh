@@ -53,8 +53,8 @@ if sound uml; then
 	# ---- A mistake: jfs_fsck cannot replay the log (docs/FOUND.md) ----
 
 	got=0
-	"$ASSAY" check --target jfs --nodes 1 --depth 2 --ops mkdir,umount --view 1 --budget 64 --again 0 \
-		--max-findings 1 -o "$WORK/jfs" >"$WORK/out" 2>"$WORK/err" || got=$?
+	"$ASSAY" check --target jfs --nodes 1 --depth 2 --ops mkdir,umount --view 1 --budget 64 \
+		--again 0 --max-findings 1 -o "$WORK/jfs" >"$WORK/out" 2>"$WORK/err" || got=$?
 	if [ $got = 3 ]; then
 		tap_skip "a mistake of jfs" "$(sed 's/^assay: //' "$WORK/err")"
 	else
