@@ -129,6 +129,14 @@ static int run_boxed(struct as_confirm *f, unsigned way, struct as_run_options *
 		rc = as_inbox_open(f->c, options, &f->filter.sink, inbox, err);
 	if (!rc)
 		rc = as_inbox_run(*inbox, seq, found, err);
+	/* A sandbox that floods its console, say: what was to be shown did not come back. */
+	if (rc == AS_EIO) {
+		as_emit_note(f->c->args->sinks, "a sandbox was given up: %s",
+			     err ? err->msg : "an error came before");
+		as_inbox_close(*inbox);
+		*inbox = own = NULL;
+		rc = 0;
+	}
 	as_inbox_close(own);
 	return rc;
 }
