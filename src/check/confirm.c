@@ -18,7 +18,7 @@
 
 enum { BY_RUN, BY_CRASH, WAYS };
 
-#define CONFIRM_TIMES 16u /* the budget of one operation */
+#define CONFIRM_TIMES 4u /* the budget of one operation */
 
 struct as_confirm {
 	const struct as_checking *c;
