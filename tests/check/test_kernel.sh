@@ -50,6 +50,14 @@ if sound uml; then
 		-o "$WORK/short" --json --resume
 	tap_like "is more" <(echo "$(($(count states <"$WORK/out") > before))") '^1$'
 
+	# ---- A disk that fails ----
+
+	tap_run "writes that fail" 0 "$ASSAY" check --target ext4 --nodes 1 --depth 1 --ops mkdir,sync \
+		--budget 2 --again 0 --faults write --no-store
+	tap_like "are counted" "$WORK/out" '^transitions with a fault or choice +[1-9]'
+	tap_run "allocations that fail" 2 "$ASSAY" check --target ext4 --faults alloc --no-store
+	tap_like "are not for kernels" "$WORK/err" 'only read and write can fail'
+
 	# ---- A mistake: jfs_fsck cannot replay the log (docs/FOUND.md) ----
 
 	got=0
