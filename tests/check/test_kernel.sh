@@ -52,8 +52,8 @@ if sound uml; then
 
 	# ---- A disk that fails ----
 
-	tap_run "writes that fail" 0 "$ASSAY" check --target ext4 --nodes 1 --depth 1 --ops mkdir,sync \
-		--budget 2 --again 0 --faults write --no-store
+	tap_run "writes that fail" 0 "$ASSAY" check --target ext4 --nodes 1 --depth 1 \
+		--ops mkdir,sync --budget 2 --again 0 --faults write --no-store
 	tap_like "are counted" "$WORK/out" '^transitions with a fault or choice +[1-9]'
 	tap_run "allocations that fail" 2 "$ASSAY" check --target ext4 --faults alloc --no-store
 	tap_like "are not for kernels" "$WORK/err" 'only read and write can fail'
