@@ -21,6 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FAILED_MAX 8u
+
 struct boxed_lane {
 	const struct as_checking *c;
 	struct as_check_lane *lane; /* of suspects */
@@ -33,6 +35,7 @@ struct boxed_lane {
 	bool died; /* before it was done with the state */
 	struct as_buf said; /* of the kernel that died, or that complained; "": it did not */
 	uint64_t told; /* suspects, of this state */
+	unsigned failed; /* times in a row that the sandbox could not be used */
 };
 
 static struct boxed_lane *of(struct as_sink *sink)
@@ -179,7 +182,8 @@ static bool go_on_without(struct boxed_lane *b)
 		as_emit_note(b->c->args->sinks, "state %u was left: %s", b->id,
 			     as_buf_str(&b->said));
 	}
-	if (!at_move || b->skip.n == AS_CHECK_SKIPS)
+	/* Without an operation, it was what is looked at once in each state. */
+	if (!at_move || !*tried->line || b->skip.n == AS_CHECK_SKIPS)
 		return false;
 	as_store_gap(b->c->store, 1);
 	b->skip.move[b->skip.n++] = b->left->move;
@@ -207,6 +211,18 @@ static int give(struct boxed_lane *b, const struct as_seq *seq, struct as_err *e
 	return rc;
 }
 
+/* A sandbox that floods its console, or cannot be judged otherwise, is given up with the state. */
+static int start_again(struct boxed_lane *b, int rc, struct as_err *err)
+{
+	if (rc != AS_EIO || ++b->failed > FAILED_MAX)
+		return rc;
+	as_emit_note(b->c->args->sinks, "state %u was left: %s", b->id, err->msg);
+	as_boxed_close(b->session);
+	b->session = NULL;
+	b->died = true;
+	return as_boxed_open(&b->how, &b->session, err);
+}
+
 static int expand(struct boxed_lane *b, struct as_err *err)
 {
 	struct as_store *store = b->c->store;
@@ -223,7 +239,12 @@ static int expand(struct boxed_lane *b, struct as_err *err)
 	do {
 		if (!rc)
 			rc = give(b, seq, err);
-		going = !rc && b->died && !b->c->shared->stop && go_on_without(b);
+		if (rc) {
+			rc = start_again(b, rc, err);
+			break;
+		}
+		b->failed = 0;
+		going = b->died && !b->c->shared->stop && go_on_without(b);
 	} while (going);
 	if (!rc && b->died) {
 		AS_CHECK_ADD(b->c, lost, 1);

@@ -63,8 +63,8 @@ static int parse_params(struct inside *s, const char *params, struct as_err *err
 	memcpy(s->ops, ops, (size_t)(end - ops));
 	s->ops[end - ops] = '\0';
 	o->ops = s->ops[0] ? s->ops : NULL;
-	o->crash = crash;
 	o->wide = wide;
+	o->crash = crash;
 	return as_crash_options_parse(end + 1, &o->crashes, err);
 }
 

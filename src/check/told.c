@@ -173,7 +173,6 @@ void as_told_free(struct as_told *told)
 
 bool as_told_is_try(const struct as_try *tried)
 {
-	return *tried->line && is_operations(tried->line, 1) &&
-	       is_operations(tried->since, SIZE_MAX) && is_plan(tried->faults) &&
-	       is_choices(tried->choices);
+	return is_operations(tried->line, 1) && is_operations(tried->since, SIZE_MAX) &&
+	       is_plan(tried->faults) && is_choices(tried->choices);
 }

@@ -510,8 +510,8 @@ static const struct as_opt opts[] = {
 	  .letter = 't',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "T",
-	  .help = "what to test: lab, lab:bug=N, plugin:PATH.so, or a file system of the kernel, such as "
-		  "ext4; default lab" },
+	  .help = "what to test: lab, lab:bug=N, plugin:PATH.so, or a file system of the kernel, "
+		  "such as ext4; default lab" },
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",

@@ -50,11 +50,19 @@ if sound uml; then
 		-o "$WORK/short" --json --resume
 	tap_like "is more" <(echo "$(($(count states <"$WORK/out") > before))") '^1$'
 
+	# ---- A disk that fails ----
+
+	tap_run "writes that fail" 0 "$ASSAY" check --target ext4 --nodes 1 --depth 1 \
+		--ops mkdir,sync --budget 2 --again 0 --faults write --no-store
+	tap_like "are counted" "$WORK/out" '^transitions with a fault or choice +[1-9]'
+	tap_run "allocations that fail" 2 "$ASSAY" check --target ext4 --faults alloc --no-store
+	tap_like "are not for kernels" "$WORK/err" 'only read and write can fail'
+
 	# ---- A mistake: jfs_fsck cannot replay the log (docs/FOUND.md) ----
 
 	got=0
-	"$ASSAY" check --target jfs --nodes 1 --depth 2 --ops mkdir,umount --view 1 --budget 64 --again 0 \
-		--max-findings 1 -o "$WORK/jfs" >"$WORK/out" 2>"$WORK/err" || got=$?
+	"$ASSAY" check --target jfs --nodes 1 --depth 2 --ops mkdir,umount --view 1 --budget 64 \
+		--again 0 --max-findings 1 -o "$WORK/jfs" >"$WORK/out" 2>"$WORK/err" || got=$?
 	if [ $got = 3 ]; then
 		tap_skip "a mistake of jfs" "$(sed 's/^assay: //' "$WORK/err")"
 	else
