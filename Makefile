@@ -76,7 +76,8 @@ CORPUS_RUNS := $(FUZZ_SRC:%.c=$(B)/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS)
 
-.PHONY: all demo test clang-tests build-tests tidy bench fuzz torture install clean help FORCE check
+.PHONY: all demo test clang-tests build-tests tidy bench score fuzz torture install clean
+.PHONY: help FORCE check
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -111,6 +112,9 @@ tidy: $(ARCHIVES) ## layout of changed lines, room dependencies, banned calls, l
 
 bench: all ## measure; one JSON line for each number
 	@./assay bench
+
+score: all ## find each bug of labfs by check and by hunt; the table of docs/SCORE.md
+	@scripts/score.sh ./assay $(BUGS)
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each, with clang's libFuzzer
 	@$(SETUP) build fuzz

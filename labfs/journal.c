@@ -180,6 +180,9 @@ int lab_op_end(struct as_fs *fs, int rc)
 		int commit_rc = lab_commit(fs);
 
 		rc = commit_rc ? commit_rc : rc;
+		/* All is written, and blocks that were freed have no buffers any more. */
+		if (!commit_rc)
+			fs->nundo = 0;
 	} else if (rc >= 0 && LAB_BUG_ON(fs, TAKEN_BACK)) {
 		(void)commit(fs, true);
 	}

@@ -317,6 +317,8 @@ check_symbols() {
 }
 
 check_root() {
+	pick '\.(orig|rej|bak|swp)$|~$' |
+		sed 's/$/:1: a file that an editor or a merge left/' || true
 	pick '^[^/]+$' | grep -vxE '\.clang-format|\.gitignore|LICENSE|Makefile|README\.md' |
 		sed 's/$/:1: a stray file in the root folder/' || true
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * asks: questions of the target (as_ask(), as_choose()), and an operation with other answers to
- * them (FiSC section 3.3, "expose choice points"). All questions are answered 0, but for one of the
- * operation that is tried: that one gets each of its other answers in turn.
+ * them (FiSC section 3.3, "expose choice points"). All questions are answered 0, but for one: that
+ * one gets each of its other answers in turn. It may be one of the operation that is tried, or of
+ * those that led to the state: what another answer has spoiled may show only later.
  *
  * Questions are counted from the mount on. So the answers can be written as `assay run --choices`
  * takes them: "0.0.1" is answer 1 to the third question.
@@ -71,32 +72,40 @@ static int try_answer(struct as_expander *w, const struct as_op *op, struct as_e
 	enum as_did did;
 	int rc;
 
-	print(w->asks, w->lane->choices);
+	print(w->asks, w->lane->tried.choices);
 	rc = as_worker_try(w, op, &did, err);
 	if (!rc && did == AS_DID_AGREE)
 		rc = as_failing_judge(w, op, NULL, true, err);
 	w->back = false;
-	w->lane->choices[0] = '\0';
+	w->lane->tried.choices[0] = '\0';
 	return rc;
+}
+
+/* How many questions there are from the mount to the end of the operation; 0: it went wrong, which
+ * was told. */
+static int learn(struct as_expander *w, const struct as_op *op, unsigned *n, struct as_err *err)
+{
+	struct as_outcome got;
+	int rc = as_worker_bring_back(w, err);
+
+	*n = 0;
+	if (rc || !w->back)
+		return rc;
+	w->lane->phase = AS_CHECK_MOVE;
+	if (as_worker_do(w, op, (uint32_t)w->seq->n, &got) != AS_DID_WRONG)
+		*n = w->asks->n < ASKS_MAX ? w->asks->n : ASKS_MAX;
+	w->back = false;
+	return 0;
 }
 
 int as_asks_try(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
 	struct as_asks *asks = w->asks;
-	unsigned room[ASKS_MAX], first, last;
-	struct as_outcome got;
-	int rc = as_worker_bring_back(w, err);
+	unsigned room[ASKS_MAX], n;
+	int rc = learn(w, op, &n, err);
 
-	if (rc || !w->back)
-		return rc;
-	first = asks->n;
-	w->lane->phase = AS_CHECK_MOVE;
-	if (as_worker_do(w, op, (uint32_t)w->seq->n, &got) == AS_DID_WRONG)
-		first = ASKS_MAX; /* that was told */
-	last = asks->n < ASKS_MAX ? asks->n : ASKS_MAX;
 	memcpy(room, asks->room, sizeof(room));
-	w->back = false;
-	for (unsigned i = first; i < last && !rc; i++)
+	for (unsigned i = 0; i < n && !rc; i++)
 		for (unsigned a = 1; a < room[i] && a < 10 && !rc && !w->c->shared->stop; a++) {
 			asks->other = i;
 			asks->answer = a;

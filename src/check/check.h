@@ -43,6 +43,7 @@ struct as_check_options {
 	unsigned nodes; /* see struct as_universe */
 	unsigned slots; /* descriptors; 0: the universe's own */
 	const char *ops; /* NULL: the usual ones */
+	bool wide; /* more values of arguments */
 	unsigned depth; /* of the longest traces; 0: any */
 	enum as_search search;
 	bool hash_disk; /* what is on the disk is part of a state (diskhash.c) */
@@ -70,9 +71,10 @@ struct as_check_counts {
 	uint64_t discarded; /* states for which there was no room */
 	uint64_t wrong; /* states at which a power cut is a finding: they are not expanded */
 	uint64_t deaths; /* workers that died or hung */
-	uint64_t lost; /* states that could not be brought back */
+	uint64_t lost; /* times that a state could not be brought back */
 	uint64_t failures; /* operations that were tried with something that fails */
 	uint64_t suspects; /* what workers found */
+	uint64_t dropped; /* of these, those for which there was no room */
 	uint64_t confirmed, unconfirmed; /* of these */
 	uint64_t findings; /* different ones */
 	uint64_t skipped; /* operations that the target cannot do */
@@ -82,6 +84,7 @@ struct as_check_counts {
 struct as_check_status {
 	struct as_check_counts counts;
 	uint64_t states, frontier, bytes;
+	uint64_t gaps; /* how much was left out, also by those who worked on the same file before */
 	unsigned depth; /* of the state that was found last */
 	int64_t wall_us;
 	bool all; /* nothing is left to be explored within the bounds */

@@ -6,23 +6,33 @@
 #include "check/check.h"
 #include "check/store.h"
 #include "crash/judge.h"
+#include "legal/past.h"
 #include "os/stack.h"
 
 #define AS_SUSPECTS_MAX 64u
-#define AS_SUSPECT_TEXT 16384u
+#define AS_TRY_LINE 65536u /* two paths of any length that can be walked, with escapes */
+#define AS_TRY_SINCE 131072u
 #define AS_SUSPECT_FAULTS 128u
 #define AS_SUSPECT_KEYS 1024u
 #define AS_SUSPECT_TRIES 2u /* with the same key */
+
+/* What is tried: after the trace of a state, an operation. */
+struct as_try {
+	volatile uint32_t state; /* AS_STORE_NONE: none */
+	char line[AS_TRY_LINE]; /* the operation; "": none */
+	/* The operations in between that were tried in the same run, and changed nothing; as many
+	 * as there is room for. */
+	char since[AS_TRY_SINCE];
+	size_t since_len;
+	char faults[AS_SUSPECT_FAULTS]; /* what fails meanwhile; "": nothing */
+	char choices[AS_RUN_CHOICES_MAX]; /* how the target is answered; "": as ever */
+};
 
 /* Something that a worker found, to be confirmed. */
 struct as_suspect {
 	volatile bool ready;
 	bool crash; /* it takes a power cut */
-	/* The trace and the operation; the same with the operations in between that were tried in
-	 * the same run, and changed nothing. */
-	char text[AS_SUSPECT_TEXT], full[AS_SUSPECT_TEXT];
-	char faults[AS_SUSPECT_FAULTS]; /* what failed meanwhile; "": nothing */
-	char choices[AS_RUN_CHOICES_MAX]; /* how the target was answered; "": as ever */
+	struct as_try tried;
 	char why[512];
 };
 
@@ -32,12 +42,9 @@ enum as_check_phase { AS_CHECK_START, AS_CHECK_BACK, AS_CHECK_MOVE, AS_CHECK_CRA
 struct as_check_lane {
 	volatile uint64_t alive;
 	volatile enum as_check_phase phase;
-	volatile uint32_t state; /* AS_STORE_NONE: none */
+	struct as_try tried;
 	volatile uint32_t move; /* the one in flight */
 	volatile uint32_t fresh; /* with AS_CHECK_CRASH: the state it led to */
-	/* As those of a suspect: */
-	char text[AS_SUSPECT_TEXT], full[AS_SUSPECT_TEXT], faults[AS_SUSPECT_FAULTS];
-	char choices[AS_RUN_CHOICES_MAX];
 	struct as_flight flight; /* of the crash state in flight */
 	struct as_stack stack;
 	struct as_host_log log;
@@ -77,6 +84,11 @@ struct as_checking {
 
 /* ---- suspect.c ---- */
 
+void as_try_begin(struct as_try *tried, const char *line);
+/* The operation has changed nothing, and the next one follows it. */
+void as_try_keep(struct as_try *tried);
+void as_try_forget(struct as_try *tried); /* what was kept */
+
 /* key: equal for what is likely the same; the first few of each key are kept. */
 void as_suspect_add(const struct as_checking *checking, const struct as_check_lane *lane,
 		    bool crash, uint64_t key, const char *why);
@@ -84,6 +96,10 @@ void as_suspect_add(const struct as_checking *checking, const struct as_check_la
 uint64_t as_suspect_key(unsigned kind, unsigned code, const char *why);
 
 /* ---- expand.c ---- */
+
+/* What a state is known by, after so many power cuts. */
+struct as_digest as_check_key(const struct as_model *model, const struct as_past *past,
+			      unsigned cuts);
 
 struct as_worker_args {
 	const struct as_checking *checking;
@@ -135,7 +151,10 @@ struct as_confirm;
 
 struct as_confirm *as_confirm_new(const struct as_checking *checking);
 void as_confirm_free(struct as_confirm *confirm); /* takes NULL */
-/* Runs again what has been found since the last call. */
+/* Runs the empty workload, which shows what does not depend on the state, such as memory that
+ * grows. */
+AS_MUST_CHECK int as_confirm_empty(struct as_confirm *confirm, struct as_err *err);
+/* Runs again what has been found since the last call. It stops early where the user asks to. */
 AS_MUST_CHECK int as_confirm_all(struct as_confirm *confirm, struct as_err *err);
 
 #endif

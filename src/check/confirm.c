@@ -25,6 +25,7 @@ struct as_confirm {
 	struct as_sink counter; /* of new findings; it passes them on */
 	struct as_run_options options;
 	struct as_buf params;
+	struct as_buf text; /* of the workload that is run */
 	const struct as_scenario_ops *ops[WAYS];
 	struct as_scenario *open[WAYS]; /* without faults */
 };
@@ -67,6 +68,7 @@ void as_confirm_free(struct as_confirm *f)
 			f->ops[i]->close(f->open[i]);
 	as_known_free(f->known);
 	as_buf_free(&f->params);
+	as_buf_free(&f->text);
 	free(f);
 }
 
@@ -101,28 +103,39 @@ static int run_seq(struct as_confirm *f, unsigned way, struct as_scenario *scena
 	return rc;
 }
 
-/* *found: it has shown something, new or known. */
-static int run_text(struct as_confirm *f, const struct as_suspect *suspect, const char *text,
-		    bool *found, struct as_err *err)
+/* The workload that shows it; with all: with the operations in between, too. */
+static const char *print_text(struct as_confirm *f, const struct as_try *tried, bool all)
 {
+	as_buf_clear(&f->text);
+	as_store_trace(f->c->store, tried->state, &f->text);
+	as_buf_addf(&f->text, "%s%s\n", all ? tried->since : "", tried->line);
+	return as_buf_str(&f->text);
+}
+
+/* *found: it has shown something, new or known. */
+static int run_text(struct as_confirm *f, const struct as_suspect *suspect, bool all, bool *found,
+		    struct as_err *err)
+{
+	const char *text = print_text(f, &suspect->tried, all);
+	const char *faults = suspect->tried.faults, *choices = suspect->tried.choices;
 	struct as_buf cuts = { 0 };
 	bool goes_on = as_cuts_options(text, &cuts);
 	unsigned way = suspect->crash || goes_on ? BY_CRASH : BY_RUN;
 	struct as_run_options options = f->options;
-	bool special = *suspect->faults || *suspect->choices || goes_on;
+	bool special = *faults || *choices || goes_on;
 	struct as_scenario *own = NULL, **scenario = special ? &own : &f->open[way];
 	struct as_seq *seq = NULL;
 	int rc = as_parse_text("trace", text, strlen(text), &seq, err);
 
 	*found = false;
 	/* Reading the tree after each operation makes calls, too: then another one would fail. */
-	if (*suspect->faults) {
+	if (*faults) {
 		as_buf_adds(&cuts, ",faults=0");
-		options.faults = suspect->faults;
+		options.faults = faults;
 		options.check_every_op = false;
 	}
-	if (*suspect->choices)
-		memcpy(options.choices, suspect->choices, sizeof(options.choices));
+	if (*choices)
+		memcpy(options.choices, choices, sizeof(options.choices));
 	if (!rc && !*scenario)
 		rc = open_way(f, way, special ? &options : &f->options, as_buf_str(&cuts), scenario,
 			      err);
@@ -135,12 +148,15 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, cons
 	return rc;
 }
 
-static void say_unconfirmed(struct as_sink *sinks, const struct as_suspect *suspect)
+static void say_unconfirmed(struct as_confirm *f, const struct as_suspect *suspect)
 {
+	const struct as_try *tried = &suspect->tried;
+	struct as_sink *sinks = f->c->args->sinks;
+
 	as_emit_note(sinks, "not confirmed when it was run alone: %s%s%s%s%s", suspect->why,
-		     *suspect->faults ? "; with --fault " : "", suspect->faults,
-		     *suspect->choices ? "; with --choices " : "", suspect->choices);
-	for (const char *at = suspect->full; *at;) {
+		     *tried->faults ? "; with --fault " : "", tried->faults,
+		     *tried->choices ? "; with --choices " : "", tried->choices);
+	for (const char *at = print_text(f, tried, true); *at;) {
 		size_t len = strcspn(at, "\n");
 
 		as_emit_note(sinks, "    %.*s", (int)len, at);
@@ -151,18 +167,19 @@ static void say_unconfirmed(struct as_sink *sinks, const struct as_suspect *susp
 static int confirm(struct as_confirm *f, const struct as_suspect *suspect, struct as_err *err)
 {
 	bool found;
-	int rc = run_text(f, suspect, suspect->text, &found, err);
+	int rc = run_text(f, suspect, false, &found, err);
 
-	if (!rc && !found && strcmp(suspect->text, suspect->full))
-		rc = run_text(f, suspect, suspect->full, &found, err);
+	if (!rc && !found && suspect->tried.since_len)
+		rc = run_text(f, suspect, true, &found, err);
 	if (rc)
 		return rc;
 	if (found) {
 		AS_CHECK_ADD(f->c, confirmed, 1);
+		as_store_gap(f->c->store, -1);
 		return 0;
 	}
 	AS_CHECK_ADD(f->c, unconfirmed, 1);
-	say_unconfirmed(f->c->args->sinks, suspect);
+	say_unconfirmed(f, suspect);
 	return 0;
 }
 
@@ -171,8 +188,21 @@ int as_confirm_all(struct as_confirm *f, struct as_err *err)
 	const struct as_check_shared *shared = f->c->shared;
 	int rc = 0;
 
-	while (!rc && f->next < AS_SUSPECTS_MAX &&
-	       __atomic_load_n(&shared->suspect[f->next].ready, __ATOMIC_ACQUIRE))
-		rc = confirm(f, &shared->suspect[f->next++], err);
-	return rc;
+	for (; !rc && f->next < AS_SUSPECTS_MAX &&
+	       __atomic_load_n(&shared->suspect[f->next].ready, __ATOMIC_ACQUIRE);
+	     f->next += !rc)
+		rc = confirm(f, &shared->suspect[f->next], err);
+	return rc == AS_ESTOP ? 0 : rc;
+}
+
+int as_confirm_empty(struct as_confirm *f, struct as_err *err)
+{
+	struct as_seq *seq = as_seq_new();
+	bool found;
+	int rc = open_way(f, BY_RUN, &f->options, "", &f->open[BY_RUN], err);
+
+	if (!rc)
+		rc = run_seq(f, BY_RUN, f->open[BY_RUN], seq, &found, err);
+	as_seq_free(seq);
+	return rc == AS_ESTOP ? 0 : rc;
 }

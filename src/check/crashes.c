@@ -122,7 +122,7 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 	int rc;
 
 	/* One thing is unusual at a time, before the power cut or after it. */
-	if (recording->fired || *crashes->args->lane->choices)
+	if (recording->fired || *crashes->args->lane->tried.choices)
 		options.faults = 0;
 	crashes->args->lane->flight.spent = crashes->args->lane->flight.spent_again = 0;
 	rc = as_judge_all(&args, err);
@@ -151,8 +151,10 @@ static int record(struct as_crashes *crashes, const struct as_seq *seq, const st
 				       .seq = seq,
 				       .seed = c->args->run->seed,
 				       .log = &crashes->args->lane->log,
+				       .hold = c->crash.hold,
+				       .early = c->crash.early,
 				       .plan = plan,
-				       .choices = crashes->args->lane->choices,
+				       .choices = crashes->args->lane->tried.choices,
 				       .open_end = true,
 				       .crashed = base->crashed,
 				       .still = still,

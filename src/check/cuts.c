@@ -379,19 +379,20 @@ static void add(struct as_cuts *cuts, uint32_t id, const struct found *f)
 
 	/* A state that is not known cannot be explored. */
 	if (!model) {
-		AS_CHECK_ADD(w->c, lost, 1);
+		as_worker_lose(w);
 		return;
 	}
 	past = as_past_new(model, &w->policy);
 	snprintf(line, sizeof(line), STEP " " FROM "%u:%zu:%s", f->spot.view, f->spot.cut,
 		 f->spot.units);
 	AS_CHECK_ADD(w->c, recovered, 1);
-	key = as_digest_add(as_worker_key(model, past, w->base->n + 1), f->disk);
+	key = as_digest_add(as_check_key(model, past, w->base->n + 1), f->disk);
 	switch (as_store_add(w->c->store, key, id, line, &fresh)) {
 	case AS_STORE_KNOWN:
 		break;
 	case AS_STORE_FULL:
 		AS_CHECK_ADD(w->c, discarded, 1);
+		as_store_gap(w->c->store, 1);
 		break;
 	case AS_STORE_NEW:
 		as_worker_push(w, fresh, model, past);

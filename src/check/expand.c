@@ -27,15 +27,6 @@
 
 /* ---- One operation --------------------------------------------------------------------------- */
 
-void as_worker_note(struct as_expander *w, const char *line)
-{
-	struct as_check_lane *lane = w->lane;
-
-	snprintf(lane->text, sizeof(lane->text), "%s%s\n", as_buf_str(&w->trace), line);
-	snprintf(lane->full, sizeof(lane->full), "%s%s%s\n", as_buf_str(&w->trace),
-		 as_buf_str(&w->since), line);
-}
-
 static enum as_did suspect(struct as_expander *w, enum as_finding_kind kind, unsigned code,
 			   const char *why)
 {
@@ -135,7 +126,7 @@ static void forget(struct as_expander *w)
 	w->model = NULL;
 	w->past = NULL;
 	w->back = false;
-	as_buf_clear(&w->since);
+	as_try_forget(&w->lane->tried);
 }
 
 static void step(struct as_expander *w, const struct as_op *op, const struct as_outcome *got)
@@ -171,6 +162,12 @@ static bool replay(struct as_expander *w)
 	return true;
 }
 
+void as_worker_lose(struct as_expander *w)
+{
+	AS_CHECK_ADD(w->c, lost, 1);
+	as_store_gap(w->c->store, 1);
+}
+
 int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 {
 	int rc, mounted;
@@ -195,6 +192,8 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 	w->past = as_past_new(w->base->model, &w->policy);
 	as_model_follow_times(w->model, as_target_opts(w->c->args->target));
 	w->back = replay(w);
+	if (!w->back)
+		as_worker_lose(w);
 	return 0;
 }
 
@@ -207,7 +206,7 @@ int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *di
 	*did = AS_DID_END;
 	if (rc || !w->back)
 		return rc;
-	as_worker_note(w, as_buf_str(&w->line));
+	as_try_begin(&w->lane->tried, as_buf_str(&w->line));
 	w->lane->phase = AS_CHECK_MOVE;
 	AS_CHECK_ADD(w->c, failures, 1);
 	*did = as_worker_do(w, op, (uint32_t)w->seq->n, &got);
@@ -216,8 +215,8 @@ int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *di
 
 /* ---- Successors ------------------------------------------------------------------------------ */
 
-struct as_digest as_worker_key(const struct as_model *model, const struct as_past *past,
-			       unsigned cuts)
+struct as_digest as_check_key(const struct as_model *model, const struct as_past *past,
+			      unsigned cuts)
 {
 	return as_digest_add(as_digest_bind(as_model_digest_canonical(model), cuts + 1),
 			     as_past_digest(past));
@@ -225,7 +224,7 @@ struct as_digest as_worker_key(const struct as_model *model, const struct as_pas
 
 static struct as_digest key_of(const struct as_expander *w)
 {
-	return as_worker_key(w->model, w->past, w->base->n);
+	return as_check_key(w->model, w->past, w->base->n);
 }
 
 static uint64_t rank_of(struct as_expander *w, uint32_t id, const struct as_op *op,
@@ -296,6 +295,7 @@ static int reach(struct as_expander *w, const struct as_op *op, struct as_err *e
 		return as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
 	case AS_STORE_FULL:
 		AS_CHECK_ADD(c, discarded, 1);
+		as_store_gap(c->store, 1);
 		return 0;
 	case AS_STORE_NEW:
 		break;
@@ -337,7 +337,7 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 		return rc;
 	if (!w->back)
 		return 0;
-	as_worker_note(w, as_buf_str(&w->line));
+	as_try_begin(&w->lane->tried, as_buf_str(&w->line));
 	w->lane->move = i;
 	w->lane->phase = AS_CHECK_MOVE;
 	w->lane->alive++;
@@ -353,7 +353,7 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 	}
 	step(w, op, &got);
 	if (w->past == was && as_digest_eq(as_model_digest(w->model), before)) {
-		as_buf_addf(&w->since, "%s\n", as_buf_str(&w->line));
+		as_try_keep(&w->lane->tried);
 		return 0;
 	}
 	AS_CHECK_ADD(w->c, changing, 1);
@@ -378,13 +378,17 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 	free(w->upto);
 	w->seq = w->moves = NULL;
 	w->upto = NULL;
-	as_worker_note(w, "");
+	as_try_begin(&w->lane->tried, "");
 	w->lane->phase = AS_CHECK_BACK;
 	rc = as_cuts_base(w->cuts, as_buf_str(&w->trace), &part, &w->base, err);
 	if (!rc)
 		rc = as_parse_text("trace", part, strlen(part), &w->seq, err);
-	if (rc || !w->base->model)
+	if (rc)
 		return rc;
+	if (!w->base->model) {
+		as_worker_lose(w);
+		return 0;
+	}
 	if (w->crashes)
 		as_crashes_begin(w->crashes, w->base, w->cuts);
 	w->upto = as_xcalloc(w->seq->n + 2, sizeof(*w->upto));
@@ -398,8 +402,6 @@ static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_
 {
 	int rc = begin_state(w, id, err);
 
-	if (!rc && !w->moves)
-		AS_CHECK_ADD(w->c, lost, 1);
 	for (uint32_t i = first; !rc && w->moves && i < w->moves->n; i++) {
 		if (w->c->shared->stop)
 			return 0;
@@ -412,15 +414,17 @@ static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_
 		if (!rc && w->asks)
 			rc = as_asks_try(w, &w->moves->ops[i], err);
 	}
-	if (!rc && w->back && w->since.len && as_model_mounted(w->model)) {
-		as_worker_note(w, "");
+	if (!rc && w->back && w->lane->tried.since_len && as_model_mounted(w->model)) {
+		as_try_begin(&w->lane->tried, "");
 		w->lane->move = (uint32_t)w->moves->n;
 		(void)as_worker_tree_agrees(w, AS_OP_COUNT);
 	}
+	if (!rc && w->moves)
+		rc = as_worker_rest(w, err);
 	if (!rc) {
 		AS_CHECK_ADD(w->c, expanded, 1);
 		as_store_done(w->c->store, id);
-		w->lane->state = AS_STORE_NONE;
+		w->lane->tried.state = AS_STORE_NONE;
 	}
 	return rc;
 }
@@ -433,12 +437,12 @@ static int work(struct as_expander *w, struct as_err *err)
 	int rc = 0;
 
 	while (!rc && !w->c->shared->stop) {
-		if (lane->state != AS_STORE_NONE) {
-			rc = expand(w, lane->state, first, err);
+		if (lane->tried.state != AS_STORE_NONE) {
+			rc = expand(w, lane->tried.state, first, err);
 			first = 0;
 		} else if (as_store_pop(w->c->store, &id)) {
 			lane->move = 0;
-			lane->state = id;
+			lane->tried.state = id;
 		} else if (!as_store_in_work(w->c->store)) {
 			break;
 		} else {
@@ -471,6 +475,8 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 	rc = as_instance_open(&args, &w->instance, err);
 	if (!rc)
 		w->fresh = as_instance_mark(w->instance);
+	if (!rc && !as_instance_mount(w->instance))
+		as_space_begin(&w->space, as_instance_vfs(w->instance));
 	if (!rc && c->options->faults & ~(unsigned)AS_CHECK_CHOICE)
 		w->failing = as_failing_new(c->options);
 	if (!rc && (c->options->crash || c->options->hash_disk))
@@ -495,7 +501,6 @@ static void close_worker(struct as_expander *w)
 	as_seq_free(w->moves);
 	free(w->upto);
 	as_buf_free(&w->trace);
-	as_buf_free(&w->since);
 	as_buf_free(&w->why);
 	as_buf_free(&w->line);
 }

@@ -103,18 +103,46 @@ static int make_plan(struct as_expander *w, unsigned n, struct as_plan **plan, s
 	return as_plan_parse(w->faults, plan, err);
 }
 
+static int add_close(void *ctx, int slot, uint32_t ino, int64_t flags)
+{
+	struct as_op op = as_model_closing(slot);
+
+	(void)ino;
+	(void)flags;
+	as_seq_add(ctx, &op);
+	return 0;
+}
+
+/* Closes what is open, and unmounts. */
+static bool end_mount(struct as_expander *w)
+{
+	struct as_seq *seq = as_seq_new();
+	struct as_op leave = as_op_make(AS_OP_CHCWD), umount = as_op_make(AS_OP_UMOUNT);
+	struct as_outcome got;
+	bool ok = true;
+
+	(void)as_model_each_open(w->model, add_close, seq);
+	leave.path = "/";
+	as_seq_add(seq, &leave);
+	as_seq_add(seq, &umount);
+	for (size_t i = 0; ok && i < seq->n; i++)
+		ok = as_worker_do(w, &seq->ops[i], (uint32_t)(w->seq->n + 1 + i), &got) ==
+			     AS_DID_AGREE &&
+		     !got.err;
+	as_seq_free(seq);
+	return ok;
+}
+
 /* The state as it is after the operation, with the faults switched off. */
 static int judge_rest(struct as_expander *w, const struct as_op *op, bool lost_writes,
 		      struct as_err *err)
 {
-	struct as_op umount = as_op_make(AS_OP_UMOUNT);
-	struct as_outcome got;
 	int rc = 0;
 
 	if (!as_model_mounted(w->model) || !as_worker_tree_agrees(w, op->code) || lost_writes)
 		return 0;
 	w->plan = NULL;
-	if (as_worker_do(w, &umount, (uint32_t)w->seq->n + 1, &got) == AS_DID_AGREE && !got.err)
+	if (end_mount(w))
 		(void)as_worker_disk_agrees(w, op->code, err, &rc);
 	return rc;
 }
@@ -141,7 +169,7 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 	if (rc)
 		return rc;
 	w->plan = plan;
-	memcpy(w->lane->faults, w->faults, sizeof(w->faults));
+	memcpy(w->lane->tried.faults, w->faults, sizeof(w->faults));
 	rc = as_worker_try(w, op, &did, err);
 	*fired = !rc && as_instance_hits(w->instance) >= n;
 	as_instance_end_faults(w->instance);
@@ -151,7 +179,7 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 	w->back = false;
 	as_instance_set_faults(w->instance, w->failing->counts);
 	as_plan_free(plan);
-	w->lane->faults[0] = w->faults[0] = '\0';
+	w->lane->tried.faults[0] = w->faults[0] = '\0';
 	return rc;
 }
 

@@ -43,6 +43,31 @@ static void note_death(const struct as_checking *c, struct as_check_lane *lane,
 	as_buf_free(&why);
 }
 
+/* After the death of a worker: where the next one goes on. Its number is that of the first move. */
+static uint32_t go_on_after(const struct as_checking *c, struct as_check_lane *lane)
+{
+	struct as_try *tried = &lane->tried;
+	bool special = *tried->faults || *tried->choices;
+
+	if (lane->fresh != AS_STORE_NONE) {
+		as_store_stop(c->store, lane->fresh);
+		AS_CHECK_ADD(c, wrong, 1);
+		lane->fresh = AS_STORE_NONE;
+	}
+	tried->faults[0] = tried->choices[0] = '\0';
+	/* The other faults and answers of this operation are not tried. */
+	if (special)
+		as_store_gap(c->store, 1);
+	if (special || lane->phase != AS_CHECK_BACK)
+		return lane->move + 1;
+	/* The state cannot even be brought back. */
+	AS_CHECK_ADD(c, lost, 1);
+	as_store_gap(c->store, 1);
+	as_store_leave(c->store, tried->state);
+	tried->state = AS_STORE_NONE;
+	return 0;
+}
+
 static int run_lane(const struct as_checking *c, unsigned i, struct as_err *err)
 {
 	struct as_check_lane *lane = &c->shared->lane[i];
@@ -52,7 +77,7 @@ static int run_lane(const struct as_checking *c, unsigned i, struct as_err *err)
 	struct as_ended ended;
 	int rc = 0;
 
-	lane->state = lane->fresh = AS_STORE_NONE;
+	lane->tried.state = lane->fresh = AS_STORE_NONE;
 	while (!rc && !c->shared->stop) {
 		lane->ended = false;
 		rc = as_spawn_fork_limited(as_check_worker, &args, &limits, &ended, err);
@@ -61,13 +86,7 @@ static int run_lane(const struct as_checking *c, unsigned i, struct as_err *err)
 		if (lane->phase == AS_CHECK_START)
 			return as_fail(err, AS_EIO, "a worker ended before it began");
 		note_death(c, lane, &ended);
-		if (lane->fresh != AS_STORE_NONE) {
-			as_store_stop(c->store, lane->fresh);
-			AS_CHECK_ADD(c, wrong, 1);
-			lane->fresh = AS_STORE_NONE;
-		}
-		/* A state that cannot even be brought back any more is left. */
-		args.first = lane->phase == AS_CHECK_BACK ? UINT32_MAX : lane->move + 1;
+		args.first = go_on_after(c, lane);
 	}
 	if (!rc && lane->tool_rc) {
 		*err = lane->tool_err;
@@ -112,11 +131,12 @@ static void fill_status(const struct lead *l, struct as_check_status *status)
 		.states = n,
 		.frontier = as_store_frontier(c->store),
 		.bytes = as_store_bytes(c->store),
+		.gaps = (uint64_t)as_store_gaps(c->store),
 		.depth = n ? as_store_at(c->store, n - 1).depth : 0,
 		.wall_us = as_now_us() - l->start_us,
 	};
 	status->all = !status->frontier && !as_store_in_work(c->store) && !c->shared->stop &&
-		      !status->counts.discarded && !status->counts.lost;
+		      !status->gaps;
 }
 
 static void tell(struct lead *l)
@@ -170,8 +190,10 @@ static int start(struct lead *l, struct as_err *err)
 
 static int lead(struct lead *l, struct as_err *err)
 {
-	int rc = start(l, err), one;
+	int rc = as_confirm_empty(l->confirm, err), one;
 
+	if (!rc)
+		rc = start(l, err);
 	while (reap(l)) {
 		one = as_confirm_all(l->confirm, rc ? NULL : err);
 		rc = rc ? rc : one;
@@ -200,11 +222,16 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 
 	as_buf_addf(out,
 		    "target %s, size %llu, nodes %u, slots %u, depth %u, crash %d, "
-		    "crashes %u, hash %s, seed %llu, operations ",
+		    "crashes %u, hash %s, seed %llu, faults %u of %x, operations ",
 		    as_target_spec(c->args->target), (unsigned long long)c->args->run->size_bytes,
 		    c->universe.nodes, c->universe.slots, o->depth, o->crash, o->max_cuts,
-		    o->hash_disk ? "disk" : "model", (unsigned long long)c->args->run->seed);
+		    o->hash_disk ? "disk" : "model", (unsigned long long)c->args->run->seed,
+		    o->max_faults, o->faults);
 	as_universe_print(&c->universe, out);
+	if (o->crash) {
+		as_buf_adds(out, ", ");
+		as_crash_options_print(&c->crash, out);
+	}
 }
 
 /* The state of a fresh file system. */
@@ -212,8 +239,7 @@ static void add_first(struct as_checking *c)
 {
 	struct as_policy policy = as_policy_of(c->args->target);
 	struct as_past *past = as_past_new(c->fresh.model, &policy);
-	struct as_digest key = as_digest_add(
-		as_digest_bind(as_model_digest_canonical(c->fresh.model), 1), as_past_digest(past));
+	struct as_digest key = as_check_key(c->fresh.model, past, 0);
 	uint32_t id;
 
 	as_past_put(past);
@@ -235,6 +261,7 @@ static int open_all(struct as_checking *c, struct as_err *err)
 			       "target %s: states cannot be brought back without a disk of ours",
 			       as_target_spec(c->args->target));
 	c->universe = as_universe_of(c->fresh.model, o->nodes);
+	c->universe.wide = o->wide;
 	if (o->slots)
 		c->universe.slots = o->slots;
 	if (o->ops)

@@ -34,10 +34,10 @@ static uint64_t rank_novelty(const struct as_search_of *of)
 }
 
 static const struct {
-	const char *name, *help;
+	const char *name;
 	uint64_t (*rank)(const struct as_search_of *of);
 } rows[AS_SEARCHES] = {
-#define SEARCH(name, help) { #name, help, rank_##name },
+#define SEARCH(name) { #name, rank_##name },
 #include "check/search.def"
 #undef SEARCH
 };
@@ -45,11 +45,6 @@ static const struct {
 const char *as_search_name(enum as_search search)
 {
 	return rows[search].name;
-}
-
-const char *as_search_help(enum as_search search)
-{
-	return rows[search].help;
 }
 
 int as_search_parse(const char *name, enum as_search *search, struct as_err *err)

@@ -8,14 +8,13 @@
 #include <stdint.h>
 
 enum as_search {
-#define SEARCH(name, help) AS_SEARCH_##name,
+#define SEARCH(name) AS_SEARCH_##name,
 #include "check/search.def"
 #undef SEARCH
 	AS_SEARCHES
 };
 
 const char *as_search_name(enum as_search search);
-const char *as_search_help(enum as_search search);
 AS_MUST_CHECK int as_search_parse(const char *name, enum as_search *search, struct as_err *err);
 
 /* What is known of a state when it is found. */

@@ -13,7 +13,9 @@
  *      added by a process that will push it.
  *   3. Whoever changes anything holds the lock. It is a robust one: a process that dies with it
  *      leaves a state at most that nobody pushed, which is found when the file is opened again.
- *   4. Of a file, only what has blocks is written to: on a full disk, a store to memory that needs
+ *   4. A state whose judge was killed is not expanded: its parent was not expanded to the end, and
+ *      leads there again.
+ *   5. Of a file, only what has blocks is written to: on a full disk, a store to memory that needs
  *      a new block would kill the process.
  */
 #include "check/store.h"
@@ -29,9 +31,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC "assay-check-1\n"
+#define MAGIC "assay-check-2\n"
 #define IDENT_MAX 4000u
-#define LINE_BYTES 64u /* room for lines, a state on average */
+#define LINE_BYTES 128u /* room for lines, a state on average */
 #define SLOTS_MIN 1024u
 #define GROW_BYTES ((size_t)1 << 20) /* by which the parts of a file grow */
 
@@ -40,6 +42,7 @@ struct header {
 	volatile uint32_t n;
 	uint32_t max;
 	uint32_t text; /* bytes of lines */
+	int64_t gaps;
 	size_t room_state, room_text; /* bytes of the parts that have blocks */
 };
 
@@ -131,6 +134,7 @@ static uint32_t pop(struct as_store *s)
 void as_store_push(struct as_store *s, uint32_t id, uint64_t rank)
 {
 	lock(s);
+	s->state[id].flags |= AS_STATE_JUDGED;
 	push(s, id, rank);
 	unlock(s);
 }
@@ -162,12 +166,9 @@ void as_store_done(struct as_store *s, uint32_t id)
 	end_work(s, id, AS_STATE_EXPANDED);
 }
 
-void as_store_give_back(struct as_store *s, uint32_t id, uint64_t rank)
+void as_store_leave(struct as_store *s, uint32_t id)
 {
-	lock(s);
-	s->in_work--;
-	push(s, id, rank);
-	unlock(s);
+	end_work(s, id, AS_STATE_STOPPED);
 }
 
 void as_store_stop(struct as_store *s, uint32_t id)
@@ -175,6 +176,16 @@ void as_store_stop(struct as_store *s, uint32_t id)
 	lock(s);
 	s->state[id].flags |= AS_STATE_STOPPED;
 	unlock(s);
+}
+
+void as_store_gap(struct as_store *s, int more)
+{
+	__atomic_fetch_add(&s->header->gaps, more, __ATOMIC_RELAXED);
+}
+
+int64_t as_store_gaps(const struct as_store *s)
+{
+	return __atomic_load_n(&s->header->gaps, __ATOMIC_RELAXED);
 }
 
 /* ---- States ---------------------------------------------------------------------------------- */
@@ -218,7 +229,11 @@ enum as_store_added as_store_add(struct as_store *s, struct as_digest digest, ui
 	added = *id != AS_STORE_NONE ? AS_STORE_KNOWN
 		: can_add(s, len)    ? AS_STORE_NEW
 				     : AS_STORE_FULL;
-	if (added == AS_STORE_NEW) {
+	if (added == AS_STORE_KNOWN && s->state[*id].flags & AS_STATE_AGAIN) {
+		s->state[*id].flags &= (uint16_t)~AS_STATE_AGAIN;
+		as_store_gap(s, -1);
+		added = AS_STORE_NEW;
+	} else if (added == AS_STORE_NEW) {
 		*id = h->n;
 		s->state[*id] = (struct as_store_state){
 			.digest = digest,
@@ -334,21 +349,27 @@ static int take_up(struct as_store *s, const char *ident, uint32_t max, struct a
 	struct header *h = s->header;
 
 	if (memcmp(h->magic, MAGIC, sizeof(MAGIC)) || !memchr(h->ident, '\0', IDENT_MAX) ||
-	    h->max != max || h->n > max || h->text > s->text_bytes ||
+	    h->max != max || h->n > max || h->gaps < 0 || h->text > s->text_bytes ||
 	    h->room_state < h->n * sizeof(*s->state) || h->room_text < h->text)
 		return not_ours(err);
 	if (strcmp(h->ident, ident))
 		return as_fail(err, AS_EUSE, "it was made with other settings: %s", h->ident);
 	for (uint32_t i = 0; i < h->n; i++) {
-		const struct as_store_state *state = &s->state[i];
+		struct as_store_state *state = &s->state[i];
 
 		if ((i ? state->parent >= i : state->parent != AS_STORE_NONE) ||
 		    state->line > h->text || state->line_bytes > h->text - state->line ||
 		    find(s, state->digest) != AS_STORE_NONE)
 			return as_fail(err, AS_EUSE, "state %u of %u is damaged", i, h->n);
 		as_table_add(&s->table, state->digest.lo, i);
-		if (!(state->flags & (AS_STATE_EXPANDED | AS_STATE_STOPPED)))
+		if (state->flags & (AS_STATE_EXPANDED | AS_STATE_STOPPED))
+			continue;
+		if (state->flags & AS_STATE_JUDGED) {
 			push(s, i, UINT32_MAX - i);
+		} else if (!(state->flags & AS_STATE_AGAIN)) {
+			state->flags |= AS_STATE_AGAIN;
+			as_store_gap(s, 1);
+		}
 	}
 	return 0;
 }
@@ -361,9 +382,11 @@ int as_store_open(int fd, const char *ident, uint32_t max, struct as_store **out
 	int rc = 0;
 
 	*out = NULL;
-	as_assert(strlen(ident) < IDENT_MAX);
 	make_lock(s);
-	if (fd >= 0 && fstat(fd, &st))
+	if (strlen(ident) >= IDENT_MAX)
+		rc = as_fail(err, AS_EUSE, "the settings of the check take more than %u bytes",
+			     IDENT_MAX);
+	else if (fd >= 0 && fstat(fd, &st))
 		rc = as_fail_errno(err, errno, "cannot look at the file of states");
 	if (!rc)
 		rc = map_all(s, fd, st.st_size, max, err);

@@ -19,11 +19,13 @@
 #include <stdint.h>
 
 #define AS_STORE_NONE UINT32_MAX
-#define AS_STORE_MAX (1u << 26)
+#define AS_STORE_MAX (1u << 24)
 
 enum as_store_flag {
 	AS_STATE_EXPANDED = 1, /* all that may follow was tried */
 	AS_STATE_STOPPED = 2, /* not to be expanded: as deep as is allowed, or something is wrong */
+	AS_STATE_JUDGED = 4, /* the power cuts that lead there were tried */
+	AS_STATE_AGAIN = 8, /* who was to judge it was killed: the next one who comes here does */
 };
 
 struct as_store_state {
@@ -45,8 +47,8 @@ void as_store_close(struct as_store *store); /* takes NULL */
 
 enum as_store_added { AS_STORE_NEW, AS_STORE_KNOWN, AS_STORE_FULL };
 
-/* Adds a state, unless there is one with this digest. The new one's number is *id. It is not in the
- * frontier yet. */
+/* Adds a state, unless there is one with this digest. The new one's number is *id. It is to be
+ * judged now, and then pushed or stopped. */
 enum as_store_added as_store_add(struct as_store *store, struct as_digest digest, uint32_t parent,
 				 const char *line, uint32_t *id);
 /* Puts it into the frontier. */
@@ -54,8 +56,8 @@ void as_store_push(struct as_store *store, uint32_t id, uint64_t rank);
 /* Takes the state with the largest rank; it is in work until as_store_done(). */
 bool as_store_pop(struct as_store *store, uint32_t *id);
 void as_store_done(struct as_store *store, uint32_t id);
-/* Of a state that was taken by a process that has ended: it is to be taken again. */
-void as_store_give_back(struct as_store *store, uint32_t id, uint64_t rank);
+/* Of a state in work: nothing more can be tried there. */
+void as_store_leave(struct as_store *store, uint32_t id);
 void as_store_stop(struct as_store *store, uint32_t id); /* it is not to be expanded */
 
 uint32_t as_store_n(const struct as_store *store);
@@ -64,6 +66,13 @@ size_t as_store_in_work(const struct as_store *store);
 struct as_store_state as_store_at(const struct as_store *store, uint32_t id);
 /* Adds the lines that lead to a state. */
 void as_store_trace(const struct as_store *store, uint32_t id, struct as_buf *out);
+/*
+ * Gaps: how much was left out that belongs to the states within the bounds. A file keeps them, so
+ * that who goes on later does not say that all was explored. What waits for its confirmation is a
+ * gap meanwhile.
+ */
+void as_store_gap(struct as_store *store, int more);
+int64_t as_store_gaps(const struct as_store *store);
 /* Memory that is in use, all in all. */
 uint64_t as_store_bytes(const struct as_store *store);
 

@@ -1,10 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* suspect: what workers found, on its way to the process that confirms it. */
+/* suspect: what workers try, and what they found, on its way to the process that confirms it. */
 #include "check/check_priv.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+
+void as_try_begin(struct as_try *tried, const char *line)
+{
+	size_t len = strlen(line);
+
+	as_assert(len < sizeof(tried->line));
+	memcpy(tried->line, line, len + 1);
+}
+
+void as_try_keep(struct as_try *tried)
+{
+	size_t len = strlen(tried->line);
+
+	if (tried->since_len + len + 2 > sizeof(tried->since))
+		return;
+	memcpy(tried->since + tried->since_len, tried->line, len);
+	memcpy(tried->since + tried->since_len + len, "\n", 2);
+	tried->since_len += len + 1;
+}
+
+void as_try_forget(struct as_try *tried)
+{
+	tried->since_len = 0;
+	tried->since[0] = '\0';
+}
+
+static void copy(struct as_try *to, const struct as_try *from)
+{
+	to->state = from->state;
+	as_try_begin(to, from->line);
+	memcpy(to->since, from->since, from->since_len + 1);
+	to->since_len = from->since_len;
+	memcpy(to->faults, from->faults, sizeof(to->faults));
+	memcpy(to->choices, from->choices, sizeof(to->choices));
+}
 
 uint64_t as_suspect_key(unsigned kind, unsigned code, const char *why)
 {
@@ -47,15 +82,16 @@ void as_suspect_add(const struct as_checking *checking, const struct as_check_la
 	AS_CHECK_ADD(checking, suspects, 1);
 	if (is_common(shared, key + crash))
 		return;
+	/* Until it is confirmed. */
+	as_store_gap(checking->store, 1);
 	at = __atomic_fetch_add(&shared->n_suspects, 1, __ATOMIC_RELAXED);
-	if (at >= AS_SUSPECTS_MAX)
+	if (at >= AS_SUSPECTS_MAX) {
+		AS_CHECK_ADD(checking, dropped, 1);
 		return;
+	}
 	suspect = &shared->suspect[at];
 	suspect->crash = crash;
-	memcpy(suspect->text, lane->text, sizeof(suspect->text));
-	memcpy(suspect->full, lane->full, sizeof(suspect->full));
-	memcpy(suspect->faults, lane->faults, sizeof(suspect->faults));
-	memcpy(suspect->choices, lane->choices, sizeof(suspect->choices));
+	copy(&suspect->tried, &lane->tried);
 	snprintf(suspect->why, sizeof(suspect->why), "%s", why);
 	__atomic_store_n(&suspect->ready, true, __ATOMIC_RELEASE);
 }

@@ -22,26 +22,31 @@ struct value {
 	enum as_opcode code; /* AS_OP_COUNT: any */
 	enum as_arg_kind kind;
 	int64_t value;
+	bool wide; /* only with --wide */
 };
 
 static const bool usual[AS_OP_COUNT] = {
 #define USUAL(id) [AS_OP_##id] = true,
 #define VALUE(id, kind, value)
 #define ANY(kind, value)
+#define WIDE(kind, value)
 #include "check/universe.def"
 #undef USUAL
 #undef VALUE
 #undef ANY
+#undef WIDE
 };
 
 static const struct value values[] = {
 #define USUAL(id)
-#define VALUE(id, kind, value) { AS_OP_##id, AS_ARG_##kind, value },
-#define ANY(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value },
+#define VALUE(id, kind, value) { AS_OP_##id, AS_ARG_##kind, value, false },
+#define ANY(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, false },
+#define WIDE(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, true },
 #include "check/universe.def"
 #undef USUAL
 #undef VALUE
 #undef ANY
+#undef WIDE
 };
 
 #define N_VALUES (sizeof(values) / sizeof(values[0]))
@@ -236,7 +241,8 @@ static void with_values(struct universe_walk *w, struct as_op *op, unsigned arg,
 	bool any = false;
 
 	for (size_t i = 0; i < N_VALUES; i++)
-		if (values[i].code == code && values[i].kind == kind) {
+		if (values[i].code == code && values[i].kind == kind &&
+		    (w->universe->wide || !values[i].wide)) {
 			set(op, kind, values[i].value);
 			fill(w, op, arg + 1);
 			any = true;
@@ -264,6 +270,10 @@ static void fill(struct universe_walk *w, struct as_op *op, unsigned arg)
 	case AS_ARG_XNAME:
 		op->name = "user.a";
 		fill(w, op, arg + 1);
+		if (w->universe->wide) {
+			op->name = "user.b";
+			fill(w, op, arg + 1);
+		}
 		break;
 	default:
 		with_values(w, op, arg, kind);
@@ -371,4 +381,6 @@ void as_universe_print(const struct as_universe *universe, struct as_buf *out)
 			as_buf_addf(out, "%s%s", comma, as_op_table[code].name);
 			comma = ",";
 		}
+	if (universe->wide)
+		as_buf_adds(out, ", wide");
 }

@@ -17,6 +17,7 @@ struct as_universe {
 	unsigned fresh; /* those of a fresh one */
 	unsigned slots; /* descriptors that may be open at once */
 	unsigned long_bytes; /* of the long names */
+	bool wide; /* more values of arguments */
 	bool has[AS_OP_COUNT];
 };
 
@@ -28,7 +29,7 @@ struct as_universe as_universe_of(const struct as_model *fresh, unsigned nodes);
 /* "mkdir,rename": only these; "all": all that can be tried. */
 AS_MUST_CHECK int as_universe_choose(struct as_universe *universe, const char *ops,
 				     struct as_err *err);
-/* Adds the names of the operations, with commas. */
+/* Adds the names of the operations, and whether it is wide, with commas. */
 void as_universe_print(const struct as_universe *universe, struct as_buf *out);
 
 /* The operations that may follow, always in the same order; the caller frees them. */

@@ -8,6 +8,7 @@
 #include "legal/past.h"
 #include "legal/policy.h"
 #include "run/instance.h"
+#include "run/space.h"
 
 struct as_asks;
 struct as_cut_base;
@@ -21,6 +22,7 @@ struct as_expander {
 	struct as_medium *disk;
 	struct as_instance *instance;
 	struct as_instance_mark *fresh;
+	struct as_space_seen space; /* what statfs tells of it */
 	struct as_crashes *crashes; /* NULL: no power cuts */
 	struct as_cuts *cuts;
 	struct as_policy policy;
@@ -36,7 +38,6 @@ struct as_expander {
 	struct as_model *model;
 	struct as_past *past;
 	bool back; /* it is in that state */
-	struct as_buf since; /* operations that changed nothing since it was brought back */
 	struct as_buf why, line;
 	/* Faults: */
 	struct as_failing *failing; /* NULL: nothing is made to fail */
@@ -57,8 +58,6 @@ enum as_did {
 
 enum as_did as_worker_do(struct as_expander *w, const struct as_op *op, uint32_t i,
 			 struct as_outcome *got);
-/* Tells the lane what is tried: the trace, then this line. */
-void as_worker_note(struct as_expander *w, const char *line);
 /* Brings the state back; it may fail, then w->back is false. */
 AS_MUST_CHECK int as_worker_bring_back(struct as_expander *w, struct as_err *err);
 /* Whether the tree is as the model says; `code`: after which operation. */
@@ -66,12 +65,11 @@ bool as_worker_tree_agrees(struct as_expander *w, unsigned code);
 /* After an unmount: whether the checker finds nothing, and all is there after a mount. */
 bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *err, int *rc);
 
-/* The digest of a state, after so many power cuts. */
-struct as_digest as_worker_key(const struct as_model *model, const struct as_past *past,
-			       unsigned cuts);
 /* diskhash.c: adds what is on the disk after one more operation, if it is part of states. */
 AS_MUST_CHECK int as_worker_disk_key(struct as_expander *w, const struct as_op *op,
 				     struct as_digest *key, struct as_err *err);
+/* A state could not be brought back. */
+void as_worker_lose(struct as_expander *w);
 /* A recovered state that is new, to be expanded unless it is too deep. */
 void as_worker_push(struct as_expander *w, uint32_t id, const struct as_model *model,
 		    const struct as_past *past);
@@ -83,6 +81,11 @@ AS_MUST_CHECK int as_worker_try(struct as_expander *w, const struct as_op *op, e
 AS_MUST_CHECK int as_worker_cut_power(struct as_expander *w, const struct as_op *op,
 				      const struct as_plan *plan, bool *fine, uint64_t *wrote,
 				      struct as_err *err);
+
+/* ---- rest.c ---- */
+
+/* What is looked at once in each state. */
+AS_MUST_CHECK int as_worker_rest(struct as_expander *w, struct as_err *err);
 
 /* ---- failing.c ---- */
 

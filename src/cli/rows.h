@@ -30,6 +30,19 @@
 #define AS_CLI_HUNT_CRASH_OPTS                                                                   \
 	AS_CLI_BUDGET_OPT("needs --crash; default 96"),                                          \
 		AS_CLI_ROUNDS_OPT("needs --crash; default: 2 for one workload in four, else 1")
+#define AS_CLI_AGAIN_OPT                                                                          \
+	{ .name = "again", .kind = AS_OPT_NUMBER, .arg = "N", .max = AS_CRASH_AGAIN_MAX,          \
+	  .help = "how many power cuts to try during recovery, one after the other; default 1" }
+
+#define AS_CLI_QUEUE_OPTS                                                                         \
+	{ .name = "hold", .kind = AS_OPT_NUMBER, .arg = "N", .max = AS_HOLD_MAX,                  \
+	  .help = "while the workload runs, keep a write that nobody waits for in flight until "  \
+		  "N more requests have come; a flush does not cover it then; default 0: each "   \
+		  "write is complete at once" },                                                  \
+	{ .name = "early", .kind = AS_OPT_NUMBER, .arg = "N", .max = AS_EARLY_MAX,                \
+	  .help = "while the workload runs, write parts of the file system's cache early; each "  \
+		  "N makes other choices; default 0: none" }
+
 #define AS_CLI_SIZE_OPT                                                                           \
 	{ .name = "size", .kind = AS_OPT_SIZE, .arg = "N", .min = 512,                            \
 	  .help = "size of the disk, such as 16M; default: the target's own" }

@@ -83,6 +83,7 @@ static int read_options(struct check_session *s, struct as_err *err)
 		.nodes = (unsigned)as_args_number(args, "nodes", NODES),
 		.slots = (unsigned)as_args_number(args, "slots", 0),
 		.ops = as_args_text(args, "ops", NULL),
+		.wide = as_args_has(args, "wide"),
 		.depth = (unsigned)as_args_number(args, "depth", 0),
 		.crash = !as_args_has(args, "no-crash"),
 		.hash_disk = !strcmp(as_args_text(args, "hash", "model"), "disk"),
@@ -98,6 +99,8 @@ static int read_options(struct check_session *s, struct as_err *err)
 	o->crashes.prune = AS_PRUNE_PROVED;
 	o->crashes.budget = 0;
 	o->crashes.again = (unsigned)as_args_number(args, "again", o->crashes.again);
+	o->crashes.hold = (unsigned)as_args_number(args, "hold", 0);
+	o->crashes.early = as_args_number(args, "early", 0);
 	s->run.deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
 	s->run.seed = as_args_number(args, "seed", 0);
 	s->run.size_bytes = as_args_number(args, "size", 0);
@@ -205,6 +208,8 @@ static void print_json(const struct check_session *s, const char *event,
 	as_json_kuint(&j, "suspects", c->suspects);
 	as_json_kuint(&j, "confirmed", c->confirmed);
 	as_json_kuint(&j, "unconfirmed", c->unconfirmed);
+	as_json_kuint(&j, "dropped", c->dropped);
+	as_json_kuint(&j, "gaps", status->gaps);
 	as_json_kuint(&j, "bytes", status->bytes);
 	as_json_kbool(&j, "all", status->all);
 	as_json_kint(&j, "wall_us", status->wall_us);
@@ -282,23 +287,47 @@ static bool is_sampled(const struct as_check_status *status)
 	return status->counts.crash.generated < status->counts.crash.possible;
 }
 
+/* Why not all was explored. */
+static const char *gap_words(const struct as_check_status *status)
+{
+	const struct as_check_counts *c = &status->counts;
+
+	return c->discarded			   ? "there was no room for some states"
+	       : c->lost			   ? "some states could not be brought back"
+	       : status->frontier || !status->gaps ? "it was stopped before the end"
+	       : c->unconfirmed || c->dropped	   ? "some of what was found was not confirmed"
+	       : c->deaths ? "an operation died with one fault, so others were not tried with it"
+			   : "the check that this one goes on with has left something out";
+}
+
+static void say_bounds(const struct check_session *s, const struct as_check_status *status)
+{
+	const struct as_check_options *o = &s->options;
+
+	if (!status->all)
+		as_emit_note(s->out.chain, "not all states were explored: %s", gap_words(status));
+	else if (o->depth)
+		as_emit_note(s->out.chain,
+			     "all %llu states within bounds explored: %u node%s, traces of up to "
+			     "%u operation%s",
+			     (unsigned long long)status->states, o->nodes, as_plural(o->nodes),
+			     o->depth, as_plural(o->depth));
+	else
+		as_emit_note(s->out.chain,
+			     "all %llu states within bounds explored: %u node%s, any number of "
+			     "operations, of which %u are needed at most",
+			     (unsigned long long)status->states, o->nodes, as_plural(o->nodes),
+			     status->depth);
+	if (status->counts.findings)
+		as_emit_note(s->out.chain, "what follows after a mistake was not tried");
+}
+
 static void say_end(const struct check_session *s, const struct as_check_status *status)
 {
 	const struct as_check_counts *c = &status->counts;
 	const struct as_check_options *o = &s->options;
-	const char *why = c->discarded ? "there was no room for some states"
-			  : c->lost    ? "some states could not be brought back"
-				       : "it was stopped before the end";
 
-	if (status->all && !c->unconfirmed)
-		as_emit_note(s->out.chain,
-			     "all %llu states within bounds explored: %u nodes, %s%u operations%s",
-			     (unsigned long long)status->states, o->nodes,
-			     o->depth ? "traces of up to " : "any number of operations, ",
-			     o->depth ? o->depth : status->depth,
-			     o->depth ? "" : " at most needed");
-	else
-		as_emit_note(s->out.chain, "not all states were explored: %s", why);
+	say_bounds(s, status);
 	if (c->wrong)
 		as_emit_note(s->out.chain,
 			     "%llu states were not expanded: a power cut is a finding there",
@@ -315,6 +344,10 @@ static void say_end(const struct check_session *s, const struct as_check_status 
 		as_emit_note(s->out.chain,
 			     "%llu of what was found did not come back when it was run alone",
 			     (unsigned long long)c->unconfirmed);
+	if (c->dropped)
+		as_emit_note(s->out.chain,
+			     "%llu more of what was found were not looked at: there were too many",
+			     (unsigned long long)c->dropped);
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
@@ -346,7 +379,8 @@ static int check(struct check_session *s, struct as_err *err)
 	stats.ops = status.counts.transitions;
 	stats.findings = status.counts.findings;
 	stats.wall_us = status.wall_us;
-	return as_cli_output_close(&s->out, &stats, rc, err);
+	rc = as_cli_output_close(&s->out, &stats, rc, err);
+	return rc == AS_EXIT_CLEAN && as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped() : rc;
 }
 
 static int run(const struct as_args *args, struct as_err *err)
@@ -416,6 +450,9 @@ static const struct as_opt opts[] = {
 	  .help = "the operations to try, with commas, or `all`; default: mkdir, create, hardlink, "
 		  "rename, unlink, rmdir, open, close, pwrite, truncate, fsync, sync, umount, "
 		  "mount" },
+	{ .name = "wide",
+	  .help = "try more values of arguments, such as O_APPEND, O_SYNC, ranges that are "
+		  "inserted or collapsed, large writes and a second attribute" },
 	{ .name = "search",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "bfs|dfs|random|recovery|novelty",
@@ -439,11 +476,8 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "VIEWS",
 	  .help = "how the disk may lose writes, as in `assay crash`; default: all" },
-	{ .name = "again",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .max = AS_CRASH_AGAIN_MAX,
-	  .help = "how many power cuts to try during recovery, one after the other; default 1" },
+	AS_CLI_AGAIN_OPT,
+	AS_CLI_QUEUE_OPTS,
 	{ .name = "faults",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "KINDS",

@@ -490,11 +490,7 @@ static const struct as_opt opts[] = {
 	  .arg = "WAYS",
 	  .help = "how each crash state is recovered: mount, quick, fsck, full; several with "
 		  "commas; default: mount,full" },
-	{ .name = "again",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .max = AS_CRASH_AGAIN_MAX,
-	  .help = "how many power cuts to try during recovery, one after the other; default 1" },
+	AS_CLI_AGAIN_OPT,
 	{ .name = "again-prune",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "RULES",
@@ -533,19 +529,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_RACE_OPTS,
 	{ .name = "lying-flush",
 	  .help = "use a disk whose flush does nothing; shows which promises depend on flushes" },
-	{ .name = "hold",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .max = AS_HOLD_MAX,
-	  .help = "while the workload runs, keep a write that nobody waits for in flight until N "
-		  "more requests have come; a flush does not cover it then; default 0: each write "
-		  "is complete at once" },
-	{ .name = "early",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .max = AS_EARLY_MAX,
-	  .help = "while the workload runs, write parts of the file system's cache early; each N "
-		  "makes other choices; default 0: none" },
+	AS_CLI_QUEUE_OPTS,
 	AS_CLI_JOBS_OPT(JOBS_MAX,
 			"how many workloads to crash at the same time, each in its own processes"),
 	AS_CLI_SIZE_OPT,

@@ -3,9 +3,10 @@
  * past: see past.h.
  *
  * Method. A past is a chain of steps to the last state of which all was stable. An operation that
- * changes nothing and promises nothing is no step. One that makes everything stable begins a new
- * chain. The digest of a step is made of that of the step before, the canonical digest of the state
- * it led to, which inodes it changed and how, and its promise.
+ * changes nothing and promises nothing is no step, but for one that reserves blocks: the model does
+ * not know them, and the next fsync promises them all the same. One that makes everything stable
+ * begins a new chain. The digest of a step is made of that of the step before, the canonical digest
+ * of the state it led to, which inodes it changed and how, and its promise.
  *
  * Inodes are known by the order in which the steps of the chain came upon them, since their numbers
  * depend on what was made and removed earlier. Without this, states that look alike would not tell
@@ -30,6 +31,7 @@ struct as_past {
 	size_t n_met, cap_met;
 	struct as_persist promise; /* of this step */
 	bool changed; /* by this step */
+	uint32_t reserved; /* the inode that this step gave blocks to, and nothing else; 0: none */
 	struct as_seq *op; /* of this step; NULL: none */
 	struct as_outcome outcome; /* its answer, without payload */
 };
@@ -184,10 +186,41 @@ static bool is_promised(const struct as_past *past, const struct as_persist *wha
 		if (promise->kind == what->kind && promise->ino == what->ino &&
 		    promise->off == what->off && promise->len == what->len)
 			return true;
-		if (past->changed)
+		if (past->changed || past->reserved == what->ino)
 			return false;
 	}
 	return false;
+}
+
+struct slot_ino {
+	int slot;
+	uint32_t ino;
+};
+
+static int find_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
+{
+	struct slot_ino *find = ctx;
+
+	(void)flags;
+	if (slot == find->slot)
+		find->ino = ino;
+	return 0;
+}
+
+/* The inode that the operation has reserved blocks for, unless that was done since the last change:
+ * otherwise there would be no end of states. 0: none. */
+static uint32_t reserves(const struct as_past *past, const struct as_op *op,
+			 const struct as_outcome *outcome)
+{
+	struct slot_ino find = { .slot = op->fd };
+
+	if (op->code != AS_OP_FALLOCATE || op->flags != AS_FALLOC_KEEP_SIZE || outcome->ret < 0)
+		return 0;
+	(void)as_model_each_open(past->model, find_slot, &find);
+	for (; past->before && !past->changed; past = past->before)
+		if (past->reserved == find.ino)
+			return 0;
+	return find.ino;
 }
 
 /* Whether an operation that changed nothing counts all the same. */
@@ -207,6 +240,7 @@ struct as_past *as_past_add(struct as_past *past, const struct as_op *op,
 	struct as_persist what = persists(past, op, outcome);
 	struct as_past *next;
 	struct past_step step;
+	uint32_t reserved;
 
 	if (what.kind == AS_PERSIST_ALL)
 		return as_past_new(after, &past->policy);
@@ -218,17 +252,21 @@ struct as_past *as_past_add(struct as_past *past, const struct as_op *op,
 	next->n_met = past->n_met;
 	step = (struct past_step){ .past = next };
 	as_model_changes(past->model, after, &changes_ops, &step);
-	if (!step.changed && !is_step(past, op, &what)) {
+	reserved = step.changed ? 0 : reserves(past, op, outcome);
+	if (!step.changed && !reserved && !is_step(past, op, &what)) {
 		as_past_put(next);
 		return as_past_get(past);
 	}
 	next->digest = as_digest_add(mix(next->digest, 7), of_state(after, &past->policy));
 	if (what.kind != AS_PERSIST_NOTHING)
 		add_promise(next, &what);
+	if (reserved)
+		next->digest = mix(next->digest, number_of(next, reserved) | 1ull << 40);
 	next->exact = as_digest_add(mix(past->exact, 3), mix(as_model_digest(after), 5));
 	next->exact = as_digest_add(next->exact, next->digest);
 	next->promise = what;
 	next->changed = step.changed;
+	next->reserved = reserved;
 	next->before = as_past_get(past);
 	next->n = past->n + 1;
 	next->op = as_seq_new();

@@ -6,13 +6,7 @@
 #include "model/model.h"
 #include "run/child.h"
 #include "run/instance.h"
-
-/* What statfs told, for child_space.c. */
-struct as_child_space {
-	struct as_statfs fresh, ended;
-	uint64_t root_bytes; /* size of the root directory on the fresh disk */
-	bool fresh_known, ended_known;
-};
+#include "run/space.h"
 
 /* One workload. */
 struct child {
@@ -25,7 +19,7 @@ struct child {
 	struct as_verdict verdict;
 	struct as_buf text;
 	bool *failed; /* by operation: it answered with an error */
-	struct as_child_space space;
+	struct as_space_seen space;
 	struct as_race_delay *delay; /* of the disk in a race; NULL: none */
 	bool unsure; /* an operation that a fault made fail may be on the disk, or not */
 	bool blind; /* the model no longer knows the state: answers are not judged */

@@ -61,6 +61,15 @@ found "a power cut" 26 'rename: .*half done' --nodes 1
 found "a power cut during recovery" 37 '' --nodes 1
 found "an answer to a question" 95 '' --nodes 2 --faults choice --no-crash
 found "a failed write, then a power cut" 48 '' --nodes 1 --depth 3 --faults write
+found "an answer that shows later" 94 '' --nodes 1 --ops open,pwrite --faults choice --no-crash
+found "space that is lost" 46 'free inodes after another mount' --nodes 1 \
+	--ops open,unlink,close --no-crash
+found "memory that grows" 93 'memory grows' --nodes 1 --ops create --no-crash
+found "one that takes O_APPEND" 2 '' --nodes 1 --slots 2 --ops open,write --wide --no-crash
+found "a circle of locks" 85 'lock' --nodes 1 --ops open,write,close,fsync --wide --no-crash
+found "blocks that an fsync forgets" 63 '' --nodes 1 --ops open,fallocate,fsync
+found "a write that is held" 76 '' --nodes 1 --hold 2
+found "a block that is written early" 78 '' --nodes 1 --early 1
 tap_run "a mistake does not end it" 1 "$ASSAY" check --target lab:bug=5 --nodes 1 --no-crash \
 	--depth 3 --no-store
 tap_like "the rest is explored" "$WORK/out" '^all [0-9]+ states'

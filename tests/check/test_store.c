@@ -57,7 +57,7 @@ static void test_order(void **state)
 		last = id * 37 % 101;
 		assert_int_equal(as_store_in_work(store), 1);
 		as_store_done(store, id);
-		assert_int_equal(as_store_at(store, id).flags, AS_STATE_EXPANDED);
+		assert_true(as_store_at(store, id).flags & AS_STATE_EXPANDED);
 	}
 	assert_int_equal(n, 100);
 	assert_int_equal(as_store_add(store, digest_of(5), 0, "y", &id), AS_STORE_KNOWN);
@@ -156,6 +156,34 @@ static void test_file(void **state)
 	close(fd);
 }
 
+/* Killed while a new state was judged: who leads there again judges it. */
+static void test_judge_again(void **state)
+{
+	int fd = open_file(t_tmpdir());
+	struct as_store *store = open_store(fd, MAX);
+	uint32_t id;
+
+	(void)state;
+	as_store_push(store, add(store, 0, AS_STORE_NONE, ""), 0);
+	assert_int_equal(add(store, 1, 0, "sync"), 1);
+	as_store_gap(store, 2);
+	as_store_close(store);
+	for (unsigned i = 0; i < 2; i++) {
+		store = open_store(fd, MAX);
+		assert_int_equal(as_store_frontier(store), 1);
+		assert_int_equal(as_store_gaps(store), 3);
+		as_store_close(store);
+	}
+	store = open_store(fd, MAX);
+	assert_int_equal(as_store_add(store, digest_of(1), 0, "sync", &id), AS_STORE_NEW);
+	assert_int_equal(id, 1);
+	assert_int_equal(as_store_n(store), 2);
+	assert_int_equal(as_store_gaps(store), 2);
+	assert_int_equal(as_store_add(store, digest_of(1), 0, "sync", &id), AS_STORE_KNOWN);
+	as_store_close(store);
+	close(fd);
+}
+
 /* Killed before it had begun: the file has its size, and nothing in it. */
 static void test_zeros(void **state)
 {
@@ -210,10 +238,10 @@ static void test_damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),	cmocka_unit_test(test_full),
-		cmocka_unit_test(test_trace),	cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_file),	cmocka_unit_test(test_zeros),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_order), cmocka_unit_test(test_full),
+		cmocka_unit_test(test_trace), cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_file),  cmocka_unit_test(test_judge_again),
+		cmocka_unit_test(test_zeros), cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

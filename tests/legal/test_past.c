@@ -48,6 +48,9 @@ static void done(struct walked *w)
 
 #define TWINS "create /a 0644\ncreate /b 0644\nsync\n"
 
+#define OPEN_A "$0 = open /a O_RDWR|O_CREAT 0644\n"
+#define RESERVE "fallocate $0 KEEP_SIZE len=5000 at=0\n"
+
 static const struct {
 	const char *name, *one, *other;
 	bool same;
@@ -70,6 +73,13 @@ static const struct {
 	{ "a sync", "create /a 0644\n", "create /a 0644\nsync\n", false },
 	{ "an fsync", "$0 = open /a O_RDWR|O_CREAT 0644\n",
 	  "$0 = open /a O_RDWR|O_CREAT 0644\nfsync $0\n", false },
+	{ "blocks that are reserved", OPEN_A, OPEN_A RESERVE, false },
+	{ "blocks that are reserved, then an fsync", OPEN_A RESERVE, OPEN_A RESERVE "fsync $0\n",
+	  false },
+	{ "an fsync before they are", OPEN_A RESERVE "fsync $0\n", OPEN_A "fsync $0\n" RESERVE,
+	  false },
+	{ "blocks that are reserved twice", OPEN_A RESERVE "fsync $0\n",
+	  OPEN_A RESERVE "fsync $0\n" RESERVE "fsync $0\n", true },
 	{ "fdatasync is less", "$0 = open /a O_RDWR|O_CREAT 0644\nfchmod $0 0600\nfsync $0\n",
 	  "$0 = open /a O_RDWR|O_CREAT 0644\nfchmod $0 0600\nfdatasync $0\n", false },
 	{ "an fsync before the change",

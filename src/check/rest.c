@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rest: what is looked at once in each state, after all that may follow was tried: whether space is
+ * lost (run/space.h). The state is brought back for it, and is spoiled by it.
+ */
+#include "check/worker_priv.h"
+
+static bool is_done(struct as_expander *w, enum as_opcode code)
+{
+	struct as_op op = as_op_make(code);
+	struct as_outcome got;
+
+	as_instance_do(w->instance, (uint32_t)w->seq->n, &op, &got);
+	return got.ret >= 0;
+}
+
+int as_worker_rest(struct as_expander *w, struct as_err *err)
+{
+	uint32_t promised = w->c->fresh.traits->space;
+	struct as_buf why = { 0 };
+	int rc;
+
+	if (!promised || !w->space.fresh_known)
+		return 0;
+	as_try_begin(&w->lane->tried, "");
+	rc = as_worker_bring_back(w, err);
+	if (rc || !w->back || !as_model_mounted(w->model) || as_model_lost(w->model))
+		return rc;
+	w->back = false;
+	w->lane->move = (uint32_t)w->moves->n;
+	w->lane->phase = AS_CHECK_MOVE;
+	as_space_end(&w->space, as_instance_vfs(w->instance), w->model);
+	if (is_done(w, AS_OP_UMOUNT) && is_done(w, AS_OP_MOUNT) &&
+	    !as_space_agrees(&w->space, as_instance_vfs(w->instance), promised, &why))
+		as_suspect_add(w->c, w->lane, false,
+			       as_suspect_key(AS_FIND_TREE, AS_OP_STATFS, as_buf_str(&why)),
+			       as_buf_str(&why));
+	as_buf_free(&why);
+	return 0;
+}

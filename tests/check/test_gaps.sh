@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `assay check` says "all" only if nothing was left out, also by those who worked on the same folder
+# before; and what it left out does not spoil what follows.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/tap.sh
+
+count() { grep -o "\"$1\":[0-9]*" | tail -n 1 | cut -d: -f2; } # NAME
+
+# ---- What was left out stays known ----
+
+few=("$ASSAY" check --nodes 2 --depth 2 --max-states 20 -o "$WORK/few")
+tap_run "room for a few states" 0 "${few[@]}"
+tap_run "going on" 0 "${few[@]}" --resume
+tap_like "is not all" "$WORK/out" '^not all states were explored: the check that this one goes on'
+tap_run "its JSON" 0 "${few[@]}" --resume --json
+tap_like "says so, too" "$WORK/out" '"all":false'
+
+refused() { # NAME OPTION...
+	local name=$1
+	shift
+	tap_run "going on with $name" 2 "$ASSAY" check --nodes 1 --depth 1 -o "$WORK/one" --resume \
+		"$@"
+	tap_like "$name: is refused" "$WORK/err" 'made with other settings'
+}
+tap_run "one node" 0 "$ASSAY" check --nodes 1 --depth 1 -o "$WORK/one"
+refused "faults" --faults alloc
+refused "other views" --view 1
+refused "more power cuts" --again 2
+refused "no power cuts" --no-crash
+tap_run "going on with the same" 0 "$ASSAY" check --nodes 1 --depth 1 -o "$WORK/one" --resume
+tap_like "is all" "$WORK/out" \
+	'^all [0-9]+ states within bounds explored: 1 node, traces of up to 1 operation$'
+
+# ---- A death while something fails ----
+
+tap_run "a death by a fault, and a mistake without one" 1 "$ASSAY" check --nodes 2 \
+	--depth 3 --ops create,rename \
+	--target lab:bug=21,bug=1 --no-crash --faults alloc --no-store --json
+tap_is "all that was found comes back" "$(count unconfirmed <"$WORK/out")" 0
+tap_like "it is not all" "$WORK/out" '"all":false'
+tap_is "both are found" "$(($(count findings <"$WORK/out") >= 2))" 1
+
+# ---- States that cannot be brought back ----
+
+# Below the root it dies when its process is young, or old: at first, a state there is reached, and
+# it cannot be brought back by the next process.
+sed -E '1i #include <stdlib.h>
+	s/^static int fs_mount\(/static int mounts;\n\n&/
+	/static int fs_mount\(/,/^}/s/^\{/{\n	mounts++;/
+	/^static int fs_mkdir\(/,/^}/s/^\{/{\n	check_age(path);/
+	/^static int fs_mkdir\(/{
+		i static void check_age(const char *path)
+		i {
+		i if (strrchr(path, 47) != path && (mounts > 100 || mounts < 2)) abort();
+		i }
+	}
+	' examples/plugin_skeleton/skeleton.c >"$WORK/young.c"
+grep -q 'mounts++' "$WORK/young.c" || tap_not_ok "building it" "the skeleton has no such line"
+${CC:-cc} -fPIC -shared -Iinclude "$WORK/young.c" -o "$WORK/young.so" || tap_not_ok "building it"
+tap_run "a state that kills every new worker" 1 timeout 60 "$ASSAY" check --no-store --no-crash \
+	--target "plugin:$WORK/young.so" --size 256K --nodes 3 --depth 4 \
+	--ops mkdir,create,unlink --json
+tap_is "is left" "$(($(count lost <"$WORK/out") >= 1))" 1
+tap_like "and it is not all" "$WORK/out" '"all":false'
+
+# ---- Stopped by a signal ----
+
+"$ASSAY" check --target lab --nodes 4 --for 60s --no-store >"$WORK/out" 2>&1 &
+pid=$!
+until pgrep -P $pid >/dev/null; do :; done
+kill -TERM $pid
+wait $pid
+tap_is "the status after SIGTERM" $? 143
+tap_like "it was stopped" "$WORK/out" '^not all states were explored: it was stopped'
+
+tap_done
