@@ -380,8 +380,7 @@ static void add(struct as_cuts *cuts, uint32_t id, const struct found *f)
 
 	/* A state that is not known cannot be explored. */
 	if (!model) {
-		AS_CHECK_ADD(w->c, lost, 1);
-		as_store_gap(w->c->store, 1);
+		as_worker_lose(w);
 		return;
 	}
 	past = as_past_new(model, &w->policy);

@@ -166,6 +166,12 @@ static bool replay(struct as_expander *w)
 	return true;
 }
 
+void as_worker_lose(struct as_expander *w)
+{
+	AS_CHECK_ADD(w->c, lost, 1);
+	as_store_gap(w->c->store, 1);
+}
+
 int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 {
 	int rc, mounted;
@@ -193,10 +199,8 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 	as_model_follow_times(w->model, as_target_opts(w->c->args->target));
 	w->back = replay(w);
 	/* A kernel does not always make the same calls, so that another one may fail. */
-	if (!w->back && !(w->plan && as_instance_fault_hit(w->instance))) {
-		AS_CHECK_ADD(w->c, lost, 1);
-		as_store_gap(w->c->store, 1);
-	}
+	if (!w->back && !(w->plan && as_instance_fault_hit(w->instance)))
+		as_worker_lose(w);
 	return 0;
 }
 
@@ -388,7 +392,8 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 		AS_CHECK_ADD(w->c, skipped, 1);
 	else
 		step(w, op, &got);
-	if (as_shard_predicts(w->c) && !as_digest_eq(expected, as_check_key(w->model, w->past, w->base->n)))
+	if (as_shard_predicts(w->c) &&
+	    !as_digest_eq(expected, as_check_key(w->model, w->past, w->base->n)))
 		stray(w);
 	if (w->past == was && as_digest_eq(as_model_digest(w->model), before)) {
 		as_try_keep(&w->lane->tried);
@@ -433,8 +438,7 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 	if (rc)
 		return rc;
 	if (!w->base->model) {
-		AS_CHECK_ADD(w->c, lost, 1);
-		as_store_gap(w->c->store, 1);
+		as_worker_lose(w);
 		return 0;
 	}
 	if (w->crashes)

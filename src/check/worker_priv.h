@@ -84,6 +84,8 @@ bool as_worker_quiet(struct as_expander *w, unsigned code);
 /* diskhash.c: adds what is on the disk after one more operation, if it is part of states. */
 AS_MUST_CHECK int as_worker_disk_key(struct as_expander *w, const struct as_op *op,
 				     struct as_digest *key, struct as_err *err);
+/* A state could not be brought back. */
+void as_worker_lose(struct as_expander *w);
 /* A recovered state that is new, to be expanded unless it is too deep. */
 void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
 		    struct as_past *past);
