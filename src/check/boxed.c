@@ -91,6 +91,9 @@ static void add_counts(const struct boxed_lane *b, struct as_check_counts counts
 {
 	uint64_t *sum = (uint64_t *)&b->c->shared->counts;
 
+	/* What was left out there is left out. */
+	if (counts.unlooked)
+		as_store_gap(b->c->store, 1);
 	/* They are counted as they come. */
 	counts.suspects = counts.discarded = 0;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(uint64_t); i++)

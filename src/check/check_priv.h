@@ -139,6 +139,8 @@ struct as_worker_args {
 	const struct as_check_skip *skip; /* NULL: nothing */
 };
 
+/* ---- worker.c ---- */
+
 /* For as_spawn_fork(). */
 int as_check_worker(void *args);
 
@@ -239,8 +241,8 @@ struct as_confirm;
 
 struct as_confirm *as_confirm_new(const struct as_checking *checking);
 void as_confirm_free(struct as_confirm *confirm); /* takes NULL */
-/* Of a library: runs the empty workload, which shows what does not depend on the state, such as memory that
- * grows. */
+/* Of a library: runs the empty workload, which shows what does not depend on the state, such as
+ * memory that grows. */
 AS_MUST_CHECK int as_confirm_empty(struct as_confirm *confirm, struct as_err *err);
 /* Runs again what has been found since the last call. It stops early where the user asks to. */
 AS_MUST_CHECK int as_confirm_all(struct as_confirm *confirm, struct as_err *err);

@@ -161,6 +161,10 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 		options.faults = 0;
 	crashes->args->lane->flight.spent = crashes->args->lane->flight.spent_again = 0;
 	rc = as_judge_all(&args, err);
+	if (c->crash.budget && counts.generated < counts.possible) {
+		AS_CHECK_ADD(c, unlooked, 1);
+		as_store_gap(c->store, 1);
+	}
 	for (size_t i = 0; i < sizeof(counts) / sizeof(uint64_t); i++)
 		__atomic_fetch_add((uint64_t *)&c->shared->counts.crash + i,
 				   ((uint64_t *)&counts)[i], __ATOMIC_RELAXED);

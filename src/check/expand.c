@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * expand: a worker: takes states from the frontier and tries all that may follow.
+ * expand: what a worker does with a state: it tries all that may follow.
  *
  * Method. A state is brought back by running its trace on a fresh file system. Operations that
  * change nothing, mostly because they fail, leave it as it is: so they are tried one after the
@@ -14,8 +14,6 @@
 
 #include "klog/kwatch.h"
 #include "model/compare.h"
-#include "run/child.h"
-#include "run/outside.h"
 #include "work/parse.h"
 #include "work/print.h"
 
@@ -23,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- One operation --------------------------------------------------------------------------- */
 
@@ -266,6 +263,19 @@ static bool is_too_deep(const struct as_expander *w, uint32_t id)
 	return depth && as_store_at(w->c->store, id).depth >= depth;
 }
 
+/* A state that was met at the end of a longer trace may have been too deep to be expanded. With
+ * breadth-first search in one process this does not happen. */
+static void note_shorter(struct as_expander *w, uint32_t id)
+{
+	const struct as_checking *c = w->c;
+
+	if (!c->options->depth ||
+	    as_store_at(c->store, id).depth <= as_store_at(c->store, w->id).depth + 1)
+		return;
+	AS_CHECK_ADD(c, shorter, 1);
+	as_store_gap(c->store, 1);
+}
+
 void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
 		    struct as_past *past)
 {
@@ -296,6 +306,7 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 		return rc;
 	switch (as_store_add(c->store, key, w->id, as_buf_str(&w->line), &id)) {
 	case AS_STORE_KNOWN:
+		note_shorter(w, id);
 		/* What is on the disk may be new. A kernel takes too long for it. */
 		return as_shard_owns(c, key) && !as_instance_can(w->instance, AS_INSTANCE_KERNEL)
 			       ? as_worker_cut_power(w, op, NULL, &fine, &wrote, err)
@@ -497,7 +508,7 @@ static int try_all(struct as_expander *w, uint32_t id, uint32_t first, struct as
 	return rc;
 }
 
-static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_err *err)
+int as_worker_expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_err *err)
 {
 	int rc;
 
@@ -512,117 +523,4 @@ static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_
 		w->lane->tried.state = AS_STORE_NONE;
 	}
 	return rc;
-}
-
-/* Takes states until there are none left, and nobody is at work who may find some. */
-static int work(struct as_expander *w, struct as_err *err)
-{
-	struct as_check_lane *lane = w->lane;
-	uint32_t first = w->args->first, id;
-	int rc = 0;
-
-	while (!rc && !w->c->shared->stop) {
-		if (lane->tried.state != AS_STORE_NONE) {
-			rc = expand(w, lane->tried.state, first, err);
-			first = 0;
-		} else if (as_store_pop(w->c->store, &id)) {
-			lane->move = 0;
-			lane->tried.state = id;
-		} else if (!as_store_in_work(w->c->store)) {
-			break;
-		} else {
-			lane->alive++;
-			usleep(AS_CHECK_IDLE_US);
-		}
-	}
-	return rc;
-}
-
-/* ---- The process ----------------------------------------------------------------------------- */
-
-/* A disk in memory is quicker, but nothing can be made to fail there. */
-static bool is_quick(const struct as_checking *c)
-{
-	return as_instance_caps(c->args->target) & AS_INSTANCE_QUICK && !c->options->faults;
-}
-
-/* Whether traces go on after a power cut. Shards that follow the states of others in the model do
- * not know what is recovered, and a crash run of a start has one round. */
-static bool goes_on(const struct as_checking *c)
-{
-	return c->options->crash && !c->start && !c->options->shards;
-}
-
-static int open_worker(struct as_expander *w, struct as_err *err)
-{
-	const struct as_checking *c = w->c;
-	struct as_instance_args args = { .target = c->args->target,
-					 .log = &w->lane->log,
-					 .seed = c->args->run->seed,
-					 .after_ns = c->start ? c->start->after_ns : 0,
-					 .name_max = c->fresh.traits->name_max,
-					 .quick = is_quick(c) };
-	int rc = as_target_load(c->args->target, err);
-
-	if (rc)
-		return rc;
-	/* In a guest, a checker takes ten times as long as outside. */
-	if (args.quick && c->args->run->state)
-		args.outside = as_outside_of(c->args->run->state);
-	w->policy = as_policy_of(c->args->target);
-	w->disk = args.disk = as_medium_copy(c->fresh.disk);
-	if (c->options->faults & AS_CHECK_CHOICE) {
-		w->asks = as_asks_new();
-		args.choice = as_asks_choice(w->asks);
-	}
-	if (c->options->crash || c->options->hash_disk)
-		rc = as_crashes_new(w->args, &w->crashes, err);
-	if (!rc)
-		rc = as_instance_open(&args, &w->instance, err);
-	if (!rc)
-		w->fresh = as_instance_mark(w->instance);
-	if (!rc && as_instance_can(w->instance, AS_INSTANCE_DEVICE))
-		w->watch = as_kwatch_new(as_instance_device(w->instance));
-	if (!rc && c->options->faults & ~(unsigned)AS_CHECK_CHOICE)
-		w->failing = as_failing_new(c->options);
-	if (!rc)
-		w->cuts = as_cuts_new(w, goes_on(c) ? c->options->max_cuts : 0);
-	return rc;
-}
-
-static void close_worker(struct as_expander *w)
-{
-	as_worker_forget(w);
-	as_cuts_free(w->cuts);
-	as_kwatch_free(w->watch);
-	as_failing_free(w->failing);
-	as_instance_mark_free(w->fresh);
-	as_instance_close(w->instance);
-	as_crashes_free(w->crashes);
-	as_asks_free(w->asks);
-	as_medium_free(w->disk);
-	as_verdict_free(&w->verdict);
-	as_seq_free(w->seq);
-	as_seq_free(w->moves);
-	free(w->upto);
-	as_buf_free(&w->trace);
-	as_buf_free(&w->why);
-	as_buf_free(&w->line);
-}
-
-int as_check_worker(void *ctx)
-{
-	const struct as_worker_args *args = ctx;
-	struct as_check_lane *lane = args->lane;
-	struct as_expander w = { .args = args, .c = args->checking, .lane = lane };
-
-	as_child_begin(&lane->stack);
-	as_child_keep_memory();
-	lane->phase = AS_CHECK_START;
-	lane->tool_rc = open_worker(&w, &lane->tool_err);
-	if (!lane->tool_rc)
-		lane->tool_rc = work(&w, &lane->tool_err);
-	close_worker(&w);
-	lane->ended = true;
-	return 0;
 }

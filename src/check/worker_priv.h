@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* worker_priv: a worker: see expand.c. Only files of this room include it. */
+/* worker_priv: a worker: see worker.c. Only files of this room include it. */
 #ifndef AS_CHECK_WORKER_PRIV_H
 #define AS_CHECK_WORKER_PRIV_H
 
@@ -70,6 +70,9 @@ bool as_worker_tree_agrees(struct as_expander *w, unsigned code);
 /* After an unmount: whether the checker finds nothing, and all is there after a mount. */
 bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *err, int *rc);
 
+/* Tries all that may follow a state, from move `first` on. */
+AS_MUST_CHECK int as_worker_expand(struct as_expander *w, uint32_t id, uint32_t first,
+				   struct as_err *err);
 /* Gives up what is known of where the file system is. */
 void as_worker_forget(struct as_expander *w);
 /* The trace of a state becomes that of the worker. */

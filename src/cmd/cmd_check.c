@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_check: explores all states of a file system within bounds. */
-#include "base/json.h"
-#include "base/show.h"
 #include "check/check.h"
 #include "check/store.h"
 #include "cli/boxes.h"
@@ -11,6 +9,7 @@
 #include "cli/rows.h"
 #include "cli/stopping.h"
 #include "cli/trust.h"
+#include "cmd/check_words.h"
 #include "os/rundir.h"
 #include "os/spawn.h"
 #include "target/variant.h"
@@ -41,8 +40,7 @@ struct check_session {
 	struct as_dir below;
 	struct as_cli_box box;
 	bool boxed; /* the target runs in it */
-	bool terminal, shown;
-	int64_t note_us;
+	bool terminal;
 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -192,226 +190,21 @@ static void close_states(struct check_session *s)
 		as_rundir_close(&s->folder);
 }
 
-/* ---- What people see ------------------------------------------------------------------------- */
-
-static double per_second(uint64_t n, int64_t us)
-{
-	return us > 0 ? (double)n * 1e6 / (double)us : 0;
-}
-
-static void print_json(const struct check_session *s, const char *event,
-		       const struct as_check_status *status)
-{
-	const struct as_check_counts *c = &status->counts;
-	struct as_buf line = { 0 };
-	struct as_json j = as_json_on(&line);
-
-	as_json_object(&j);
-	as_json_kstr(&j, "event", event);
-	as_json_kstr(&j, "target", as_target_spec(s->target));
-	as_json_kuint(&j, "states", status->states);
-	as_json_kuint(&j, "expanded", c->expanded);
-	as_json_kuint(&j, "frontier", status->frontier);
-	as_json_kuint(&j, "depth", status->depth);
-	as_json_kuint(&j, "transitions", c->transitions);
-	as_json_kuint(&j, "changing", c->changing);
-	as_json_kuint(&j, "restores", c->restores);
-	as_json_kuint(&j, "replayed", c->replayed);
-	as_json_kuint(&j, "crash_states", c->crash.generated);
-	as_json_kuint(&j, "crash_distinct", c->crash.distinct);
-	as_json_kuint(&j, "recoveries", c->crash.checked);
-	as_json_kuint(&j, "memoised", c->crash.memoised);
-	as_json_kuint(&j, "during_recovery", c->crash.again);
-	as_json_kuint(&j, "recovered", c->recovered);
-	as_json_kuint(&j, "discarded", c->discarded);
-	as_json_kuint(&j, "lost", c->lost);
-	as_json_kuint(&j, "wrong", c->wrong);
-	as_json_kuint(&j, "deaths", c->deaths);
-	as_json_kuint(&j, "failures", c->failures);
-	as_json_kuint(&j, "findings", c->findings);
-	as_json_kuint(&j, "suspects", c->suspects);
-	as_json_kuint(&j, "confirmed", c->confirmed);
-	as_json_kuint(&j, "unconfirmed", c->unconfirmed);
-	as_json_kuint(&j, "dropped", c->dropped);
-	as_json_kuint(&j, "gaps", status->gaps);
-	as_json_kuint(&j, "bytes", status->bytes);
-	if (s->options.shards) {
-		as_json_kuint(&j, "foreign", c->foreign);
-		as_json_kuint(&j, "followed", c->followed);
-		as_json_kuint(&j, "follow_us", c->follow_us);
-		as_json_kuint(&j, "strayed", c->strayed);
-	}
-	if (!strcmp(event, "check")) {
-		as_json_kuint(&j, "owned", status->owned);
-		as_json_kuint(&j, "owned_sum", status->owned_sum);
-	}
-	as_json_kbool(&j, "all", status->all);
-	as_json_kint(&j, "wall_us", status->wall_us);
-	as_json_end(&j);
-	printf("%s\n", as_buf_str(&line));
-	fflush(stdout);
-	as_buf_free(&line);
-}
-
-#define NOTE_EVERY_US 10000000
-
-static void progress(void *ctx, const struct as_check_status *status)
-{
-	struct check_session *s = ctx;
-	const struct as_check_counts *c = &status->counts;
-	char line[256];
-
-	if (!s->terminal && status->wall_us - s->note_us < NOTE_EVERY_US)
-		return;
-	s->note_us = status->wall_us;
-	if (s->out.json) {
-		print_json(s, "progress", status);
-		return;
-	}
-	snprintf(line, sizeof(line),
-		 "%llu states, %llu to go, depth %u; %llu transitions, %.0f/s; %llu crash states; "
-		 "%llu found",
-		 (unsigned long long)status->states, (unsigned long long)status->frontier,
-		 status->depth, (unsigned long long)c->transitions,
-		 per_second(c->transitions, status->wall_us),
-		 (unsigned long long)c->crash.generated, (unsigned long long)c->findings);
-	if (s->terminal)
-		fprintf(stderr, "\r\033[K%s", line);
-	else
-		as_emit_note(s->out.chain, "%s", line);
-	s->shown = s->terminal;
-}
-
-/* As Table 1 of the paper. */
-static void print_table(const struct check_session *s, const struct as_check_status *status)
-{
-	const struct as_check_counts *c = &status->counts;
-	struct {
-		const char *name;
-		uint64_t n;
-	} rows[] = {
-		{ "states", status->states },
-		{ "states expanded", c->expanded },
-		{ "states to go", status->frontier },
-		{ "transitions", c->transitions },
-		{ "transitions to another state", c->changing },
-		{ "states brought back", c->restores },
-		{ "operations to bring them back", c->replayed },
-		{ "transitions with a fault or choice", c->failures },
-		{ "trees compared", c->compared },
-		{ "crash states", c->crash.generated },
-		{ "crash states judged", c->crash.distinct },
-		{ "crash states recovered", c->crash.checked },
-		{ "recoveries from the memo", c->crash.memoised },
-		{ "crash states during recovery", c->crash.again },
-		{ "recovered trees to go on from", c->recovered },
-		{ "bytes of the states", status->bytes },
-		{ "milliseconds", (uint64_t)status->wall_us / 1000 },
-		{ "transitions a second", (uint64_t)per_second(c->transitions, status->wall_us) },
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		as_emit_note(s->out.chain, "%-35s %12llu", rows[i].name,
-			     (unsigned long long)rows[i].n);
-}
-
-/* Whether a part of the crash states was drawn at random, and not all were tried. */
-static bool is_sampled(const struct as_check_status *status)
-{
-	return status->counts.crash.generated < status->counts.crash.possible;
-}
-
-/* Why not all was explored. */
-static const char *gap_words(const struct as_check_status *status)
-{
-	const struct as_check_counts *c = &status->counts;
-
-	return c->discarded			   ? "there was no room for some states"
-	       : c->lost			   ? "some states could not be brought back"
-	       : status->frontier || !status->gaps ? "it was stopped before the end"
-	       : c->strayed		      ? "answers were not those that other shards expect"
-	       : c->unconfirmed || c->dropped ? "some of what was found was not confirmed"
-	       : c->deaths ? "an operation died with one fault, so others were not tried with it"
-			   : "the check that this one goes on with has left something out";
-}
-
-static void say_bounds(const struct check_session *s, const struct as_check_status *status)
-{
-	const struct as_check_options *o = &s->options;
-	char shard[64] = "";
-
-	if (o->shards)
-		snprintf(shard, sizeof(shard), "of shard %u/%u ", o->shard, o->shards);
-	if (!status->all)
-		as_emit_note(s->out.chain, "not all states were explored: %s", gap_words(status));
-	else if (o->depth)
-		as_emit_note(s->out.chain,
-			     "all %llu states %swithin bounds explored: %u node%s, traces of up "
-			     "to %u operation%s",
-			     (unsigned long long)status->owned, shard, o->nodes,
-			     as_plural(o->nodes), o->depth, as_plural(o->depth));
-	else
-		as_emit_note(s->out.chain,
-			     "all %llu states %swithin bounds explored: %u node%s, any number of "
-			     "operations, of which %u are needed at most",
-			     (unsigned long long)status->owned, shard, o->nodes,
-			     as_plural(o->nodes), status->depth);
-	if (status->counts.findings)
-		as_emit_note(s->out.chain, "what follows after a mistake was not tried");
-}
-
-static void say_end(const struct check_session *s, const struct as_check_status *status)
-{
-	const struct as_check_counts *c = &status->counts;
-	const struct as_check_options *o = &s->options;
-
-	say_bounds(s, status);
-	if (c->wrong)
-		as_emit_note(s->out.chain,
-			     "%llu states were not expanded: a power cut is a finding there",
-			     (unsigned long long)c->wrong);
-	if (o->shards)
-		as_emit_note(s->out.chain,
-			     "overlap: %llu states of other shards, with %llu transitions, were "
-			     "followed, in the model alone for %.1f s of %.1f",
-			     (unsigned long long)c->foreign, (unsigned long long)c->followed,
-			     (double)c->follow_us / 1e6, (double)status->wall_us * o->jobs / 1e6);
-	if (c->discarded)
-		as_emit_note(s->out.chain, "%llu states were discarded: --max-states",
-			     (unsigned long long)c->discarded);
-	if (o->crash && o->crashes.budget && is_sampled(status))
-		as_emit_note(
-			s->out.chain,
-			"at most about %llu recoveries were spent on an operation (--budget): %llu "
-			"of %llu crash states were looked at",
-			(unsigned long long)o->crashes.budget,
-			(unsigned long long)c->crash.generated,
-			(unsigned long long)c->crash.possible);
-	else if (o->crash && is_sampled(status))
-		as_emit_note(s->out.chain,
-			     "where more than %u writes were pending, a sample of the crash "
-			     "states was tried",
-			     o->crashes.perm.t);
-	if (c->unconfirmed)
-		as_emit_note(s->out.chain,
-			     "%llu of what was found did not come back when it was run alone",
-			     (unsigned long long)c->unconfirmed);
-	if (c->dropped)
-		as_emit_note(s->out.chain,
-			     "%llu more of what was found were not looked at: there were too many",
-			     (unsigned long long)c->dropped);
-}
-
 /* ---- Running --------------------------------------------------------------------------------- */
 
 static int check(struct check_session *s, struct as_err *err)
 {
+	struct as_check_words words = { .target = s->target,
+					.options = &s->options,
+					.sinks = s->out.chain,
+					.json = s->out.json,
+					.terminal = s->terminal };
 	struct as_check_args args = { .target = s->target,
 				      .run = &s->run,
 				      .options = &s->options,
 				      .sinks = s->out.chain,
-				      .progress = progress,
-				      .ctx = s };
+				      .progress = as_check_words_progress,
+				      .ctx = &words };
 	struct as_check_status status;
 	struct as_run_stats stats = { 0 };
 	int rc;
@@ -422,14 +215,10 @@ static int check(struct check_session *s, struct as_err *err)
 		args.box = &s->box.boxed;
 	}
 	rc = as_check(&args, &status, err);
-	if (s->shown)
+	if (words.shown)
 		fprintf(stderr, "\r\033[K");
-	if (!rc && s->out.json) {
-		print_json(s, "check", &status);
-	} else if (!rc) {
-		print_table(s, &status);
-		say_end(s, &status);
-	}
+	if (!rc)
+		as_check_words_end(&words, &status);
 	stats.workloads = status.counts.expanded;
 	stats.ops = status.counts.transitions;
 	stats.findings = status.counts.findings;

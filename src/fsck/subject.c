@@ -228,8 +228,8 @@ static void set_command(struct as_fsck_subject *s, enum as_subject_mode mode, co
 	if (at)
 		as_buf_addf(&text, "%s%s", opts + strspn(opts, " "), at + strlen(OPTS_WORD));
 	s->command[mode] = as_xstrdup(as_buf_str(&text));
-	s->argv[mode] = as_fstype_argv(s->command[mode],
-				       &(struct as_fstype_disks){ .disk = AS_TOOL_DISK });
+	s->argv[mode] =
+		as_fstype_argv(s->command[mode], &(struct as_fstype_disks){ .disk = AS_TOOL_DISK });
 	as_buf_free(&text);
 }
 

@@ -4,8 +4,8 @@
  *
  * Method. When a run has stopped, its record so far and what it printed are kept. For each disk,
  * the memfd gets the bytes of the disk with the writes of the record so far, and the record is cut
- * back to that point. So a record always begins with what was done before the stop, and replaying it on
- * the disk of that run gives the disk that the run left, as for any other run.
+ * back to that point. So a record always begins with what was done before the stop, and replaying
+ * it on the disk of that run gives the disk that the run left, as for any other run.
  */
 #include "tool/stop.h"
 
