@@ -439,6 +439,8 @@ int as_worker_read_trace(struct as_expander *w, uint32_t id, struct as_err *err)
 		rc = as_parse_text("trace", part, strlen(part), &w->seq, err);
 	if (!rc)
 		w->upto = as_xcalloc(w->seq->n + 2, sizeof(*w->upto));
+	if (!rc && w->crashes)
+		as_crashes_begin(w->crashes, w->base, w->cuts);
 	return rc;
 }
 
@@ -452,8 +454,6 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 		as_worker_lose(w);
 		return 0;
 	}
-	if (w->crashes)
-		as_crashes_begin(w->crashes, w->base, w->cuts);
 	rc = as_worker_bring_back(w, err);
 	if (!rc && w->back)
 		w->moves = as_universe_moves(&w->c->universe, w->model);
