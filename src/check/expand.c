@@ -36,6 +36,7 @@ static enum as_did follow_fault(const struct as_op *op, const struct as_outcome 
 {
 	switch (op->code) {
 	case AS_OP_CLOSE:
+	case AS_OP_MUNMAP:
 	case AS_OP_MOUNT:
 	case AS_OP_UMOUNT:
 		return AS_DID_END;

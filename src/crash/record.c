@@ -191,7 +191,7 @@ static bool follow_fault(struct rec *r, const struct as_op *op, const struct as_
 
 	r->failed = true;
 	/* The slot is free whatever close answers. */
-	if (op->code == AS_OP_CLOSE && as_model_judge(r->model, op, &closed, &r->verdict))
+	if (as_op_closes(op->code) && as_model_judge(r->model, op, &closed, &r->verdict))
 		going &= as_history_add_unsure(r->out->history, op, &closed);
 	else
 		going &= as_history_add_failed(r->out->history, op, got);

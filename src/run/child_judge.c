@@ -92,6 +92,7 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 	c->unsure = true;
 	switch (op->code) {
 	case AS_OP_CLOSE:
+	case AS_OP_MUNMAP:
 		/* The slot is free whatever close answers. */
 		if (!as_model_judge(c->model, op, &closed, &c->verdict))
 			c->blind = true;

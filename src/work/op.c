@@ -288,6 +288,11 @@ bool as_op_writes_then_syncs(const struct as_op *op)
 	       (op->code == AS_OP_PWRITEV2 && op->flags & (AS_RWF_DSYNC | AS_RWF_SYNC));
 }
 
+bool as_op_closes(enum as_opcode code)
+{
+	return code == AS_OP_CLOSE || code == AS_OP_MUNMAP;
+}
+
 bool as_op_maps(enum as_opcode code)
 {
 	return code == AS_OP_MSTORE || code == AS_OP_MLOAD || code == AS_OP_MSYNC ||

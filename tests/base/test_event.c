@@ -68,9 +68,9 @@ static void test_kind_names(void **state)
 {
 	/* Written out: these are part of ids and files. */
 	static const char *const names[AS_FIND_KINDS] = {
-		"outcome", "data",  "tree",   "signal", "hang",	     "leak",
-		"checker", "mount", "misuse", "kernel", "crash",     "recovery",
-		"race",	   "diff",  "lock",   "pair",	"invariant", "silent"
+		"outcome", "data",   "tree",	  "signal", "hang",	"leak", "checker",
+		"mount",   "misuse", "kernel",	  "crash",  "recovery", "race", "diff",
+		"lock",	   "pair",   "invariant", "silent", "fsck",
 	};
 
 	(void)state;

@@ -18,6 +18,7 @@ files=$(cd "$root$prefix" && find . -type f | sort | xargs)
 tap_is "what is installed" "$files" "./bin/assay ./bin/labfs-fsck ./bin/labfs-mkfs \
 ./include/assay/bd.h ./include/assay/choice.h ./include/assay/host.h ./include/assay/target.h \
 ./lib/pkgconfig/assay.pc \
+$(find layouts -name '*.layout' | sort | sed 's|^|./share/assay/|' | xargs) \
 ./share/bash-completion/completions/assay ./share/man/man1/assay.1 \
 ./share/zsh/site-functions/_assay"
 tap_is "nothing is elsewhere" "$(ls "$root")" opt

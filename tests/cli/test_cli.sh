@@ -235,7 +235,7 @@ printf '\377' | dd of="$WORK/flipped.zst" bs=1 seek=150 conv=notrunc status=none
 refuses "damaged disk" 2 "flipped.zst" "$ASSAY" disk info flipped.zst
 refuses "disk that is none" 2 "good.txt" "$ASSAY" disk info good.txt
 refuses "disk verb that is none" 2 "'frob' is neither show, info nor export" "$ASSAY" disk frob x
-refuses "disk export without a name" 2 "expected .disk info IMAGE" "$ASSAY" disk export x
+refuses "disk export without a name" 2 "expected .disk show IMAGE" "$ASSAY" disk export x
 
 # ---- What works ----
 tap_run "--version" 0 "$ASSAY" --version

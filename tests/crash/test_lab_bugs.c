@@ -60,7 +60,7 @@ static const struct row {
 	{ 42, "mkdir /a 0755\nmkdir /b 0755\nmkdir /c 0755\n" },
 	{ 48, SYNCS },
 	{ 49, SYNCS },
-	{ 59, COMMITS },
+	{ 59, COMMITS "mkdir /d 0755\nsync\n" },
 	{ 60, SYNCS },
 	{ 61, SYNCS },
 	{ 65, SYNCS },

@@ -5,7 +5,7 @@
 # answered.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
-PATH=$PWD/$ASSAY_BUILD:$PATH:/usr/sbin:/sbin
+PATH=$(realpath "$ASSAY_BUILD"):$PATH:/usr/sbin:/sbin
 
 # ---- The seeded bugs -----------------------------------------------------------------------------
 

@@ -41,6 +41,8 @@ while read -r row; do
 	semantics | dogfood) ;;
 	*) continue ;;
 	esac
+	# Some show only on a file system that has been used: tests/check.
+	[[ $(field command <<<"$row") != "assay check"* ]] || continue
 	for seed in 1 2 5; do
 		hunt "$(field number <<<"$row")" "$seed" "$(field budget_s <<<"$row")"
 	done

@@ -56,6 +56,6 @@ wrong_use "two images" 'one image' "$IMAGE" "$IMAGE"
 wrong_use "unknown mode" 'not quick' --mode quick "$IMAGE"
 wrong_use "mode twice" 'twice' --mode full --mode full "$IMAGE"
 wrong_use "unknown option" '--frob' --frob "$IMAGE"
-wrong_use "unknown bug" 'bug=99' --bug 99 "$IMAGE"
+wrong_use "unknown bug" 'bug=199' --bug 199 "$IMAGE"
 tap_run "help" 0 "$FSCK" --help
 tap_done

@@ -60,6 +60,15 @@ static struct as_run_result run_text(const char *spec, const char *text, const c
 
 /* ---- Agreement ----------------------------------------------------------------------------- */
 
+static unsigned count_ops(const struct as_seq *seq, enum as_opcode code)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < seq->n; i++)
+		n += seq->ops[i].code == code;
+	return n;
+}
+
 static void test_agrees(void **state)
 {
 	const struct as_run_options options = { .check_every_op = true };
@@ -85,7 +94,8 @@ static void test_agrees(void **state)
 		if (c.n)
 			fail_msg("%s: %s", files.gl_pathv[i], c.summary);
 		assert_int_equal(result.ops, seq->n);
-		assert_int_equal(result.skipped, 0);
+		/* Nobody may take a file of the machine for swap space. */
+		assert_int_equal(result.skipped, count_ops(seq, AS_OP_SWAPON));
 		as_seq_free(seq);
 	}
 	as_runner_free(runner);
