@@ -3,7 +3,7 @@
 # Who finds each bug of labfs, and how soon: `assay check` as labfs/checks.txt says, and
 # `assay hunt` as the class of the bug asks for. It prints the table of docs/SCORE.md.
 #
-# usage: scripts/score.sh ASSAY [BUG...]
+# usage: [CHECKS=FILE] scripts/score.sh ASSAY [BUG...]
 #
 # Seconds are those of the CPU. "length": of the shortest trace that was found. A bug that was not
 # found within its budget has "-" there. The exit status is 1 if `assay check` missed one.
@@ -56,5 +56,5 @@ while read -r bug seconds options; do
 		--max-findings 1 --no-reduce --for "${seconds}s" --seed 1 \
 		$(hunt_options "$bug" "$class")
 	echo "| $bug | $class | $seconds | $check | $cpu | $length | \`$options\` |"
-done < <(grep -v '^#' labfs/checks.txt)
+done < <(grep -v '^#' "${CHECKS:-labfs/checks.txt}")
 exit $missed
