@@ -418,6 +418,9 @@ static void rename_step(struct as_rule_step *s, int64_t flags)
 	if (flags & AS_RENAME_EXCHANGE && as_rule_crosses(s, from.parent, to.ino))
 		as_rule_allow(s, EXDEV);
 	if (err) {
+		/* ext4_rename() makes the whiteout first, and asks for ENOTEMPTY after it. */
+		if (flags & AS_RENAME_WHITEOUT)
+			(void)as_rule_room_for_node(s, from.parent);
 		refused_whiteout(s, &from, flags);
 		return as_rule_refuse(s, err);
 	}
