@@ -131,6 +131,7 @@ static int find_row(struct as_fsck_subject *s, const char *spec, const char **op
 
 		if (strlen(row->name) == len && !memcmp(row->name, spec, len)) {
 			s->row = *row;
+			as_buf_free(&known);
 			return 0;
 		}
 		as_buf_addf(&known, " %s", row->name);
