@@ -364,6 +364,8 @@ static int run(const struct as_args *args, struct as_err *err)
 	}
 	if (!rc)
 		rc = as_cli_output_open(args, &s.out, err);
+	if (!rc && s.generic.note.len)
+		as_emit_note(s.out.chain, "%s", as_buf_str(&s.generic.note));
 	if (!rc) {
 		s.state = (struct as_fsck_state){ .checker = as_xstrdup(s.setup.spec),
 						  .model = as_xstrdup(s.model),
