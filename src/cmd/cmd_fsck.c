@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_fsck: tests a checker: damaged disks, two runs each (SWIFT). */
 #include "base/json.h"
+#include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/hunts.h"
 #include "cli/output.h"
 #include "cli/rows.h"
 #include "cli/stopping.h"
+#include "cmd/fsck_word.h"
 #include "disk/image.h"
 #include "fsck/generic.h"
 #include "fsck/lead.h"
@@ -40,6 +42,9 @@ struct session {
 	struct as_cli_output out;
 	struct as_rundir folder;
 	struct as_dir below, export;
+	struct as_fsck_kernel_setup word;
+	struct as_fsck_kernel *kernel;
+	bool asks; /* the kernel about repaired disks */
 	bool terminal, shown;
 	int64_t note_us;
 };
@@ -278,6 +283,7 @@ static int go(struct session *s, struct as_err *err)
 		.n_bases = s->n_bases,
 		.model = s->model,
 		.corrupt = s->corrupt,
+		.kernel = s->asks ? &s->word : NULL,
 		.fork = !as_args_has(s->args, "no-fork"),
 		.jobs = (unsigned)as_args_number(s->args, "jobs", 1),
 		.max_lots = as_args_number(s->args, "lots", 0),
@@ -317,6 +323,7 @@ static void close_session(struct session *s)
 {
 	as_corrupt_free(s->corrupt);
 	as_judge_free(s->judge);
+	as_fsck_kernel_free(s->kernel);
 	as_subject_free(s->subject);
 	for (size_t i = 0; i < s->n_bases; i++)
 		as_fsck_base_free(&s->bases[i]);
@@ -355,7 +362,12 @@ static int run(const struct as_args *args, struct as_err *err)
 		s.model = as_args_text(args, "model",
 				       type && as_fields_know(type) ? "fields" : "bits");
 		s.judge = as_judge_new(s.subject);
-		rc = open_disks(&s, err);
+		rc = as_fsck_word_setup(args, type, &s.word, &s.asks, err);
+		if (!rc && s.asks)
+			rc = as_fsck_kernel_open(&s.word, &s.kernel, err);
+		as_judge_set_kernel(s.judge, s.kernel);
+		if (!rc)
+			rc = open_disks(&s, err);
 	}
 	if (!rc && as_args_has(args, "export")) {
 		bool made;
@@ -464,6 +476,10 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "T",
 	  .help = "what the disks of checker:COMMAND are, such as ext4" },
+	{ .name = "kernel",
+	  .help = "show each repaired disk to the kernel: it must mount it, read it, and make and "
+		  "delete a file in every directory; labfs is always asked" },
+	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	{ 0 },
 };

@@ -139,6 +139,10 @@ static bool probe_all(struct as_kernel_host *h, struct as_word *w)
 		as_tree_path(w->tree, i, &path);
 		rc = as_instance_probe(h->instance, as_buf_str(&path), &doing);
 	}
+	/* A disk may say that it is only to be read. A kernel that has decided so itself has told
+	 * its log. */
+	if (rc == -EROFS)
+		rc = 0;
 	if (rc)
 		(void)wrong(w, AS_WORD_COMPLAINED, doing, rc, as_buf_str(&path));
 	as_buf_free(&path);
