@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/rows.h"
 #include "cli/stopping.h"
+#include "cmd/fsck_cross.h"
 #include "cmd/fsck_word.h"
 #include "disk/image.h"
 #include "fsck/generic.h"
@@ -338,7 +339,7 @@ static void close_session(struct session *s)
 	as_chunks_free(s->store);
 }
 
-static int run(const struct as_args *args, struct as_err *err)
+static int run_one(const struct as_args *args, struct as_err *err)
 {
 	struct session s = {
 		.args = args,
@@ -392,7 +393,38 @@ static int run(const struct as_args *args, struct as_err *err)
 	return rc;
 }
 
+static int run(const struct as_args *args, struct as_err *err)
+{
+	if (as_args_has(args, "table"))
+		return as_fsck_table(args, err);
+	if (as_args_has(args, "score"))
+		return as_fsck_score(args, err);
+	if (as_args_has(args, "compare"))
+		return args->n_operands ? as_fail(err, AS_EUSE,
+						  "--compare takes its checkers itself, with commas")
+					: as_fsck_compare(args, err);
+	return args->n_operands == 1
+		       ? run_one(args, err)
+		       : as_fail(err, AS_EUSE, "fsck: which checker? One, or --compare, --score");
+}
+
 static const struct as_opt opts[] = {
+	{ .name = "compare",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "LIST",
+	  .help = "give checkers of several types the same damage and compare what they recover: "
+		  "types, checkers or TYPE=CHECKER, with commas, such as ext4,reiserfs,minix3" },
+	{ .name = "score",
+	  .help = "rank checkers by what their repairs lose, for each kind of damage; operands "
+		  "are the checkers, default all that are installed" },
+	{ .name = "table",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 7,
+	  .max = 10,
+	  .help = "make a table of the SWIFT paper for the checkers of this machine: 7 how they "
+		  "are run, 8 what is found field by field, 9 what is found with --suite, 10 the "
+		  "fields that the types of --compare have in common" },
 	{ .name = "model",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "fields|suite|bits",
@@ -486,7 +518,7 @@ static const struct as_opt opts[] = {
 
 const struct as_command as_cmd_fsck = {
 	.name = "fsck",
-	.operands = "CHECKER",
+	.operands = "[CHECKER...]",
 	.summary = "test a checker: run it twice on damaged disks and compare what it says",
 	.text = "CHECKER is e2fsck, fsck.minix, labfs-fsck, reiserfsck, jfs_fsck, fsck.f2fs, "
 		"fsck.fat, fsck.exfat, xfs_repair, btrfs-check, fsck.gfs2, or `checker:COMMAND "
@@ -499,7 +531,7 @@ const struct as_command as_cmd_fsck = {
 		"shell.\n"
 		"Exit status: 0 nothing was found, 1 something was, 3 the checker is missing.",
 	.opts = opts,
-	.min_operands = 1,
-	.max_operands = 1,
+	.min_operands = 0,
+	.max_operands = -1,
 	.run = run,
 };

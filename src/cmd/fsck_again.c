@@ -3,6 +3,7 @@
 #include "cmd/fsck_again.h"
 
 #include "cli/trust.h"
+#include "cmd/fsck_cross.h"
 #include "disk/image.h"
 #include "fsck/generic.h"
 #include "fsck/judge.h"
@@ -127,9 +128,14 @@ int as_fsck_again(const struct as_args *args, const struct as_dir *folder,
 {
 	struct as_subject_setup setup = { .spec = stored->record.finding.target };
 	struct again a = { .store = as_chunks_new() };
-	int rc = 0;
+	enum as_fsck_problem problem;
+	int rc = find_problem(stored, &problem, err);
 
-	if (!strncmp(setup.spec, "checker:", 8))
+	if (!rc && problem == AS_FSCK_ODD) {
+		as_chunks_free(a.store);
+		return as_fsck_compare_again(args, stored, talk, err);
+	}
+	if (!rc && !strncmp(setup.spec, "checker:", 8))
 		rc = as_cli_trust_text(args, stored->record.id, "run the command", setup.spec, err);
 	if (!rc)
 		rc = as_subject_open(&setup, &a.subject, err);
