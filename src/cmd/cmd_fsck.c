@@ -400,9 +400,10 @@ static int run(const struct as_args *args, struct as_err *err)
 	if (as_args_has(args, "score"))
 		return as_fsck_score(args, err);
 	if (as_args_has(args, "compare"))
-		return args->n_operands ? as_fail(err, AS_EUSE,
-						  "--compare takes its checkers itself, with commas")
-					: as_fsck_compare(args, err);
+		return args->n_operands
+			       ? as_fail(err, AS_EUSE,
+					 "--compare takes its checkers itself, with commas")
+			       : as_fsck_compare(args, err);
 	return args->n_operands == 1
 		       ? run_one(args, err)
 		       : as_fail(err, AS_EUSE, "fsck: which checker? One, or --compare, --score");

@@ -16,6 +16,7 @@
 #define OTHER "/d/d2/g" /* a file that is damaged by no deed */
 #define NAME_BYTES 256u
 #define TYPE_BITS ((uint64_t)S_IFMT)
+#define MODE_BITS (TYPE_BITS | 07777u)
 
 static const struct as_cross_role roles[] = {
 #define CROSS(role, words, paths, deeds) { role, words, paths, deeds },
@@ -180,8 +181,7 @@ static const struct as_field *find_bit(const struct as_fields *fields, const cha
 
 	if (!pointer)
 		return NULL;
-	snprintf(name, sizeof(name), "block %llu",
-		 (unsigned long long)as_field_get(pointer, disk));
+	snprintf(name, sizeof(name), "block %llu", (unsigned long long)as_field_get(pointer, disk));
 	for (size_t i = 0; i < as_fields_n(fields); i++) {
 		const struct as_field *f = as_fields_at(fields, i);
 
@@ -238,7 +238,9 @@ static bool mode_value(const char *deed, uint64_t was, uint64_t *value)
 	static const struct {
 		const char *name;
 		uint64_t type;
-	} types[] = { { "dir", S_IFDIR }, { "file", S_IFREG }, { "link", S_IFLNK }, { "fifo", S_IFIFO } };
+	} types[] = {
+		{ "dir", S_IFDIR }, { "file", S_IFREG }, { "link", S_IFLNK }, { "fifo", S_IFIFO }
+	};
 
 	if (!strcmp(deed, "bare")) {
 		*value = was & TYPE_BITS;
@@ -261,8 +263,10 @@ static bool new_value(const struct as_fields *fields, const struct as_cross_deed
 		*value = 0;
 	else if (!strcmp(d->deed, "one"))
 		*value = 1;
+	else if (!strcmp(d->deed, "hundred"))
+		*value = 100;
 	else if (!strcmp(d->deed, "max"))
-		*value = max;
+		*value = strcmp(d->role, "file.mode") ? max : was | MODE_BITS;
 	else if (!strcmp(d->deed, "more"))
 		*value = (was + 1) & max;
 	else if (!strcmp(d->deed, "less"))
@@ -298,12 +302,16 @@ struct as_disk *as_cross_damage(const struct as_cross_deed *d, const struct as_f
 				struct as_disk *healthy, struct as_damage *damage)
 {
 	const struct as_field *f = find(fields, d->role, d->path, healthy);
-	bool named = !strcmp(d->deed, "slash") || !strcmp(d->deed, "nul") || !strcmp(d->deed, "dot");
+	bool named =
+		!strcmp(d->deed, "slash") || !strcmp(d->deed, "nul") || !strcmp(d->deed, "dot");
 	struct as_disk *disk;
 	struct as_err ignored;
 	uint64_t value = 0;
 	bool done;
 
+	/* The attributes of FAT are no mode. */
+	if (f && !strcmp(d->role, "file.mode") && f->kind != AS_FIELD_MODE)
+		return NULL;
 	if (!f || (!named && !new_value(fields, d, f, healthy, &value)))
 		return NULL;
 	as_damage_clear(damage);

@@ -125,8 +125,8 @@ static void add_page(const struct as_cross *c, const struct as_cross_deed *deed,
 		    deed->words, deed->deed, *deed->path ? " on " : "", deed->path);
 	for (unsigned i = 0; i < c->n; i++) {
 		as_buf_clear(&safe);
-		as_show(&safe, c->m[i].came == AS_CROSS_ABSENT ? "" :
-								 as_buf_str(&c->m[i].damage.words));
+		as_show(&safe,
+			c->m[i].came == AS_CROSS_ABSENT ? "" : as_buf_str(&c->m[i].damage.words));
 		as_buf_addf(out, "- %s (%s) %s: %s\n", c->m[i].spec, c->m[i].type,
 			    came[c->m[i].came], as_buf_str(&safe));
 	}

@@ -215,13 +215,15 @@ static bool is_content(const struct as_fsck_seen *s)
 int as_cross_member_do(struct as_cross_member *m, const struct as_cross_deed *deed,
 		       struct as_err *err)
 {
-	int rc;
-
 	as_cross_member_clear(m);
 	m->disk = as_cross_damage(deed, m->fields, m->base.disk, &m->damage);
-	if (!m->disk)
-		return 0;
-	rc = as_judge_disk(m->judge, &m->base, &m->damage, m->disk, &m->v, err);
+	return m->disk ? as_cross_member_judge(m, err) : 0;
+}
+
+int as_cross_member_judge(struct as_cross_member *m, struct as_err *err)
+{
+	int rc = as_judge_disk(m->judge, &m->base, &m->damage, m->disk, &m->v, err);
+
 	if (rc)
 		return rc;
 	m->came = is_content(&m->v.seen) ? AS_CROSS_REPAIRED : AS_CROSS_UNREPAIRED;

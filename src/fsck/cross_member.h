@@ -44,12 +44,14 @@ struct as_cross_member {
 };
 
 AS_MUST_CHECK int as_cross_member_open(struct as_cross_member *m, const char *spec,
-				       const struct as_cross_setup *setup,
-				       struct as_chunks *store, struct as_err *err);
+				       const struct as_cross_setup *setup, struct as_chunks *store,
+				       struct as_err *err);
 void as_cross_member_free(struct as_cross_member *m);
 /* Damages its disk, lets the checker repair it, and reads the tree. */
 AS_MUST_CHECK int as_cross_member_do(struct as_cross_member *m, const struct as_cross_deed *deed,
 				     struct as_err *err);
+/* The same for m->disk and m->damage as they are. */
+AS_MUST_CHECK int as_cross_member_judge(struct as_cross_member *m, struct as_err *err);
 void as_cross_member_clear(struct as_cross_member *m);
 
 /* Where they do not agree. */

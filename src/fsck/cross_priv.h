@@ -20,14 +20,14 @@ struct as_tree *as_cross_tree(const char *type, struct as_disk *disk);
 /* ---- cross_view.c ---- */
 
 /* SWIFT, Table 3. */
-#define AS_CROSS_FACETS(X)              \
-	X(NAME, "name")                 \
-	X(TYPE, "type")                 \
-	X(PERMISSIONS, "permissions")   \
-	X(LINKS, "number of links")     \
-	X(USER, "user")                 \
-	X(GROUP, "group")               \
-	X(SIZE, "size")                 \
+#define AS_CROSS_FACETS(X)            \
+	X(NAME, "name")               \
+	X(TYPE, "type")               \
+	X(PERMISSIONS, "permissions") \
+	X(LINKS, "number of links")   \
+	X(USER, "user")               \
+	X(GROUP, "group")             \
+	X(SIZE, "size")               \
 	X(CONTENT, "content")
 
 enum as_cross_facet {

@@ -52,7 +52,8 @@ static void add_row(struct as_cross_view *view, const char *path, const struct a
 
 	AS_ARRAY_ROOM(view->rows, view->n, view->cap);
 	row = &view->rows[view->n++];
-	*row = (struct as_cross_row){ .path = as_xstrdup(path), .bytes = has_size ? node->size : 0 };
+	*row = (struct as_cross_row){ .path = as_xstrdup(path),
+				      .bytes = has_size ? node->size : 0 };
 	row->v[AS_CROSS_NAME] = AS_CROSS_THERE;
 	row->v[AS_CROSS_TYPE] = node->mode & S_IFMT;
 	row->v[AS_CROSS_PERMISSIONS] = S_ISLNK(node->mode) ? 0 : node->mode & 07777;

@@ -95,8 +95,8 @@ static void look(struct as_cross *c, const char *path, enum as_cross_facet facet
 
 		if (!(s.voters >> i & 1))
 			continue;
-		s.value[i] = as_cross_value(&m->was, &m->now, as_cross_view_find(&m->was, path),
-					    facet);
+		s.value[i] =
+			as_cross_value(&m->was, &m->now, as_cross_view_find(&m->was, path), facet);
 		/* That the name is gone is said once. */
 		if (s.value[i] == AS_CROSS_NOTHING) {
 			s.voters &= ~(1u << i);
@@ -129,6 +129,5 @@ void as_cross_vote(struct as_cross *c)
 		for (size_t r = 0; votes(&c->m[i]) && r < c->m[i].was.n; r++)
 			for (int f = 0; f < AS_CROSS_N; f++)
 				if (is_first(c, i, c->m[i].was.rows[r].path))
-					look(c, c->m[i].was.rows[r].path,
-					     (enum as_cross_facet)f);
+					look(c, c->m[i].was.rows[r].path, (enum as_cross_facet)f);
 }
