@@ -129,12 +129,16 @@ int as_fsck_again(const struct as_args *args, const struct as_dir *folder,
 	struct as_subject_setup setup = { .spec = stored->record.finding.target };
 	struct again a = { .store = as_chunks_new() };
 	enum as_fsck_problem problem;
+	const char *type;
 	int rc = find_problem(stored, &problem, err);
 
 	if (!rc && problem == AS_FSCK_ODD) {
 		as_chunks_free(a.store);
 		return as_fsck_compare_again(args, stored, talk, err);
 	}
+	type = strstr(stored->record.finding.options, " type=");
+	if (type && !strncmp(setup.spec, "checker:", 8))
+		setup.type = type + strlen(" type=");
 	if (!rc && !strncmp(setup.spec, "checker:", 8))
 		rc = as_cli_trust_text(args, stored->record.id, "run the command", setup.spec, err);
 	if (!rc)

@@ -73,6 +73,7 @@ static void print_sum(struct as_json *j, const char *key, const struct as_score_
 	as_json_object(j);
 	as_json_kuint(j, "disks", s->disks);
 	as_json_kuint(j, "content", s->content);
+	as_json_kuint(j, "unread", s->unread);
 	as_json_kuint(j, "whole", s->whole);
 	as_json_kuint(j, "touched_files", s->touched.files);
 	as_json_kuint(j, "touched_bytes", s->touched.bytes);

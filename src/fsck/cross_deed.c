@@ -15,6 +15,7 @@
 
 #define OTHER "/d/d2/g" /* a file that is damaged by no deed */
 #define NAME_BYTES 256u
+#define NEAR 16u /* an entry has fewer fields */
 #define TYPE_BITS ((uint64_t)S_IFMT)
 #define MODE_BITS (TYPE_BITS | 07777u)
 
@@ -125,50 +126,69 @@ static const struct as_field *find_file(const struct as_fields *fields, const ch
 	return first;
 }
 
+void as_cross_name(const struct as_field *f, struct as_disk *disk, char name[AS_CROSS_NAME_BYTES])
+{
+	size_t n = as_field_bytes(f, disk, name, AS_CROSS_NAME_BYTES - 1), wide = n / 2;
+
+	name[n] = '\0';
+	for (size_t i = 0; i < n / 2; i++)
+		if (name[2 * i + 1])
+			wide = 0;
+	for (size_t i = 0; i < wide; i++)
+		name[i] = name[2 * i];
+	if (wide)
+		name[wide] = '\0';
+}
+
 /* Whether it is the name of the entry for a path. */
 static bool is_entry(const struct as_field *f, struct as_disk *disk, const char *path)
 {
 	const char *last = strrchr(path, '/');
-	char name[NAME_BYTES + 1];
-	size_t dir_len = last == path ? 1 : (size_t)(last - path), n;
+	size_t dir_len = last == path ? 1 : (size_t)(last - path);
+	char name[AS_CROSS_NAME_BYTES];
 
 	if (!has_role(f, "dir.entry.name") || !f->path || strlen(f->path) != dir_len ||
 	    strncmp(f->path, path, dir_len))
 		return false;
-	n = as_field_bytes(f, disk, name, NAME_BYTES);
-	name[n] = '\0';
+	as_cross_name(f, disk, name);
 	return !strcmp(name, last + 1);
 }
 
-/* A field of the same entry stands between the name before it and the name after it; those of one
- * instance come first. */
+static const struct as_field *near(const struct as_fields *fields, size_t i, const char *role,
+				   const char *instance)
+{
+	const struct as_field *f = i < as_fields_n(fields) ? as_fields_at(fields, i) : NULL;
+
+	return f && has_role(f, role) && (!instance || !strcmp(f->instance, instance)) ? f : NULL;
+}
+
+/* Fields of an entry have the same words for it, or stand before its name. */
+const struct as_field *as_cross_entry_field(const struct as_fields *fields, size_t name,
+					    const char *role)
+{
+	const char *instance = as_fields_at(fields, name)->instance;
+	const struct as_field *f = NULL;
+
+	for (size_t k = 0; !f && k < NEAR; k++) {
+		if (name >= k)
+			f = near(fields, name - k, role, instance);
+		if (!f)
+			f = near(fields, name + k, role, instance);
+	}
+	for (size_t k = 1; !f && k < NEAR && name >= k; k++) {
+		if (has_role(as_fields_at(fields, name - k), "dir.entry.name"))
+			break;
+		f = near(fields, name - k, role, NULL);
+	}
+	return f;
+}
+
 static const struct as_field *find_entry(const struct as_fields *fields, const char *role,
 					 const char *path, struct as_disk *disk)
 {
-	size_t at = 0, n = as_fields_n(fields);
-	const struct as_field *name;
-
-	while (at < n && !is_entry(as_fields_at(fields, at), disk, path))
-		at++;
-	if (at == n)
-		return NULL;
-	name = as_fields_at(fields, at);
-	for (size_t i = at + 1; i-- > 0;) {
-		const struct as_field *f = as_fields_at(fields, i);
-
-		if (i != at && has_role(f, "dir.entry.name"))
-			break;
-		if (has_role(f, role))
-			return f;
-	}
-	for (size_t i = at + 1; i < n; i++) {
-		const struct as_field *f = as_fields_at(fields, i);
-
-		if (has_role(f, "dir.entry.name"))
-			break;
-		if (has_role(f, role) && !strcmp(f->instance, name->instance))
-			return f;
-	}
+	for (size_t i = 0; i < as_fields_n(fields); i++)
+		if (is_entry(as_fields_at(fields, i), disk, path))
+			return as_cross_entry_field(fields, i, role);
 	return NULL;
 }
 

@@ -110,6 +110,7 @@ static void add_page(const struct as_cross *c, const struct as_cross_deed *deed,
 		     const char *summary, struct as_buf *out)
 {
 	static const char *const came[] = { "has no such field", "did not repair it",
+					    "says that all is well, and nobody can read it",
 					    "says that all is well" };
 	struct as_buf safe = { 0 };
 

@@ -227,6 +227,10 @@ int as_cross_member_judge(struct as_cross_member *m, struct as_err *err)
 	if (rc)
 		return rc;
 	m->came = is_content(&m->v.seen) ? AS_CROSS_REPAIRED : AS_CROSS_UNREPAIRED;
-	return m->came == AS_CROSS_REPAIRED ? read_view(m, m->v.seen.run[0]->disk, &m->now, err)
-					    : 0;
+	if (m->came != AS_CROSS_REPAIRED)
+		return 0;
+	rc = read_view(m, m->v.seen.run[0]->disk, &m->now, err);
+	if (!rc && !m->now.n)
+		m->came = AS_CROSS_UNREAD;
+	return rc;
 }

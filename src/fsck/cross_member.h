@@ -13,6 +13,7 @@
 enum as_cross_came {
 	AS_CROSS_ABSENT, /* the type has no such field */
 	AS_CROSS_UNREPAIRED, /* the checker says that it left something, or failed */
+	AS_CROSS_UNREAD, /* it says that all is well, but the tree cannot be read at all */
 	AS_CROSS_REPAIRED, /* it says that all is well */
 };
 

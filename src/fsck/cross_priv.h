@@ -13,9 +13,18 @@
 
 struct as_tree;
 struct as_fields;
+struct as_field;
 
 /* cross_tree.c: by the description of the type; NULL: nothing can be read. */
 struct as_tree *as_cross_tree(const char *type, struct as_disk *disk);
+
+/* The name that a field holds, also one of two bytes for each character. */
+#define AS_CROSS_NAME_BYTES 512u
+void as_cross_name(const struct as_field *field, struct as_disk *disk,
+		   char name[AS_CROSS_NAME_BYTES]);
+/* The field of an entry that has the role, by the number of its name; NULL: there is none. */
+const struct as_field *as_cross_entry_field(const struct as_fields *fields, size_t name,
+					    const char *role);
 
 /* ---- cross_view.c ---- */
 

@@ -92,31 +92,34 @@ static void read_inode(struct reading *r, const struct as_field *f)
 
 static void add_name(struct reading *r, const struct as_field *f, uint64_t ino)
 {
-	char text[512];
-	size_t n = as_field_bytes(f, r->disk, text, sizeof(text) - 1);
+	char text[AS_CROSS_NAME_BYTES];
 
-	text[n] = '\0';
+	as_cross_name(f, r->disk, text);
 	if (!f->path || !ino || !*text || !strcmp(text, ".") || !strcmp(text, ".."))
 		return;
 	AS_ARRAY_ROOM(r->names, r->n_names, r->cap_names);
 	r->names[r->n_names++] = (struct cross_name){ f->path, as_xstrdup(text), ino };
 }
 
+/* Some types have the mode after other fields of an inode. */
 static void read_fields(struct reading *r)
 {
-	uint64_t ino = 0;
-
 	for (size_t i = 0; i < as_fields_n(r->fields); i++) {
 		const struct as_field *f = as_fields_at(r->fields, i);
 
 		if (has_role(f, "file.mode") && f->path)
 			add_node(r, f);
-		else if (f->role && !strncmp(f->role, "file.", 5))
+	}
+	for (size_t i = 0; i < as_fields_n(r->fields); i++) {
+		const struct as_field *f = as_fields_at(r->fields, i), *ino;
+
+		if (f->role && !strncmp(f->role, "file.", 5))
 			read_inode(r, f);
-		else if (has_role(f, "dir.entry.inode"))
-			ino = as_field_get(f, r->disk);
-		else if (has_role(f, "dir.entry.name"))
-			add_name(r, f, ino);
+		if (!has_role(f, "dir.entry.name"))
+			continue;
+		ino = as_cross_entry_field(r->fields, i, "dir.entry.inode");
+		if (ino)
+			add_name(r, f, as_field_get(ino, r->disk));
 	}
 }
 

@@ -131,6 +131,7 @@ static void add_mount(const struct as_fsck_subject *s, struct as_buf *out)
 		    "if [ -n \"$MOUNT\" ]; then\n"
 		    "\tmkdir \"$work/mnt\"\n"
 		    "\tif mount -t %s -o loop \"$disk\" \"$work/mnt\"; then\n"
+		    "\t\tfind \"$work/mnt\" -ls >/dev/null\n"
 		    "\t\tfind \"$work/mnt\" -type f -exec cat {} + >/dev/null\n"
 		    "\t\tfind \"$work/mnt\" -type d >\"$work/dirs\"\n"
 		    "\t\twhile read -r dir; do\n"
@@ -290,6 +291,9 @@ static int emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
 	add_page(f, v, as_buf_str(&bytes), &page);
 	as_fsck_script(f->subject, v, &script);
 	as_buf_addf(&options, "fsck=%s model=%s", as_fsck_problem_name(f->problem), f->model);
+	/* What disks a row has is known; those of a command of the user's are told. */
+	if (!strncmp(as_subject_spec(f->subject), "checker:", 8) && as_subject_type(f->subject))
+		as_buf_addf(&options, " type=%s", as_subject_type(f->subject));
 	finding.detail = as_buf_str(&bytes);
 	finding.options = as_buf_str(&options);
 	finding.files =

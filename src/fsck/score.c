@@ -170,9 +170,11 @@ static int do_damage(struct as_cross_member *m, const struct as_damage *d, struc
 	as_damage_diff(&m->damage, m->base.disk, m->disk);
 	m->damage.sealed = d->sealed;
 	rc = as_cross_member_judge(m, err);
-	if (!rc && m->came == AS_CROSS_REPAIRED) {
+	if (!rc && m->came >= AS_CROSS_UNREAD) {
 		one.content = 1;
-		measure(m, &one);
+		one.unread = m->came == AS_CROSS_UNREAD;
+		if (!one.unread)
+			measure(m, &one);
 	}
 	if (!rc) {
 		add_sum(&score->of[kind_of(m->fields, &m->damage)], &one);
@@ -273,9 +275,9 @@ static void add_line(const struct as_score *s, const struct as_score_sum *sum, u
 {
 	const struct as_score_loss *t = &sum->touched, *u = &sum->untouched;
 
-	as_buf_addf(out, "%3u  %-26.26s %6llu %6.1f%% %6.1f%%", rank, s->checker,
+	as_buf_addf(out, "%3u  %-26.26s %6llu %6.1f%% %6.1f%% %6.1f%%", rank, s->checker,
 		    (unsigned long long)sum->disks, per_hundred(sum->content, sum->disks),
-		    per_hundred(sum->whole, sum->disks));
+		    per_hundred(sum->unread, sum->disks), per_hundred(sum->whole, sum->disks));
 	as_buf_addf(out, "  %8.1f %8.1f  %8.1f %8.1f", per_hundred(t->files, sum->content),
 		    per_hundred(u->files, sum->content),
 		    per_hundred(t->bytes, sum->content) / 102400,
@@ -315,8 +317,8 @@ void as_score_tell(const struct as_score *const *scores, size_t n, struct as_buf
 {
 	as_buf_adds(out, "Lost in 100 repairs, of what the damage touched and of what it did not; "
 			 "KiB in one repair.\n");
-	as_buf_addf(out, "     %-26s %6s %7s %7s  %17s  %17s  %17s  %17s\n", "checker", "disks",
-		    "content", "whole", "files", "KiB", "names", "attributes");
+	as_buf_addf(out, "     %-26s %6s %7s %7s %7s  %17s  %17s  %17s  %17s\n", "checker", "disks",
+		    "content", "unread", "whole", "files", "KiB", "names", "attributes");
 	for (int k = 0; k <= AS_SCORE_N; k++) {
 		uint64_t any = 0;
 

@@ -43,6 +43,7 @@ struct as_score_loss {
 struct as_score_sum {
 	uint64_t disks; /* that were damaged in this way */
 	uint64_t content; /* of these: the checker says in the end that all is well */
+	uint64_t unread; /* of these: the tree cannot be read at all; nothing else is counted */
 	uint64_t whole; /* of these: everything is as it was */
 	struct as_score_loss touched, untouched; /* by the damage */
 };
