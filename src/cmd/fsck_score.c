@@ -28,7 +28,7 @@
 
 /* ---- Which checkers -------------------------------------------------------------------------- */
 
-struct list {
+struct checkers {
 	const char *spec[CHECKERS_MAX];
 	size_t n;
 	bool chosen; /* by the user: then one that is missing is an error */
@@ -45,9 +45,9 @@ static bool is_there(const char *spec)
 	return there;
 }
 
-static struct list checkers_of(const struct as_args *args)
+static struct checkers checkers_of(const struct as_args *args)
 {
-	struct list list = { .chosen = args->n_operands };
+	struct checkers list = { .chosen = args->n_operands };
 
 	for (int i = 0; i < args->n_operands && list.n < CHECKERS_MAX; i++)
 		list.spec[list.n++] = args->operands[i];
@@ -130,7 +130,7 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 		.deadline_ms = (unsigned)as_args_number(args, "deadline", 5) * 1000,
 	};
 	const volatile int *stop = as_cli_stop_catch();
-	struct list list = checkers_of(args);
+	struct checkers list = checkers_of(args);
 	struct as_score *scores = as_xcalloc(list.n + 1, sizeof(*scores));
 	size_t n = 0;
 	int64_t us;
@@ -160,7 +160,7 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 
 /* ---- Table 7 --------------------------------------------------------------------------------- */
 
-static void table_7(const struct list *list)
+static void table_7(const struct checkers *list)
 {
 	static const char *const words[] = { "repairs", "the second run",
 					     "looks, changes nothing" };
@@ -275,8 +275,8 @@ static int print_session(const struct as_args *args, const char *spec, const cha
 	return rc;
 }
 
-static int table_of_sessions(const struct as_args *args, const struct list *list, const char *model,
-			     struct as_err *err)
+static int table_of_sessions(const struct as_args *args, const struct checkers *list,
+			     const char *model, struct as_err *err)
 {
 	const volatile int *stop = as_cli_stop_catch();
 	int64_t us;
@@ -313,7 +313,7 @@ static int table_10(const struct as_args *args, struct as_err *err)
 
 int as_fsck_table(const struct as_args *args, struct as_err *err)
 {
-	struct list list = checkers_of(args);
+	struct checkers list = checkers_of(args);
 
 	switch (as_args_number(args, "table", 0)) {
 	case 7:
@@ -325,7 +325,7 @@ int as_fsck_table(const struct as_args *args, struct as_err *err)
 		if (!as_args_has(args, "suite"))
 			return as_fail(err, AS_EUSE, "--table 9 needs --suite DIR");
 		if (!list.chosen)
-			list = (struct list){ .spec = { "e2fsck" }, .n = 1 };
+			list = (struct checkers){ .spec = { "e2fsck" }, .n = 1 };
 		return table_of_sessions(args, &list, "suite", err);
 	default:
 		return table_10(args, err);

@@ -77,7 +77,7 @@ void as_fsck_kernel_free(struct as_fsck_kernel *k)
 
 /* ---- A library ------------------------------------------------------------------------------- */
 
-struct child {
+struct word_child {
 	const char *target;
 	struct as_disk *disk; /* of "ask" */
 	const struct as_buf *image; /* of "make" */
@@ -100,7 +100,7 @@ static int put(int fd, const struct as_buf *data, struct as_err *err)
 
 static int in_child(void *ctx)
 {
-	const struct child *c = ctx;
+	const struct word_child *c = ctx;
 	struct as_kernel_host *host = NULL;
 	struct as_word word = { 0 };
 	struct as_buf answer = { 0 };
@@ -133,7 +133,7 @@ static int read_all(int fd, struct as_buf *out, struct as_err *err)
 }
 
 /* What dies or hangs in it is its own word. */
-static int by_child(struct child *c, struct as_buf *answer, struct as_word *word,
+static int by_child(struct word_child *c, struct as_buf *answer, struct as_word *word,
 		    struct as_err *err)
 {
 	struct as_ended ended;
@@ -177,7 +177,7 @@ static int ask(struct as_fsck_kernel *k, struct as_disk *disk, struct as_word *w
 									     .image = &image },
 						&answer, word, err);
 	} else {
-		struct child c = { .target = k->target, .disk = as_disk_snapshot(disk) };
+		struct word_child c = { .target = k->target, .disk = as_disk_snapshot(disk) };
 
 		rc = by_child(&c, &answer, word, err);
 		as_disk_free(c.disk);
@@ -189,14 +189,14 @@ static int ask(struct as_fsck_kernel *k, struct as_disk *disk, struct as_word *w
 	return rc;
 }
 
-struct wanted {
+struct wanted_word {
 	const struct as_fsck_kernel *k;
 	struct as_digest digest;
 };
 
 static bool is_wanted(const void *ctx, size_t i)
 {
-	const struct wanted *w = ctx;
+	const struct wanted_word *w = ctx;
 
 	return as_digest_eq(w->k->known[i].digest, w->digest);
 }
@@ -204,7 +204,7 @@ static bool is_wanted(const void *ctx, size_t i)
 int as_fsck_kernel_ask(struct as_fsck_kernel *k, struct as_disk *disk, const struct as_word **word,
 		       struct as_err *err)
 {
-	struct wanted w = { k, as_disk_digest(disk) };
+	struct wanted_word w = { k, as_disk_digest(disk) };
 	size_t i = as_table_find(&k->table, w.digest.lo, is_wanted, &w);
 	struct as_word got = { 0 };
 	int rc;
@@ -240,7 +240,7 @@ int as_fsck_kernel_make(struct as_fsck_kernel *k, struct as_disk *fresh, const c
 						.what = "make", .image = &image, .text = workload },
 					&answer, &word, err);
 	} else if (!rc) {
-		struct child c = { .target = k->target, .image = &image, .text = workload };
+		struct word_child c = { .target = k->target, .image = &image, .text = workload };
 
 		rc = by_child(&c, &answer, &word, err);
 	}

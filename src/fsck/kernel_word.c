@@ -13,7 +13,9 @@
 #define HEAD "assay-word 1"
 #define TEXT_MAX ((size_t)1 << 20)
 
-static const char *const names[] = { "fine", "refused", "unreadable", "complained", "died", "hung" };
+static const char *const names[] = {
+	"fine", "refused", "unreadable", "complained", "died", "hung",
+};
 
 const char *as_word_end_name(enum as_word_end end)
 {

@@ -54,7 +54,8 @@ if ! cc -o "$WORK/blind" "$WORK/blind.c" 2>"$WORK/err"; then
 	exit
 fi
 tap_run "a checker that likes everything: ext2 does not" 1 "$ASSAY" fsck \
-	"checker:$WORK/blind {disk}" --type ext2 --size 2M --kernel --max-findings 3 -o "$WORK/blind.out"
+	"checker:$WORK/blind {disk}" --type ext2 --size 2M --kernel --max-findings 3 \
+	-o "$WORK/blind.out"
 if has_kind "$WORK/blind.out" kernel; then
 	tap_ok "it shows as 'kernel'"
 else
@@ -77,7 +78,8 @@ for type in reiserfs jfs f2fs xfs; do
 		tap_skip "the generic disk of $type" "there is no mkfs.$type"
 		continue
 	fi
-	tap_run "the generic disk of $type is made" 0 "$ASSAY" fsck --table 10 --compare "ext4,$type"
+	tap_run "the generic disk of $type is made" 0 "$ASSAY" fsck --table 10 \
+		--compare "ext4,$type"
 	tap_like "$type has the links and files of ext4" "$WORK/out" \
 		'^inode.i_link_text +[a-z_.]+ +text of a symbolic link'
 done
