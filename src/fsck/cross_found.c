@@ -48,6 +48,7 @@ static void add_summary(const struct as_cross *c, unsigned odd, struct as_buf *o
 {
 	const struct as_cross_split *first = NULL;
 	unsigned n = 0, kept = 0;
+	uint64_t others = 0;
 
 	for (size_t i = 0; i < c->n_splits; i++)
 		if (c->splits[i].odd >> odd & 1) {
@@ -55,14 +56,18 @@ static void add_summary(const struct as_cross *c, unsigned odd, struct as_buf *o
 			n++;
 		}
 	for (unsigned i = 0; i < c->n; i++)
-		kept += first->voters >> i & 1 && first->value[i] == first->healthy;
+		if (first->voters >> i & 1 && !(first->odd >> i & 1)) {
+			others = kept ? others : first->value[i];
+			kept += first->value[i] == others;
+		}
 	as_buf_addf(out, "%s; after the repair, %s: ", as_buf_str(&c->m[odd].damage.words),
 		    first->path);
 	add_value(first, first->value[odd], out);
 	as_buf_adds(out, ", it was ");
 	as_cross_say_value(first->facet, first->healthy, out);
-	as_buf_addf(out, "; %u of %u checkers recovered it", kept,
+	as_buf_addf(out, "; %u of %u checkers have ", kept,
 		    (unsigned)__builtin_popcount(first->voters));
+	as_cross_say_value(first->facet, others, out);
 	if (n > 1)
 		as_buf_addf(out, "; so with %u other attributes and names", n - 1);
 }

@@ -314,11 +314,36 @@ static int by_debugfs(const struct as_fstype *type, struct as_disk *fresh, struc
 
 /* ---- All ------------------------------------------------------------------------------------- */
 
+/* Types that are no targets, since the kernel of the sandbox does not have them. */
+static const struct as_fstype unmountable[] = {
+	{ .name = "exfat",
+	  .type = "exfat",
+	  .mkfs = "mkfs.exfat -c 4096 {disk}",
+	  .package = "exfatprogs",
+	  .min_bytes = UINT64_C(4) << 20 },
+};
+
+static const struct as_fstype *find_type(const char *name)
+{
+	for (size_t i = 0; i < sizeof(unmountable) / sizeof(unmountable[0]); i++)
+		if (!strcmp(unmountable[i].name, name))
+			return &unmountable[i];
+	return as_fstype_find(name);
+}
+
 static int fill(struct as_chunks *store, const struct as_fstype *type, struct as_generic *out,
 		struct as_err *err)
 {
 	if (type->layout == AS_DISK_EXT)
 		return by_debugfs(type, out->fresh, &out->disk, err);
+	if (!as_fstype_find(type->name)) {
+		out->disk = as_disk_snapshot(out->fresh);
+		as_buf_addf(&out->note,
+			    "the disk has only what mkfs makes: the kernel of the sandbox does not "
+			    "know %s",
+			    type->name);
+		return 0;
+	}
 	if (strncmp(type->name, "minix", 5))
 		return as_generic_by_kernel(store, type, &out->fresh, &out->disk, &out->note, err);
 	out->disk = as_disk_snapshot(out->fresh);
@@ -348,7 +373,7 @@ static int by_mkfs(struct as_chunks *store, const struct as_fstype *type, uint64
 int as_generic_make(struct as_chunks *store, const char *type, uint64_t size_bytes,
 		    struct as_generic *out, struct as_err *err)
 {
-	const struct as_fstype *row = as_fstype_find(type);
+	const struct as_fstype *row = find_type(type);
 	int rc;
 
 	*out = (struct as_generic){ 0 };

@@ -203,9 +203,12 @@ static int complain(const struct as_kernel_box *b, enum waited how, struct as_er
 	return as_fail(err, AS_EIO, "the sandbox did not come up: %.300s", said);
 }
 
-/* A kernel that never came up, or an engine that gave up, is our error and not the disk's. */
+/* A kernel that never came up, or an engine that gave up, is our error and not the disk's. On the
+ * running kernel, which lives, so is an engine that died. */
 static bool is_ours(const struct as_kernel_box *b, enum waited how)
 {
+	if (!(b->setup.sandbox->caps & AS_SANDBOX_OWN_KERNEL))
+		return how != SILENT;
 	return how == FAILED || b->box->state->error[0] ||
 	       !strstr(as_buf_str(&b->console), AS_GUEST_MARK) ||
 	       (how == ENDED && b->box->state->ended);
