@@ -34,6 +34,26 @@ struct as_kernel_box {
 	struct as_buf events, console;
 };
 
+/* A kernel of its own; without one, the running kernel, if it knows the type and we may mount. */
+static int choose_sandbox(struct as_kernel_box *b, const struct as_fstype *type, struct as_err *err)
+{
+	bool chosen = b->setup.sandbox;
+	struct as_buf why = { 0 };
+	struct as_err ignored;
+	int rc;
+
+	if (!chosen)
+		b->setup.sandbox = &as_sandbox_uml;
+	rc = b->setup.sandbox->ready(&b->setup.box, err);
+	if (rc == AS_ELACK && !chosen && !as_sandbox_host.ready(&b->setup.box, &ignored) &&
+	    !as_fstype_lacks_host(type, &why)) {
+		b->setup.sandbox = &as_sandbox_host;
+		rc = 0;
+	}
+	as_buf_free(&why);
+	return rc;
+}
+
 int as_kernel_box_open(const struct as_fsck_kernel_setup *setup, struct as_kernel_box **out,
 		       struct as_err *err)
 {
@@ -44,11 +64,9 @@ int as_kernel_box_open(const struct as_fsck_kernel_setup *setup, struct as_kerne
 	b->setup = *setup;
 	b->in_fd = b->out_fd = -1;
 	as_assert(type);
-	if (!b->setup.sandbox)
-		b->setup.sandbox = &as_sandbox_uml;
 	as_guest_programs_add(&b->programs, type);
 	as_guest_programs_set(&b->programs, &b->setup.box);
-	rc = b->setup.sandbox->ready(&b->setup.box, err);
+	rc = choose_sandbox(b, type, err);
 	if (rc) {
 		as_kernel_box_free(b);
 		b = NULL;
