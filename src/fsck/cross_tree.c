@@ -101,19 +101,25 @@ static void add_name(struct reading *r, const struct as_field *f, uint64_t ino)
 	r->names[r->n_names++] = (struct cross_name){ f->path, as_xstrdup(text), ino };
 }
 
+/* jfs has inodes of its own that have the numbers of others, and words in place of a path. */
+static bool is_of_tree(const struct as_field *f)
+{
+	return f->path && f->path[0] == '/';
+}
+
 /* Some types have the mode after other fields of an inode. */
 static void read_fields(struct reading *r)
 {
 	for (size_t i = 0; i < as_fields_n(r->fields); i++) {
 		const struct as_field *f = as_fields_at(r->fields, i);
 
-		if (has_role(f, "file.mode") && f->path)
+		if (has_role(f, "file.mode") && is_of_tree(f))
 			add_node(r, f);
 	}
 	for (size_t i = 0; i < as_fields_n(r->fields); i++) {
 		const struct as_field *f = as_fields_at(r->fields, i), *ino;
 
-		if (f->role && !strncmp(f->role, "file.", 5))
+		if (f->role && !strncmp(f->role, "file.", 5) && is_of_tree(f))
 			read_inode(r, f);
 		if (!has_role(f, "dir.entry.name"))
 			continue;

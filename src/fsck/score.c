@@ -214,11 +214,13 @@ static int do_all(struct as_cross_member *m, int64_t for_us, const volatile int 
 		n = as_corrupt_lots(corrupt);
 	for (; !rc && i < n && !(stop && *stop); i++, at = (at + step_for(n)) % n) {
 		as_corrupt_lot(corrupt, at, &lot);
+		rc = as_judge_lot_begin(m->judge, &m->base, lot.damages, lot.n, err);
 		for (size_t k = 0; !rc && k < lot.n; k++) {
 			if (for_us && as_now_us() - start_us >= for_us)
 				break;
 			rc = do_damage(m, &lot.damages[k], score, err);
 		}
+		as_judge_lot_end(m->judge);
 		if (for_us && as_now_us() - start_us >= for_us)
 			break;
 	}
