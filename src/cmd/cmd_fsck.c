@@ -393,8 +393,25 @@ static int run_one(const struct as_args *args, struct as_err *err)
 	return rc;
 }
 
+/* Options of a session with one checker. */
+static int refuse(const struct as_args *args, const char *with, struct as_err *err)
+{
+	static const char *const alone[] = { "disk", "model", "where", "resume", "export", "fields",
+					     "type", "exits", "check", "lots",	 "size" };
+
+	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
+		if (as_args_has(args, alone[i]))
+			return as_fail(err, AS_EUSE, "--%s does not go with --%s", alone[i], with);
+	return 0;
+}
+
 static int run(const struct as_args *args, struct as_err *err)
 {
+	static const char *const others[] = { "table", "score", "compare" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (as_args_has(args, others[i]) && refuse(args, others[i], err))
+			return AS_EUSE;
 	if (as_args_has(args, "table"))
 		return as_fsck_table(args, err);
 	if (as_args_has(args, "score"))

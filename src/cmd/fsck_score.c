@@ -148,7 +148,7 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 		}
 		n++;
 		if (!rc && as_args_has(args, "json"))
-			print_json(&scores[i < n ? i : n - 1]);
+			print_json(&scores[n - 1]);
 	}
 	if (!rc && !as_args_has(args, "json"))
 		print_table(scores, n);
