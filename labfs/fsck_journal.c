@@ -231,7 +231,7 @@ int lab_ck_put_j_super(struct lab_ck *ck, bool empty)
 
 	memset(&b, 0, sizeof(b));
 	b.head = (struct lab_j_head){ LAB_J_MAGIC, LAB_J_SUPER, ck->j_seq, 0 };
-	b.super.tail = ck->j_tail;
+	b.super.tail = empty && LAB_BUG_ON(ck, CK_TAIL_ZERO) ? 0 : ck->j_tail;
 	b.super.empty = empty;
 	b.head.csum = lab_ck_j_csum(b.byte);
 	return ck->readonly ? lab_ck_write(ck, ck->sb.journal_start, b.byte)
@@ -276,14 +276,15 @@ int lab_ck_replay(struct lab_ck *ck)
 	if (rc)
 		return rc;
 	ck->j_tail = 1;
-	if (!head_ok(&b, b.head.seq) || b.head.type != LAB_J_SUPER || b.super.tail < 1 ||
+	if (!head_ok(&b, b.head.seq) || b.head.type != LAB_J_SUPER ||
+	    (b.super.tail < 1 && !LAB_BUG_ON(ck, CK_TAIL_ZERO)) ||
 	    b.super.tail >= ck->sb.journal_blocks || b.super.empty > 1) {
 		LAB_CK_PROBLEM(ck, JOURNAL_SUPER);
 		ck->suspect = true;
 		rc = choose_seq(ck);
 		return rc ? rc : finish(ck);
 	}
-	ck->j_tail = b.super.tail;
+	ck->j_tail = b.super.tail ? b.super.tail : 1;
 	ck->j_seq = b.head.seq;
 	if (b.super.empty)
 		return 0;

@@ -48,7 +48,7 @@ static const char *geometry(const struct lab_super *sb, uint32_t dev_blocks)
 		return "inode count";
 	if (sb->block_count > (uint64_t)sb->block_bitmap_blocks * BITS)
 		return "block bitmap";
-	if (sb->journal_blocks < 4)
+	if (sb->journal_blocks < 32) /* as a mount asks for */
 		return "journal";
 	return NULL;
 }

@@ -52,7 +52,7 @@ static int read_core(const char *text, int *core, struct as_err *err)
 	return 0;
 }
 
-static int read_options(const struct as_args *args, struct as_box_options *o, struct as_err *err)
+int as_cli_box_options(const struct as_args *args, struct as_box_options *o, struct as_err *err)
 {
 	o->kernel = as_args_text(args, "uml", NULL);
 	o->mem_bytes = as_args_number(args, "uml-mem", 0);
@@ -79,7 +79,7 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 				"target %s: a plugin runs in a process of its own and needs no "
 				"sandbox",
 				spec);
-		rc = read_options(args, &o, err);
+		rc = as_cli_box_options(args, &o, err);
 		return rc ? rc : as_sandbox_uml.ready(&o, err);
 	}
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
@@ -147,7 +147,7 @@ int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_
 	*box = (struct as_cli_box){
 		.boxed = { .sandbox = &as_sandbox_uml, .target = spec, .where = as_crash_where }
 	};
-	rc = read_options(args, &box->boxed.box, err);
+	rc = as_cli_box_options(args, &box->boxed.box, err);
 	if (!rc)
 		rc = add_target(box, spec, size_bytes, &box->fresh, err);
 	box->boxed.fresh = box->fresh;

@@ -30,6 +30,10 @@ bool as_cli_wants_box(const struct as_args *args, const char *spec);
 AS_MUST_CHECK int as_cli_check_box(const struct as_args *args, const char *spec,
 				   struct as_err *err);
 
+/* Kernel, memory and core. */
+AS_MUST_CHECK int as_cli_box_options(const struct as_args *args, struct as_box_options *options,
+				     struct as_err *err);
+
 struct as_cli_box {
 	struct as_boxed boxed; /* sandbox, box and target are set */
 	struct as_guest_programs programs;

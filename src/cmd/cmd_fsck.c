@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_fsck: tests a checker: damaged disks, two runs each (SWIFT). */
 #include "base/json.h"
+#include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/hunts.h"
 #include "cli/output.h"
 #include "cli/rows.h"
 #include "cli/stopping.h"
+#include "cmd/fsck_cross.h"
+#include "cmd/fsck_word.h"
 #include "disk/image.h"
 #include "fsck/generic.h"
 #include "fsck/lead.h"
@@ -40,6 +43,9 @@ struct session {
 	struct as_cli_output out;
 	struct as_rundir folder;
 	struct as_dir below, export;
+	struct as_fsck_kernel_setup word;
+	struct as_fsck_kernel *kernel;
+	bool asks; /* the kernel about repaired disks */
 	bool terminal, shown;
 	int64_t note_us;
 };
@@ -278,6 +284,7 @@ static int go(struct session *s, struct as_err *err)
 		.n_bases = s->n_bases,
 		.model = s->model,
 		.corrupt = s->corrupt,
+		.kernel = s->asks ? &s->word : NULL,
 		.fork = !as_args_has(s->args, "no-fork"),
 		.jobs = (unsigned)as_args_number(s->args, "jobs", 1),
 		.max_lots = as_args_number(s->args, "lots", 0),
@@ -317,6 +324,7 @@ static void close_session(struct session *s)
 {
 	as_corrupt_free(s->corrupt);
 	as_judge_free(s->judge);
+	as_fsck_kernel_free(s->kernel);
 	as_subject_free(s->subject);
 	for (size_t i = 0; i < s->n_bases; i++)
 		as_fsck_base_free(&s->bases[i]);
@@ -331,7 +339,7 @@ static void close_session(struct session *s)
 	as_chunks_free(s->store);
 }
 
-static int run(const struct as_args *args, struct as_err *err)
+static int run_one(const struct as_args *args, struct as_err *err)
 {
 	struct session s = {
 		.args = args,
@@ -355,7 +363,12 @@ static int run(const struct as_args *args, struct as_err *err)
 		s.model = as_args_text(args, "model",
 				       type && as_fields_know(type) ? "fields" : "bits");
 		s.judge = as_judge_new(s.subject);
-		rc = open_disks(&s, err);
+		rc = as_fsck_word_setup(args, type, &s.word, &s.asks, err);
+		if (!rc && s.asks)
+			rc = as_fsck_kernel_open(&s.word, &s.kernel, err);
+		as_judge_set_kernel(s.judge, s.kernel);
+		if (!rc)
+			rc = open_disks(&s, err);
 	}
 	if (!rc && as_args_has(args, "export")) {
 		bool made;
@@ -364,6 +377,8 @@ static int run(const struct as_args *args, struct as_err *err)
 	}
 	if (!rc)
 		rc = as_cli_output_open(args, &s.out, err);
+	if (!rc && s.generic.note.len)
+		as_emit_note(s.out.chain, "%s", as_buf_str(&s.generic.note));
 	if (!rc) {
 		s.state = (struct as_fsck_state){ .checker = as_xstrdup(s.setup.spec),
 						  .model = as_xstrdup(s.model),
@@ -378,7 +393,56 @@ static int run(const struct as_args *args, struct as_err *err)
 	return rc;
 }
 
+/* Options of a session with one checker. */
+static int refuse(const struct as_args *args, const char *with, struct as_err *err)
+{
+	static const char *const alone[] = { "disk", "model", "where", "resume", "export", "fields",
+					     "type", "exits", "check", "lots",	 "size" };
+
+	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
+		if (as_args_has(args, alone[i]))
+			return as_fail(err, AS_EUSE, "--%s does not go with --%s", alone[i], with);
+	return 0;
+}
+
+static int run(const struct as_args *args, struct as_err *err)
+{
+	static const char *const others[] = { "table", "score", "compare" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (as_args_has(args, others[i]) && refuse(args, others[i], err))
+			return AS_EUSE;
+	if (as_args_has(args, "table"))
+		return as_fsck_table(args, err);
+	if (as_args_has(args, "score"))
+		return as_fsck_score(args, err);
+	if (as_args_has(args, "compare"))
+		return args->n_operands
+			       ? as_fail(err, AS_EUSE,
+					 "--compare takes its checkers itself, with commas")
+			       : as_fsck_compare(args, err);
+	return args->n_operands == 1
+		       ? run_one(args, err)
+		       : as_fail(err, AS_EUSE, "fsck: which checker? One, or --compare, --score");
+}
+
 static const struct as_opt opts[] = {
+	{ .name = "compare",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "LIST",
+	  .help = "give checkers of several types the same damage and compare what they recover: "
+		  "types, checkers or TYPE=CHECKER, with commas, such as ext4,reiserfs,minix3" },
+	{ .name = "score",
+	  .help = "rank checkers by what their repairs lose, for each kind of damage; operands "
+		  "are the checkers, default all that are installed" },
+	{ .name = "table",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 7,
+	  .max = 10,
+	  .help = "make a table of the SWIFT paper for the checkers of this machine: 7 how they "
+		  "are run, 8 what is found field by field, 9 what is found with --suite, 10 the "
+		  "fields that the types of --compare have in common" },
 	{ .name = "model",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "fields|suite|bits",
@@ -462,13 +526,17 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "T",
 	  .help = "what the disks of checker:COMMAND are, such as ext4" },
+	{ .name = "kernel",
+	  .help = "show each repaired disk to the kernel: it must mount it, read it, and make and "
+		  "delete a file in every directory; labfs is always asked" },
+	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	{ 0 },
 };
 
 const struct as_command as_cmd_fsck = {
 	.name = "fsck",
-	.operands = "CHECKER",
+	.operands = "[CHECKER...]",
 	.summary = "test a checker: run it twice on damaged disks and compare what it says",
 	.text = "CHECKER is e2fsck, fsck.minix, labfs-fsck, reiserfsck, jfs_fsck, fsck.f2fs, "
 		"fsck.fat, fsck.exfat, xfs_repair, btrfs-check, fsck.gfs2, or `checker:COMMAND "
@@ -481,7 +549,7 @@ const struct as_command as_cmd_fsck = {
 		"shell.\n"
 		"Exit status: 0 nothing was found, 1 something was, 3 the checker is missing.",
 	.opts = opts,
-	.min_operands = 1,
-	.max_operands = 1,
+	.min_operands = 0,
+	.max_operands = -1,
 	.run = run,
 };

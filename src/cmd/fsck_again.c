@@ -3,9 +3,11 @@
 #include "cmd/fsck_again.h"
 
 #include "cli/trust.h"
+#include "cmd/fsck_cross.h"
 #include "disk/image.h"
 #include "fsck/generic.h"
 #include "fsck/judge.h"
+#include "fsck/kernel.h"
 
 #include <string.h>
 
@@ -14,6 +16,7 @@
 struct again {
 	struct as_fsck_subject *subject;
 	struct as_judge *judge;
+	struct as_fsck_kernel *kernel;
 	struct as_chunks *store;
 	struct as_generic generic;
 	struct as_fsck_base base;
@@ -52,6 +55,22 @@ static int load_disk(struct again *a, const struct as_dir *folder, struct as_err
 	as_buf_addf(&path, "%s/disk.img.zst", folder->path);
 	rc = as_image_load(a->store, as_buf_str(&path), &a->disk, err);
 	as_buf_free(&path);
+	return rc;
+}
+
+/* Only a finding about the kernel's word needs the kernel. */
+static int open_kernel(struct again *a, const struct as_stored *stored, struct as_err *err)
+{
+	const char *type = as_subject_type(a->subject);
+	struct as_fsck_kernel_setup setup = { .box.core = AS_CORE_HERE };
+	enum as_fsck_problem problem;
+	int rc = find_problem(stored, &problem, err);
+
+	if (rc || problem != AS_FSCK_KERNEL || !type)
+		return rc;
+	setup.target = strncmp(type, "lab", 3) ? type : "lab";
+	rc = as_fsck_kernel_open(&setup, &a->kernel, err);
+	as_judge_set_kernel(a->judge, a->kernel);
 	return rc;
 }
 
@@ -109,9 +128,18 @@ int as_fsck_again(const struct as_args *args, const struct as_dir *folder,
 {
 	struct as_subject_setup setup = { .spec = stored->record.finding.target };
 	struct again a = { .store = as_chunks_new() };
-	int rc = 0;
+	enum as_fsck_problem problem;
+	const char *type;
+	int rc = find_problem(stored, &problem, err);
 
-	if (!strncmp(setup.spec, "checker:", 8))
+	if (!rc && problem == AS_FSCK_ODD) {
+		as_chunks_free(a.store);
+		return as_fsck_compare_again(args, stored, talk, err);
+	}
+	type = strstr(stored->record.finding.options, " type=");
+	if (type && !strncmp(setup.spec, "checker:", 8))
+		setup.type = type + strlen(" type=");
+	if (!rc && !strncmp(setup.spec, "checker:", 8))
 		rc = as_cli_trust_text(args, stored->record.id, "run the command", setup.spec, err);
 	if (!rc)
 		rc = as_subject_open(&setup, &a.subject, err);
@@ -120,11 +148,14 @@ int as_fsck_again(const struct as_args *args, const struct as_dir *folder,
 		rc = load_disk(&a, folder, err);
 	}
 	if (!rc)
+		rc = open_kernel(&a, stored, err);
+	if (!rc)
 		rc = find_base(&a, stored, err);
 	if (!rc)
 		rc = judge(&a, stored, talk, err);
 	as_damage_free(&a.damage);
 	as_judge_free(a.judge);
+	as_fsck_kernel_free(a.kernel);
 	as_subject_free(a.subject);
 	as_fsck_base_free(&a.base);
 	as_generic_free(&a.generic);

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/show.h"
 #include "fsck/export.h"
+#include "target/fstype.h"
 #include "tool/shim/proto.h"
 
 #include <stdlib.h>
@@ -114,6 +115,35 @@ static void add_run(const struct as_fsck_subject *s, enum as_subject_mode mode,
 	as_buf_addc(out, '\n');
 }
 
+/* The kernel's word cannot be had without root. */
+static void add_mount(const struct as_fsck_subject *s, struct as_buf *out)
+{
+	const char *type = as_subject_type(s);
+
+	if (!type || !strncmp(type, "lab", 3)) {
+		as_buf_adds(out, "echo 'the library itself cannot be asked here: assay replay'\n");
+		return;
+	}
+	as_buf_addf(out,
+		    "# The checker is content. As root, and with a kernel that knows the type:\n"
+		    "# MOUNT=1 ./repro.sh mounts the repaired disk, reads it, and makes and\n"
+		    "# deletes a file in every directory. What fails is printed, as is the log.\n"
+		    "if [ -n \"$MOUNT\" ]; then\n"
+		    "\tmkdir \"$work/mnt\"\n"
+		    "\tif mount -t %s -o loop \"$disk\" \"$work/mnt\"; then\n"
+		    "\t\tfind \"$work/mnt\" -ls >/dev/null\n"
+		    "\t\tfind \"$work/mnt\" -type f -exec cat {} + >/dev/null\n"
+		    "\t\tfind \"$work/mnt\" -type d >\"$work/dirs\"\n"
+		    "\t\twhile read -r dir; do\n"
+		    "\t\t\ttouch \"$dir/.new\" && rm \"$dir/.new\"\n"
+		    "\t\tdone <\"$work/dirs\"\n"
+		    "\t\tumount \"$work/mnt\"\n"
+		    "\tfi\n"
+		    "\tdmesg | tail -n 20\n"
+		    "fi\n",
+		    as_fstype_find(type) ? as_fstype_find(type)->type : type);
+}
+
 void as_fsck_script(const struct as_fsck_subject *s, const struct as_fsck_verdict *v,
 		    struct as_buf *out)
 {
@@ -160,6 +190,8 @@ void as_fsck_script(const struct as_fsck_subject *s, const struct as_fsck_verdic
 	for (unsigned i = 0; i < v->seen.n; i++)
 		add_run(s, i == 1 ? AS_SUBJECT_AGAIN : AS_SUBJECT_REPAIR, v->seen.run[i], names[i],
 			out);
+	if (v->problems & 1u << AS_FSCK_KERNEL)
+		add_mount(s, out);
 	as_buf_adds(out, "exit $wrong\n");
 }
 
@@ -206,6 +238,9 @@ static void add_page(const struct as_fsck_found *f, const struct as_fsck_verdict
 	add_block("The damage, compared with the healthy disk", bytes, out);
 	if (v->lost.len)
 		add_block("What is missing after the repair", as_buf_str(&v->lost), out);
+	if (v->kernel.len)
+		add_block("What the kernel says when it mounts the repaired disk",
+			  as_buf_str(&v->kernel), out);
 	for (unsigned i = 0; i < v->seen.n && i < 2; i++)
 		add_block(titles[i], v->seen.run[i]->output, out);
 	if (v->seen.check && (f->problem == AS_FSCK_DISAGREES || f->problem == AS_FSCK_WRITES))
@@ -256,6 +291,9 @@ static int emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
 	add_page(f, v, as_buf_str(&bytes), &page);
 	as_fsck_script(f->subject, v, &script);
 	as_buf_addf(&options, "fsck=%s model=%s", as_fsck_problem_name(f->problem), f->model);
+	/* What disks a row has is known; those of a command of the user's are told. */
+	if (!strncmp(as_subject_spec(f->subject), "checker:", 8) && as_subject_type(f->subject))
+		as_buf_addf(&options, " type=%s", as_subject_type(f->subject));
 	finding.detail = as_buf_str(&bytes);
 	finding.options = as_buf_str(&options);
 	finding.files =

@@ -6,11 +6,13 @@
  *   - ext2, ext3 and ext4: debugfs(8) gets it as commands, on a disk of ours, so that neither root
  *     nor a mount is needed;
  *   - minix: generic_minix.c writes it;
- *   - the others have what their mkfs makes.
+ *   - the others are mounted, and the workload runs there (generic_kernel.c). Where that is not
+ *     possible, they have what their mkfs makes.
+ * The tree is the same in all of them, as far as the type can represent it: the same names, data,
+ * permissions and owners.
  */
 #include "fsck/generic.h"
 
-#include "base/hash.h"
 #include "disk/image.h"
 #include "fsck/generic_priv.h"
 #include "os/out.h"
@@ -22,6 +24,7 @@
 #include "target/medium.h"
 #include "target/target.h"
 #include "tool/checker.h"
+#include "work/op.h"
 #include "work/parse.h"
 
 #include <errno.h>
@@ -44,9 +47,15 @@ const struct as_generic_row as_generic_tree[] = {
 	{ 'n', "/d/f", NULL, 100 },	 { 0, NULL, NULL, 0 },
 };
 
-unsigned char as_generic_byte(uint64_t at)
+/* The number of the pattern with which a workload writes the file of a row. */
+static unsigned fill_of(const struct as_generic_row *r)
 {
-	return (unsigned char)(as_mix64(at / 64 + 1) >> 8 * (at % 8)) | 1;
+	return 1 + (unsigned)(r - as_generic_tree);
+}
+
+void as_generic_data(const struct as_generic_row *r, uint64_t at, void *out, size_t len)
+{
+	as_pattern_fill(fill_of(r), at, out, len);
 }
 
 /* ---- A library ------------------------------------------------------------------------------- */
@@ -59,11 +68,8 @@ static void add_file(struct as_buf *w, const char *path, uint64_t bytes, unsigne
 	as_buf_adds(w, "close $0\n");
 }
 
-void as_generic_workload(struct as_buf *w)
+void as_generic_rows_workload(struct as_buf *w)
 {
-	/* Names that a checker would give to inodes that it finds without one. */
-	for (unsigned i = 3; i < 12; i++)
-		as_buf_addf(w, "create /lost+found/#%u 0600\n", i);
 	for (const struct as_generic_row *r = as_generic_tree; r->kind; r++)
 		switch (r->kind) {
 		case 'd':
@@ -76,7 +82,7 @@ void as_generic_workload(struct as_buf *w)
 			as_buf_addf(w, "hardlink %s %s\n", r->to, r->path);
 			break;
 		case 'f':
-			add_file(w, r->path, r->n, 1 + (unsigned)(r - as_generic_tree));
+			add_file(w, r->path, r->n, fill_of(r));
 			break;
 		case 'n':
 			for (uint64_t i = 1; i <= r->n; i++)
@@ -90,6 +96,14 @@ void as_generic_workload(struct as_buf *w)
 						     : "chr",
 				    r->kind == 'p' ? "" : " dev=1:2");
 		}
+}
+
+void as_generic_workload(struct as_buf *w)
+{
+	/* Names that a checker would give to inodes that it finds without one. */
+	for (unsigned i = 3; i < 12; i++)
+		as_buf_addf(w, "create /lost+found/#%u 0600\n", i);
+	as_generic_rows_workload(w);
 }
 
 struct generic_work {
@@ -192,18 +206,39 @@ static int by_library(struct as_chunks *store, const char *type, uint64_t size,
 /* ---- ext ------------------------------------------------------------------------------------- */
 
 /* debugfs copies a file of the machine. */
-static int add_source(const struct as_temp *temp, uint64_t bytes, struct as_buf *path,
-		      struct as_err *err)
+static int add_source(const struct as_temp *temp, const struct as_generic_row *r,
+		      struct as_buf *path, struct as_err *err)
 {
 	struct as_buf data = { 0 };
+	char *bytes = as_xmalloc(r->n + 1);
 	int rc;
 
-	as_buf_addf(path, "%s/%llu", as_temp_path(temp), (unsigned long long)bytes);
-	for (uint64_t i = 0; i < bytes; i++)
-		as_buf_addc(&data, (char)as_generic_byte(i));
+	as_buf_addf(path, "%s/%llu", as_temp_path(temp), (unsigned long long)r->n);
+	as_generic_data(r, 0, bytes, r->n);
+	as_buf_add(&data, bytes, r->n);
 	rc = as_out_save(as_buf_str(path), &data, err);
 	as_buf_free(&data);
+	free(bytes);
 	return rc;
+}
+
+/* debugfs takes owner and permissions of what it copies. */
+static void add_owner(struct as_buf *c, const char *path, const char *mode)
+{
+	as_buf_addf(c, "sif %s mode %s\nsif %s uid 0\nsif %s gid 0\n", path, mode, path, path);
+}
+
+static void add_many(struct as_buf *c, const struct as_generic_row *r)
+{
+	struct as_buf path = { 0 };
+
+	for (uint64_t i = 1; i <= r->n; i++) {
+		as_buf_clear(&path);
+		as_buf_addf(&path, "%s%llu", r->path, (unsigned long long)i);
+		as_buf_addf(c, "write /dev/null %s\n", as_buf_str(&path) + 1);
+		add_owner(c, as_buf_str(&path), "0100644");
+	}
+	as_buf_free(&path);
 }
 
 /* Its last names must not begin with a slash. */
@@ -216,6 +251,7 @@ static int add_commands(const struct as_temp *temp, struct as_buf *c, struct as_
 		switch (r->kind) {
 		case 'd':
 			as_buf_addf(c, "mkdir %s\n", r->path + 1);
+			add_owner(c, r->path, "040755");
 			break;
 		case 'l':
 			as_buf_addf(c, "symlink %s %s\n", r->path + 1, r->to);
@@ -226,17 +262,20 @@ static int add_commands(const struct as_temp *temp, struct as_buf *c, struct as_
 			break;
 		case 'f':
 			as_buf_clear(&source);
-			rc = add_source(temp, r->n, &source, err);
+			rc = add_source(temp, r, &source, err);
 			as_buf_addf(c, "write %s %s\n", as_buf_str(&source), r->path + 1);
+			add_owner(c, r->path, "0100644");
 			break;
 		case 'n':
-			for (uint64_t i = 1; i <= r->n; i++)
-				as_buf_addf(c, "write /dev/null %s%llu\n", r->path + 1,
-					    (unsigned long long)i);
+			add_many(c, r);
 			break;
 		default:
 			as_buf_addf(c, r->kind == 'p' ? "mknod %s p\n" : "mknod %s %c 1 2\n",
 				    r->path + 1, r->kind);
+			add_owner(c, r->path,
+				  r->kind == 'p'   ? "010644"
+				  : r->kind == 'b' ? "060644"
+						   : "020644");
 		}
 	as_buf_free(&source);
 	return rc;
@@ -275,13 +314,40 @@ static int by_debugfs(const struct as_fstype *type, struct as_disk *fresh, struc
 
 /* ---- All ------------------------------------------------------------------------------------- */
 
-static int fill(const struct as_fstype *type, struct as_disk *fresh, struct as_disk **disk,
+/* Types that are no targets, since the kernel of the sandbox does not have them. */
+static const struct as_fstype unmountable[] = {
+	{ .name = "exfat",
+	  .type = "exfat",
+	  .mkfs = "mkfs.exfat -c 4096 {disk}",
+	  .package = "exfatprogs",
+	  .min_bytes = UINT64_C(4) << 20 },
+};
+
+static const struct as_fstype *find_type(const char *name)
+{
+	for (size_t i = 0; i < sizeof(unmountable) / sizeof(unmountable[0]); i++)
+		if (!strcmp(unmountable[i].name, name))
+			return &unmountable[i];
+	return as_fstype_find(name);
+}
+
+static int fill(struct as_chunks *store, const struct as_fstype *type, struct as_generic *out,
 		struct as_err *err)
 {
 	if (type->layout == AS_DISK_EXT)
-		return by_debugfs(type, fresh, disk, err);
-	*disk = as_disk_snapshot(fresh);
-	return strncmp(type->name, "minix", 5) ? 0 : as_generic_fill_minix(*disk, err);
+		return by_debugfs(type, out->fresh, &out->disk, err);
+	if (!as_fstype_find(type->name)) {
+		out->disk = as_disk_snapshot(out->fresh);
+		as_buf_addf(&out->note,
+			    "the disk has only what mkfs makes: the kernel of the sandbox does not "
+			    "know %s",
+			    type->name);
+		return 0;
+	}
+	if (strncmp(type->name, "minix", 5))
+		return as_generic_by_kernel(store, type, &out->fresh, &out->disk, &out->note, err);
+	out->disk = as_disk_snapshot(out->fresh);
+	return as_generic_fill_minix(out->disk, err);
 }
 
 static int by_mkfs(struct as_chunks *store, const struct as_fstype *type, uint64_t size,
@@ -296,7 +362,7 @@ static int by_mkfs(struct as_chunks *store, const struct as_fstype *type, uint64
 		rc = as_checker_mkfs(checkers, type, empty, &made, err);
 	if (!rc) {
 		out->fresh = as_disk_snapshot(made.disk);
-		rc = fill(type, out->fresh, &out->disk, err);
+		rc = fill(store, type, out, err);
 	}
 	as_tool_result_free(&made);
 	as_checkers_free(checkers);
@@ -307,7 +373,7 @@ static int by_mkfs(struct as_chunks *store, const struct as_fstype *type, uint64
 int as_generic_make(struct as_chunks *store, const char *type, uint64_t size_bytes,
 		    struct as_generic *out, struct as_err *err)
 {
-	const struct as_fstype *row = as_fstype_find(type);
+	const struct as_fstype *row = find_type(type);
 	int rc;
 
 	*out = (struct as_generic){ 0 };
@@ -327,5 +393,6 @@ void as_generic_free(struct as_generic *generic)
 {
 	as_disk_free(generic->disk);
 	as_disk_free(generic->fresh);
+	as_buf_free(&generic->note);
 	*generic = (struct as_generic){ 0 };
 }

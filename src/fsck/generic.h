@@ -15,6 +15,7 @@
 struct as_generic {
 	struct as_disk *disk;
 	struct as_disk *fresh; /* as mkfs left it */
+	struct as_buf note; /* why the tree is not on it; "": it is */
 };
 
 /* AS_EUSE: nobody knows how to make one of that type. AS_ELACK: a program for it is missing. */

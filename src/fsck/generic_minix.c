@@ -150,11 +150,18 @@ static unsigned make(struct minix *m, unsigned mode)
 	return ino;
 }
 
-static void fill_file(struct minix *m, unsigned ino, const char *text, uint64_t len)
+static void fill_file(struct minix *m, unsigned ino, const struct as_generic_row *r)
 {
-	for (uint64_t i = 0; i < len; i++)
-		block_of(m, ino, i / BLOCK)[i % BLOCK] =
-			text ? (unsigned char)text[i] : as_generic_byte(i);
+	uint64_t len = r->to ? strlen(r->to) : r->n;
+
+	for (uint64_t i = 0; i < len; i += BLOCK) {
+		size_t n = len - i < BLOCK ? (size_t)(len - i) : BLOCK;
+
+		if (r->to)
+			memcpy(block_of(m, ino, i / BLOCK), r->to + i, n);
+		else
+			as_generic_data(r, i, block_of(m, ino, i / BLOCK), n);
+	}
 	set_size(m, ino, len);
 }
 
@@ -196,7 +203,7 @@ static void add_row(struct minix *m, const struct as_generic_row *r)
 		break;
 	case 'l':
 		ino = make(m, S_IFLNK | 0777);
-		fill_file(m, ino, r->to, strlen(r->to));
+		fill_file(m, ino, r);
 		break;
 	case 'h':
 		ino = parent_of(m, r->to, &to);
@@ -204,7 +211,7 @@ static void add_row(struct minix *m, const struct as_generic_row *r)
 		break;
 	case 'f':
 		ino = make(m, S_IFREG | 0644);
-		fill_file(m, ino, NULL, r->n);
+		fill_file(m, ino, r);
 		break;
 	case 'n':
 		for (uint64_t i = 1; i <= r->n; i++) {

@@ -3,10 +3,13 @@
 #ifndef AS_FSCK_GENERIC_PRIV_H
 #define AS_FSCK_GENERIC_PRIV_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "disk/cow.h"
 
 #include <stdint.h>
+
+struct as_fstype;
 
 struct as_generic_row {
 	/* b, c, p, d, f, l (symbolic link), h (hard link), n (as many empty files as `n` says,
@@ -22,9 +25,18 @@ struct as_generic_row {
 	"which-makes-it-another-kind"
 
 extern const struct as_generic_row as_generic_tree[];
-/* Byte `at` of every file. */
-unsigned char as_generic_byte(uint64_t at);
+/* The data of a file: the pattern that the workload writes. Its row, and the byte to begin with. */
+void as_generic_data(const struct as_generic_row *row, uint64_t at, void *out, size_t len);
+/* Adds the workload of the rows as text. */
+void as_generic_rows_workload(struct as_buf *out);
 
 AS_MUST_CHECK int as_generic_fill_minix(struct as_disk *disk, struct as_err *err);
+
+/* generic_kernel.c: a workload on the file system itself, where a kernel knows it. The result is
+ * kept, with the fresh disk that belongs to it. *note says why it could not be: then *disk is what
+ * mkfs made. */
+AS_MUST_CHECK int as_generic_by_kernel(struct as_chunks *store, const struct as_fstype *type,
+				       struct as_disk **fresh, struct as_disk **disk,
+				       struct as_buf *note, struct as_err *err);
 
 #endif

@@ -48,6 +48,7 @@ void as_fsck_verdict_free(struct as_fsck_verdict *v)
 		as_buf_free(&v->found[i].signature);
 	}
 	as_buf_free(&v->lost);
+	as_buf_free(&v->kernel);
 	*v = (struct as_fsck_verdict){ 0 };
 }
 
@@ -533,6 +534,9 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 			return rc;
 		judge_silent(j, v, base, damage, disk);
 		judge_loss(v, base, damage);
+		rc = as_judge_ask_kernel(j, base, damage, v, err);
+		if (rc)
+			return rc;
 	}
 	/* What hangs once would only take as long again. */
 	if (!as_subject_has(j->subject, AS_SUBJECT_CHECK) || v->problems & 1u << AS_FSCK_HANGS)

@@ -50,6 +50,7 @@ struct as_fsck_verdict {
 	} found[AS_FSCK_PROBLEMS];
 	struct as_fsck_seen seen; /* it lives until the next disk is judged */
 	struct as_buf lost; /* what is missing, a line for each file */
+	struct as_buf kernel; /* what the kernel printed when it was asked; "": nothing is wrong */
 };
 
 void as_fsck_verdict_free(struct as_fsck_verdict *verdict);
@@ -78,6 +79,10 @@ struct as_judge;
 /* The subject must outlive it. */
 struct as_judge *as_judge_new(struct as_fsck_subject *subject);
 void as_judge_free(struct as_judge *judge); /* takes NULL */
+/* From now on disks with which the checker is content are shown to the file system itself; it must
+ * outlive the judge. NULL: they are not. */
+struct as_fsck_kernel;
+void as_judge_set_kernel(struct as_judge *judge, struct as_fsck_kernel *kernel);
 
 /* Runs the checker on a disk before it is damaged, and notes what it writes. AS_EUSE: it does not
  * look at its disk at all, or it finds errors on a disk that was given as healthy. */

@@ -20,6 +20,12 @@ struct as_judge {
 	struct as_judge_counts counts;
 	bool forks[AS_SUBJECT_MODES]; /* runs of that mode can be forked */
 	bool first; /* this run is on a disk of the lot */
+	struct as_fsck_kernel *kernel; /* NULL: it is not asked */
 };
+
+/* judge_kernel.c: after the runs of the checker. */
+AS_MUST_CHECK int as_judge_ask_kernel(struct as_judge *j, const struct as_fsck_base *base,
+				      const struct as_damage *damage, struct as_fsck_verdict *v,
+				      struct as_err *err);
 
 #endif

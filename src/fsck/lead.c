@@ -11,6 +11,7 @@
  */
 #include "fsck/lead.h"
 
+#include "fsck/kernel.h"
 #include "os/spawn.h"
 
 #include <errno.h>
@@ -131,6 +132,7 @@ _Noreturn static void work(const struct as_fsck_args *a, int fd)
 {
 	struct message *m = as_xcalloc(1, sizeof(*m));
 	struct as_fsck_subject *subject = NULL;
+	struct as_fsck_kernel *kernel = NULL;
 	struct as_judge *judge = NULL;
 	struct as_err err = { 0 };
 	uint64_t lot;
@@ -138,6 +140,10 @@ _Noreturn static void work(const struct as_fsck_args *a, int fd)
 
 	if (!rc)
 		judge = as_judge_new(subject);
+	if (!rc && a->kernel)
+		rc = as_fsck_kernel_open(a->kernel, &kernel, &err);
+	if (!rc)
+		as_judge_set_kernel(judge, kernel);
 	while (!rc && recv(fd, &lot, sizeof(lot), 0) == sizeof(lot)) {
 		memset(m, 0, sizeof(*m));
 		rc = judge_lot(a, judge, lot, fd, m, &err);
@@ -153,6 +159,7 @@ _Noreturn static void work(const struct as_fsck_args *a, int fd)
 		(void)send_message(fd, m);
 	}
 	as_judge_free(judge);
+	as_fsck_kernel_free(kernel);
 	as_subject_free(subject);
 	_exit(rc ? 1 : 0);
 }

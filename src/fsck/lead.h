@@ -27,6 +27,8 @@ struct as_fsck_status {
 	uint64_t lost_files;
 };
 
+struct as_fsck_kernel_setup;
+
 struct as_fsck_args {
 	const struct as_subject_setup *setup; /* each process opens the checker for itself */
 	struct as_fsck_subject *subject;
@@ -36,6 +38,8 @@ struct as_fsck_args {
 	const char *model;
 	struct as_corrupt *corrupt;
 	unsigned jobs;
+	/* Who is asked about disks with which the checker is content; NULL: nobody. */
+	const struct as_fsck_kernel_setup *kernel;
 	bool fork; /* runs of one lot share their beginning */
 	int64_t for_us; /* 0: until all lots are done */
 	uint64_t max_lots; /* 0: any number */
