@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_fsck: tests a checker: damaged disks, two runs each (SWIFT). */
 #include "base/json.h"
+#include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/hunts.h"
 #include "cli/output.h"
 #include "cli/rows.h"
 #include "cli/stopping.h"
+#include "cmd/fsck_crash.h"
 #include "disk/image.h"
 #include "fsck/generic.h"
 #include "fsck/lead.h"
@@ -32,6 +34,7 @@ struct session {
 	struct as_chunks *store;
 	struct as_generic generic;
 	struct as_fsck_suite suite;
+	struct as_fsck_crashes crashes;
 	struct as_fsck_base *bases;
 	size_t n_bases;
 	const char *model;
@@ -81,6 +84,32 @@ static int open_suite(struct session *s, struct as_err *err)
 	return rc;
 }
 
+/* The disks before the power fails. */
+static int open_crashes(struct session *s, struct as_err *err)
+{
+	const char *type = as_subject_type(s->subject);
+	int rc;
+
+	if (!type)
+		return as_fail(err, AS_EUSE, "%s: --model crash needs --type T", s->setup.spec);
+	if (as_args_has(s->args, "disk"))
+		return as_fail(err, AS_EUSE, "--model crash makes its disks: no --disk");
+	rc = as_fsck_crashes_record(s->args, s->store, type, as_args_number(s->args, "seed", 1),
+				    NULL, &s->crashes, err);
+	if (rc)
+		return rc;
+	s->bases = as_xcalloc(s->crashes.n, sizeof(*s->bases));
+	for (size_t i = 0; !rc && i < s->crashes.n; i++) {
+		struct as_fsck_base *base = &s->bases[s->n_bases++];
+
+		base->name = as_buf_str(&s->crashes.names[i]);
+		base->work = as_buf_str(&s->crashes.texts[i]);
+		base->disk = as_fsck_crashes_base(&s->crashes, i);
+		rc = as_judge_base(s->judge, base, AS_FSCK_MADE, err);
+	}
+	return rc;
+}
+
 static int open_disks(struct session *s, struct as_err *err)
 {
 	const struct as_subject_row *row = as_subject_row_of(s->subject);
@@ -89,6 +118,8 @@ static int open_disks(struct session *s, struct as_err *err)
 
 	if (!strcmp(s->model, "suite"))
 		return open_suite(s, err);
+	if (!strcmp(s->model, "crash"))
+		return open_crashes(s, err);
 	s->bases = as_xcalloc(1, sizeof(*s->bases));
 	s->n_bases = 1;
 	if (path) {
@@ -124,6 +155,9 @@ static int open_model(struct session *s, struct as_err *err)
 						  : AS_CORRUPT_METADATA,
 		.at_once = (unsigned)as_args_number(s->args, "fields", 1),
 		.seal = !as_args_has(s->args, "no-reseal"),
+		.tapes = s->crashes.tapes,
+		.seqs = s->crashes.seqs,
+		.subject = s->subject,
 	};
 
 	return as_corrupt_open(s->model, &setup, &s->corrupt, err);
@@ -323,6 +357,7 @@ static void close_session(struct session *s)
 	free(s->bases);
 	as_generic_free(&s->generic);
 	as_suite_free(&s->suite);
+	as_fsck_crashes_free(&s->crashes);
 	as_fsck_state_free(&s->state);
 	as_dir_close(&s->below);
 	as_dir_close(&s->export);
@@ -381,9 +416,9 @@ static int run(const struct as_args *args, struct as_err *err)
 static const struct as_opt opts[] = {
 	{ .name = "model",
 	  .kind = AS_OPT_CHOICE,
-	  .choices = "fields|suite|bits",
+	  .choices = "fields|suite|bits|crash",
 	  .help = "how disks are damaged: field by field (fields), what the checker repairs on the "
-		  "images of --suite (suite), bits and sectors (bits); default fields where the "
+		  "images of --suite (suite), bits and sectors (bits), what a power cut leaves of a workload or of a repair (crash); default fields where the "
 		  "type is described, else bits" },
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,
@@ -399,6 +434,12 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",
 	  .help = "a folder of test cases with an image each (image.gz), for --model suite" },
+	{ .name = "workload",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "the workload whose power --model crash cuts, from its last `mount` on; "
+		  "default: some that the seed gives" },
+	AS_CLI_BOX_OPTS,
 	{ .name = "size",
 	  .kind = AS_OPT_SIZE,
 	  .arg = "N",

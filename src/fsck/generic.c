@@ -59,11 +59,8 @@ static void add_file(struct as_buf *w, const char *path, uint64_t bytes, unsigne
 	as_buf_adds(w, "close $0\n");
 }
 
-void as_generic_workload(struct as_buf *w)
+void as_generic_tree_work(struct as_buf *w)
 {
-	/* Names that a checker would give to inodes that it finds without one. */
-	for (unsigned i = 3; i < 12; i++)
-		as_buf_addf(w, "create /lost+found/#%u 0600\n", i);
 	for (const struct as_generic_row *r = as_generic_tree; r->kind; r++)
 		switch (r->kind) {
 		case 'd':
@@ -90,6 +87,14 @@ void as_generic_workload(struct as_buf *w)
 						     : "chr",
 				    r->kind == 'p' ? "" : " dev=1:2");
 		}
+}
+
+void as_generic_workload(struct as_buf *w)
+{
+	/* Names that a checker would give to inodes that it finds without one. */
+	for (unsigned i = 3; i < 12; i++)
+		as_buf_addf(w, "create /lost+found/#%u 0600\n", i);
+	as_generic_tree_work(w);
 }
 
 struct generic_work {

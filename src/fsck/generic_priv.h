@@ -3,6 +3,7 @@
 #ifndef AS_FSCK_GENERIC_PRIV_H
 #define AS_FSCK_GENERIC_PRIV_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "disk/cow.h"
 
@@ -22,6 +23,8 @@ struct as_generic_row {
 	"which-makes-it-another-kind"
 
 extern const struct as_generic_row as_generic_tree[];
+/* Adds the workload that makes the rows. */
+void as_generic_tree_work(struct as_buf *out);
 /* Byte `at` of every file. */
 unsigned char as_generic_byte(uint64_t at);
 

@@ -414,6 +414,9 @@ static void judge_check(const struct as_judge *j, struct as_fsck_verdict *v,
 			    as_subject_command(j->subject, AS_SUBJECT_CHECK));
 		end(v, AS_FSCK_WRITES, damage);
 	}
+	/* Who only looks cannot replay a log, and sees the disk without it. */
+	if (damage->crashed)
+		return;
 	if (!(clean && found_errors(first->answer)) &&
 	    !(found_errors(check->answer) && first->answer == AS_CHECK_CLEAN))
 		return;
@@ -487,7 +490,8 @@ static void judge_loss(struct as_fsck_verdict *v, const struct as_fsck_base *bas
 	    (v->seen.n > 1 && v->seen.run[1]->answer != AS_CHECK_CLEAN))
 		return;
 	as_loss_look(base->loss, damage, first->disk, &lost);
-	v->seen.loss_files = lost.files;
+	/* After a power cut, other files may have changed as the workload says. */
+	v->seen.loss_files = damage->crashed ? lost.unexcused : lost.files;
 	as_buf_clear(&v->lost);
 	as_buf_adds(&v->lost, as_buf_str(&lost.words));
 	if (lost.unexcused) {
@@ -526,12 +530,14 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 		return rc;
 	s->n = 1;
 	if (ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[0], ordinal[0])) {
-		if (!damage->n && s->run[0]->answer != AS_CHECK_CLEAN)
+		if (as_damage_is_none(damage) && s->run[0]->answer != AS_CHECK_CLEAN)
 			judge_healthy(j, v, damage);
 		rc = go_on(j, v, damage, err);
 		if (rc)
 			return rc;
-		judge_silent(j, v, base, damage, disk);
+		/* A log that is replayed changes the disk, and nothing was wrong. */
+		if (!damage->crashed)
+			judge_silent(j, v, base, damage, disk);
 		judge_loss(v, base, damage);
 	}
 	/* What hangs once would only take as long again. */

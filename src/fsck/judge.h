@@ -58,6 +58,7 @@ void as_fsck_verdict_free(struct as_fsck_verdict *verdict);
 struct as_fsck_base {
 	struct as_disk *disk;
 	const char *name; /* "generic", "f_dup" */
+	const char *work; /* the text of the workload whose power fails; NULL: there is none */
 	/* Bytes that a run may change although nothing is wrong: those that it changes on the
 	 * healthy disk. */
 	struct as_damage writes;

@@ -136,8 +136,10 @@ _Noreturn static void work(const struct as_fsck_args *a, int fd)
 	uint64_t lot;
 	int rc = as_subject_open(a->setup, &subject, &err);
 
-	if (!rc)
+	if (!rc) {
 		judge = as_judge_new(subject);
+		as_corrupt_use(a->corrupt, subject);
+	}
 	while (!rc && recv(fd, &lot, sizeof(lot), 0) == sizeof(lot)) {
 		memset(m, 0, sizeof(*m));
 		rc = judge_lot(a, judge, lot, fd, m, &err);

@@ -284,12 +284,44 @@ static bool is_parent_entry(const struct as_field *f)
 	return !strcmp(f->class, "parent");
 }
 
+/* After a power cut: what the workload named since the disk was healthy. The entries of a directory
+ * that was changed may be torn. */
+static void touch_named(struct files *t, const char *path)
+{
+	const struct file_name *name = name_at(t, path);
+	const char *end = strrchr(path, '/');
+	struct node *node = name ? node_of(t, name->ino) : NULL;
+
+	if (node)
+		node->touched = true;
+	for (size_t i = 0; i < t->n_names; i++) {
+		struct file_name *k = &t->names[i];
+		size_t dir = strlen(k->dir) == 1 ? 0 : strlen(k->dir);
+
+		if (is_below(k->path, path)) {
+			k->touched = true;
+			node = node_of(t, k->ino);
+			if (node)
+				node->touched = true;
+		} else if (!strcmp(k->path, path) ||
+			   (end && dir == (size_t)(end - path) && !strncmp(k->dir, path, dir))) {
+			k->touched = true;
+		}
+	}
+}
+
 static void touch(struct files *t, const struct as_damage *d)
 {
 	for (size_t i = 0; i < t->n_nodes; i++)
 		t->nodes[i].touched = false;
 	for (size_t i = 0; i < t->n_names; i++)
 		t->names[i].touched = false;
+	for (size_t i = 0; d->crashed && i < d->n_names; i++)
+		touch_named(t, d->names[i]);
+	if (d->crashed) {
+		touch_below(t);
+		return;
+	}
 	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
 		const struct as_field *f = as_fields_at(t->fields, i);
 
