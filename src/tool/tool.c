@@ -18,6 +18,7 @@
 #include "os/stack.h"
 #include "os/stuck.h"
 #include "tool/shim/proto.h"
+#include "tool/stop.h"
 #include "tool/tool_priv.h"
 
 #include <elf.h>
@@ -298,6 +299,7 @@ void as_tool_free(struct as_tool *tool)
 {
 	if (!tool)
 		return;
+	as_tool_stop_end(tool);
 	as_tool_stop_server(tool);
 	as_tool_share_free(tool);
 	free_words(tool->envp);
