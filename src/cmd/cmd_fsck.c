@@ -114,6 +114,7 @@ static int open_disks(struct session *s, struct as_err *err)
 {
 	const struct as_subject_row *row = as_subject_row_of(s->subject);
 	const char *path = as_args_text(s->args, "disk", NULL), *type = as_subject_type(s->subject);
+	enum as_generic_kind kind = AS_GENERIC_PLAIN;
 	int rc;
 
 	if (!strcmp(s->model, "suite"))
@@ -129,15 +130,21 @@ static int open_disks(struct session *s, struct as_err *err)
 		rc = as_fail(err, AS_EUSE, "%s: which disk? --disk FILE, or --type T",
 			     s->setup.spec);
 	} else {
-		s->bases->name = "generic";
-		rc = as_generic_make(s->store, type,
-				     as_args_number(s->args, "size", row->bytes ? row->bytes : 0),
-				     &s->generic, err);
+		as_assert(as_generic_kind_find(as_args_text(s->args, "content", "generic"), &kind));
+		s->bases->name = as_generic_kind_name(kind);
+		rc = as_generic_make_kind(s->store, type,
+					  as_args_number(s->args, "size",
+							 kind == AS_GENERIC_PLAIN ? row->bytes : 0),
+					  kind, &s->generic, err);
 		if (!rc)
 			s->bases->disk = as_disk_snapshot(s->generic.disk);
 	}
 	return rc ? rc
-		  : as_judge_base(s->judge, s->bases, path ? AS_FSCK_GIVEN : AS_FSCK_MADE, err);
+		  : as_judge_base(s->judge, s->bases,
+				  path			     ? AS_FSCK_GIVEN
+				  : kind == AS_GENERIC_DIRTY ? AS_FSCK_DIRTY
+							     : AS_FSCK_MADE,
+				  err);
 }
 
 static int open_model(struct session *s, struct as_err *err)
@@ -430,6 +437,13 @@ static const struct as_opt opts[] = {
 	  .arg = "FILE",
 	  .help = "the healthy disk to damage, a raw image or a saved disk (.zst); default: one "
 		  "with every kind of file, made for this" },
+	{ .name = "content",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "generic|rich|dirty",
+	  .help = "what is on the disk that is made, of ext2, ext3, ext4 and lab: every kind of "
+		  "file (generic); deep trees, extended attributes, trees of extents, large "
+		  "directories (rich); the same with a journal to be replayed, and orphans "
+		  "(dirty); default generic" },
 	{ .name = "suite",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "disk/cow.h"
+#include "fsck/generic.h"
 
 #include <stdint.h>
 
@@ -28,6 +29,10 @@ void as_generic_tree_work(struct as_buf *out);
 /* Byte `at` of every file. */
 unsigned char as_generic_byte(uint64_t at);
 
+/* Runs a workload on a library; open_end: it is not unmounted. */
+AS_MUST_CHECK int as_generic_by_library(struct as_chunks *store, const char *type, uint64_t size,
+					const char *workload, bool open_end, struct as_generic *out,
+					struct as_err *err);
 AS_MUST_CHECK int as_generic_fill_minix(struct as_disk *disk, struct as_err *err);
 
 #endif

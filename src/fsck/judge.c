@@ -183,7 +183,10 @@ int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_he
 			     as_buf_str(&got.run.output));
 	}
 	base->sick = health == AS_FSCK_SICK;
-	if (!rc && health != AS_FSCK_SICK)
+	base->dirty = health == AS_FSCK_DIRTY;
+	base->called_damaged &= !base->dirty || got.answer == AS_CHECK_FAILED;
+	/* What a log says, and what a damage of it does, the description of a tree does not tell. */
+	if (!rc && health != AS_FSCK_SICK && health != AS_FSCK_DIRTY)
 		base->loss = as_loss_new(as_subject_type(j->subject), base->disk);
 	if (!rc && got.run.disk)
 		as_damage_diff(&base->writes, base->disk, got.run.disk);
@@ -402,7 +405,7 @@ static bool found_errors(enum as_check_answer answer)
 }
 
 static void judge_check(const struct as_judge *j, struct as_fsck_verdict *v,
-			const struct as_damage *damage)
+			const struct as_fsck_base *base, const struct as_damage *damage)
 {
 	const struct as_fsck_run *check = v->seen.check, *first = v->seen.run[0];
 	bool clean = check->answer == AS_CHECK_CLEAN;
@@ -415,7 +418,7 @@ static void judge_check(const struct as_judge *j, struct as_fsck_verdict *v,
 		end(v, AS_FSCK_WRITES, damage);
 	}
 	/* Who only looks cannot replay a log, and sees the disk without it. */
-	if (damage->crashed)
+	if (damage->crashed || base->dirty)
 		return;
 	if (!(clean && found_errors(first->answer)) &&
 	    !(found_errors(check->answer) && first->answer == AS_CHECK_CLEAN))
@@ -536,7 +539,7 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 		if (rc)
 			return rc;
 		/* A log that is replayed changes the disk, and nothing was wrong. */
-		if (!damage->crashed)
+		if (!damage->crashed && !base->dirty)
 			judge_silent(j, v, base, damage, disk);
 		judge_loss(v, base, damage);
 	}
@@ -548,7 +551,7 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 	j->first = false;
 	if (!rc && ended_well(j, v, damage, AS_SUBJECT_CHECK, s->check, "read-only") &&
 	    s->run[0]->ended.how == AS_END_EXIT)
-		judge_check(j, v, damage);
+		judge_check(j, v, base, damage);
 	return rc;
 }
 
