@@ -301,6 +301,10 @@ int as_fsck_tell(const struct as_fsck_found *f, struct as_sink *sinks, bool *con
 			as_ddmin(kept, n, still_shows, &s, TESTS);
 		/* The last one that was tried need not be the smallest. */
 		as_damage_keep(f->damage, kept);
+		if (as_damage_is_none(f->damage)) {
+			as_buf_clear(&f->damage->words);
+			as_buf_adds(&f->damage->words, "nothing is damaged");
+		}
 		memset(kept, true, n);
 		if (still_shows(&s, kept, f->damage->n)) {
 			struct as_disk *disk = as_damage_apply(f->damage, f->base->disk, NULL);
