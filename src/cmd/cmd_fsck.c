@@ -381,7 +381,8 @@ static int run(const struct as_args *args, struct as_err *err)
 			   .exits = as_args_text(args, "exits", NULL),
 			   .check = as_args_text(args, "check", NULL),
 			   .type = as_args_text(args, "type", NULL),
-			   .deadline_ms = (unsigned)as_args_number(args, "deadline", 5) * 1000 },
+			   .deadline_ms = (unsigned)as_args_number(args, "deadline", 5) * 1000,
+			   .whole = as_args_has(args, "no-fork") },
 
 		.store = as_chunks_new(),
 		.terminal = isatty(STDERR_FILENO) && !as_args_has(args, "json"),

@@ -16,6 +16,7 @@
 #define WORKLOAD_MAX_BYTES ((size_t)16 << 20)
 #define DEADLINE_MS 60000u
 #define KERNEL_BYTES (UINT64_C(16) << 20) /* with room for a journal */
+#define LIBRARY_BYTES (UINT64_C(2) << 20)
 
 /* Hears the pieces of the tapes, one after the other. */
 struct listener {
@@ -168,7 +169,8 @@ int as_fsck_crashes_record(const struct as_args *args, struct as_chunks *store, 
 			   struct as_err *err)
 {
 	bool boxed = as_cli_wants_box(args, type);
-	uint64_t size = as_args_number(args, "size", as_cli_fstype(type) ? KERNEL_BYTES : 0);
+	uint64_t size =
+		as_args_number(args, "size", as_cli_fstype(type) ? KERNEL_BYTES : LIBRARY_BYTES);
 	struct listener l = { .sink = { .told = on_told, .finding = on_finding, .note = on_note },
 			      .notes = notes,
 			      .crashes = c,

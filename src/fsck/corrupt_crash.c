@@ -209,7 +209,7 @@ static void say_point(const struct as_corrupt *c, const struct crash_point *p, s
 		as_print_op(&seq->ops[cut.op], out);
 		as_buf_addf(out, "`, after write %zu of all", cut.at);
 	} else {
-		as_buf_addf(out, "after its end, after write %zu of all", cut.at);
+		as_buf_addf(out, "while it ends (close, umount), after write %zu of all", cut.at);
 	}
 }
 

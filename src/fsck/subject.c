@@ -320,6 +320,8 @@ int as_subject_open(const struct as_subject_setup *setup, struct as_fsck_subject
 
 	*out = NULL;
 	s->spec = as_xstrdup(setup->spec);
+	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++)
+		s->ready[i].never = setup->whole;
 	rc = set_up(s, setup, err);
 	if (rc) {
 		as_subject_free(s);
