@@ -131,6 +131,11 @@ static char **environment(char *const *more)
 		"TZ=UTC",
 		"HOME=/",
 		"LD_BIND_NOW=1",
+		/* Of a program with sanitizers: a report is a death, and our shim comes first. */
+		"ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0:abort_on_error=1:"
+		"handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:"
+		"use_sigaltstack=0",
+		"UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1",
 	};
 	enum { N_FIXED = sizeof(fixed) / sizeof(fixed[0]) };
 	struct as_buf line = { 0 };

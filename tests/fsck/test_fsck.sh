@@ -63,6 +63,30 @@ tap_run "an exit status that is not documented" 1 "$ASSAY" fsck "checker:$WORK/o
 	--exits "0=clean 1=repaired" --type lab --model bits --lots 1 --max-findings 1 \
 	-o "$WORK/odd.out"
 
+# A checker with sanitizers: what they report is a death.
+cat >"$WORK/bad.c" <<-'END'
+	#include <stdio.h>
+	#include <stdlib.h>
+	int main(int argc, char **argv)
+	{
+		unsigned char *heap = malloc(64);
+		FILE *f = fopen(argv[argc - 1], "r");
+		if (!f || fread(heap, 1, 64, f) != 64)
+			return 8;
+		printf("%d\n", heap[heap[0] ? 64 + heap[0] % 8 : 0]);
+		return 0;
+	}
+END
+if "${CC:-gcc}" -fsanitize=address -o "$WORK/bad" "$WORK/bad.c" 2>"$WORK/err"; then
+	truncate -s 64K "$WORK/zeros"
+	printf '\0ok' | dd of="$WORK/zeros" conv=notrunc 2>"$WORK/err"
+	tap_run "a sanitizer's report is found" 1 "$ASSAY" fsck "checker:$WORK/bad {disk}" \
+		--disk "$WORK/zeros" --model bits --lots 60 --max-findings 1 -o "$WORK/san.out"
+	tap_like "as a death" "$WORK/out" "died of SIGABRT"
+else
+	tap_skip "a checker with sanitizers" "there is no libasan"
+fi
+
 replays() { # FOLDER NAME: the first finding in the folder, by its script and by assay
 	local id
 	id=$(basename "$(ls -d "$1"/findings/* | head -n 1)")
@@ -93,7 +117,7 @@ if command -v e2fsck >/dev/null; then
 			"e2fsck:$type" --content dirty --model bits --where data --lots 2 -o "$WORK/rich"
 	done
 	tap_run "no rich disk of that type" 2 "$ASSAY" fsck fsck.minix --content rich
-	tap_like "and it says so" "$WORK/out" "only disks of ext2, ext3, ext4 and lab"
+	tap_like "and it says so" "$WORK/err" "only disks of ext2, ext3, ext4 and lab"
 	tap_run "e2fsck: bits" 1 "$ASSAY" fsck e2fsck --model bits \
 		--lots 400 --jobs 2 --max-findings 2 -o "$WORK/ext4" --export "$WORK/suite"
 	replays "$WORK/ext4" "e2fsck"

@@ -165,7 +165,8 @@ static int go(char **envp)
 	else
 		shim_next()->close(control_fd);
 	shim_next()->lseek(0, 0, SEEK_SET); /* the input is a file that all runs share */
-	if (shim_head->memory_bytes) {
+	/* A sanitizer reserves far more than it uses. */
+	if (shim_head->memory_bytes && !dlsym(RTLD_DEFAULT, "__asan_init")) {
 		struct rlimit limit = { shim_head->memory_bytes, shim_head->memory_bytes };
 
 		setrlimit(RLIMIT_AS, &limit);
