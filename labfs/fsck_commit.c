@@ -89,7 +89,7 @@ static int log_all(struct lab_ck *ck)
 	ck->j_tail = log.pos;
 	ck->j_seq++;
 	if (!rc)
-		rc = lab_ck_put_j_super(ck, true);
+		rc = lab_ck_put_j_super(ck, !ck->replayed || !LAB_BUG_ON(ck, CK_REPLAY_FULL));
 	return rc ? rc : lab_ck_flush(ck, LAB_FLUSH_CK_CLEAR);
 }
 

@@ -299,6 +299,7 @@ int lab_ck_replay(struct lab_ck *ck)
 		rc = replay_all(&r);
 	if (rc)
 		return rc;
+	ck->replayed = r.count;
 	if (r.count)
 		LAB_CK_PROBLEM(ck, JOURNAL_REPLAY, .num = r.count, .num2 = ck->dirty);
 	ck->j_tail = r.pos;

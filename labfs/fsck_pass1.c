@@ -514,10 +514,12 @@ static int mark_orphans(struct lab_ck *ck)
 			break;
 		ck->ino[ino].flags |= LAB_CK_ORPHAN;
 		ino = node.next_orphan;
+		if (LAB_BUG_ON(ck, CK_ORPHAN_FIRST))
+			break;
 	}
 	if (why)
 		LAB_CK_PROBLEM(ck, ORPHAN_LIST, .ino = ino, .text = why);
-	ck->sb.orphan_head = 0;
+	ck->sb.orphan_head = LAB_BUG_ON(ck, CK_ORPHAN_FIRST) && !why ? ino : 0;
 	return 0;
 }
 

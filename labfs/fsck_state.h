@@ -71,6 +71,7 @@ struct lab_ck {
 	struct lab_super disk_sb; /* as it was on the disk when the checks began */
 	bool restored; /* it came from the backup */
 	bool suspect; /* the superblock cannot be trusted: check everything */
+	bool replayed; /* the journal had transactions */
 	bool written; /* something went to the disk (or would have) */
 	uint32_t j_tail, j_seq; /* where the next transaction goes */
 

@@ -47,7 +47,7 @@ arrows() {
 	trace     work calls
 	record    calls trace
 	cover     work calls trace
-	fsck      work disk target tool box klog run layout snapshot trace
+	fsck      work disk target tool box klog run crash layout snapshot trace
 	report    work cover
 	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
 	cli       cover report

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/rows.h"
 #include "cli/stopping.h"
+#include "cmd/fsck_crash.h"
 #include "cmd/fsck_cross.h"
 #include "cmd/fsck_word.h"
 #include "disk/image.h"
@@ -35,6 +36,7 @@ struct session {
 	struct as_chunks *store;
 	struct as_generic generic;
 	struct as_fsck_suite suite;
+	struct as_fsck_crashes crashes;
 	struct as_fsck_base *bases;
 	size_t n_bases;
 	const char *model;
@@ -87,14 +89,43 @@ static int open_suite(struct session *s, struct as_err *err)
 	return rc;
 }
 
+/* The disks before the power fails. */
+static int open_crashes(struct session *s, struct as_err *err)
+{
+	const char *type = as_subject_type(s->subject);
+	int rc;
+
+	if (!type)
+		return as_fail(err, AS_EUSE, "%s: --model crash needs --type T", s->setup.spec);
+	if (as_args_has(s->args, "disk"))
+		return as_fail(err, AS_EUSE, "--model crash makes its disks: no --disk");
+	rc = as_fsck_crashes_record(s->args, s->store, type, as_args_number(s->args, "seed", 1),
+				    NULL, &s->crashes, err);
+	if (rc)
+		return rc;
+	s->bases = as_xcalloc(s->crashes.n, sizeof(*s->bases));
+	for (size_t i = 0; !rc && i < s->crashes.n; i++) {
+		struct as_fsck_base *base = &s->bases[s->n_bases++];
+
+		base->name = as_buf_str(&s->crashes.names[i]);
+		base->work = as_buf_str(&s->crashes.texts[i]);
+		base->disk = as_fsck_crashes_base(&s->crashes, i);
+		rc = as_judge_base(s->judge, base, AS_FSCK_MADE, err);
+	}
+	return rc;
+}
+
 static int open_disks(struct session *s, struct as_err *err)
 {
 	const struct as_subject_row *row = as_subject_row_of(s->subject);
 	const char *path = as_args_text(s->args, "disk", NULL), *type = as_subject_type(s->subject);
+	enum as_generic_kind kind = AS_GENERIC_PLAIN;
 	int rc;
 
 	if (!strcmp(s->model, "suite"))
 		return open_suite(s, err);
+	if (!strcmp(s->model, "crash"))
+		return open_crashes(s, err);
 	s->bases = as_xcalloc(1, sizeof(*s->bases));
 	s->n_bases = 1;
 	if (path) {
@@ -104,15 +135,21 @@ static int open_disks(struct session *s, struct as_err *err)
 		rc = as_fail(err, AS_EUSE, "%s: which disk? --disk FILE, or --type T",
 			     s->setup.spec);
 	} else {
-		s->bases->name = "generic";
-		rc = as_generic_make(s->store, type,
-				     as_args_number(s->args, "size", row->bytes ? row->bytes : 0),
-				     &s->generic, err);
+		as_assert(as_generic_kind_find(as_args_text(s->args, "content", "generic"), &kind));
+		s->bases->name = as_generic_kind_name(kind);
+		rc = as_generic_make_kind(s->store, type,
+					  as_args_number(s->args, "size",
+							 kind == AS_GENERIC_PLAIN ? row->bytes : 0),
+					  kind, &s->generic, err);
 		if (!rc)
 			s->bases->disk = as_disk_snapshot(s->generic.disk);
 	}
 	return rc ? rc
-		  : as_judge_base(s->judge, s->bases, path ? AS_FSCK_GIVEN : AS_FSCK_MADE, err);
+		  : as_judge_base(s->judge, s->bases,
+				  path			     ? AS_FSCK_GIVEN
+				  : kind == AS_GENERIC_DIRTY ? AS_FSCK_DIRTY
+							     : AS_FSCK_MADE,
+				  err);
 }
 
 static int open_model(struct session *s, struct as_err *err)
@@ -130,6 +167,9 @@ static int open_model(struct session *s, struct as_err *err)
 						  : AS_CORRUPT_METADATA,
 		.at_once = (unsigned)as_args_number(s->args, "fields", 1),
 		.seal = !as_args_has(s->args, "no-reseal"),
+		.tapes = s->crashes.tapes,
+		.seqs = s->crashes.seqs,
+		.subject = s->subject,
 	};
 
 	return as_corrupt_open(s->model, &setup, &s->corrupt, err);
@@ -331,6 +371,7 @@ static void close_session(struct session *s)
 	free(s->bases);
 	as_generic_free(&s->generic);
 	as_suite_free(&s->suite);
+	as_fsck_crashes_free(&s->crashes);
 	as_fsck_state_free(&s->state);
 	as_dir_close(&s->below);
 	as_dir_close(&s->export);
@@ -347,7 +388,8 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			   .exits = as_args_text(args, "exits", NULL),
 			   .check = as_args_text(args, "check", NULL),
 			   .type = as_args_text(args, "type", NULL),
-			   .deadline_ms = (unsigned)as_args_number(args, "deadline", 5) * 1000 },
+			   .deadline_ms = (unsigned)as_args_number(args, "deadline", 5) * 1000,
+			   .whole = as_args_has(args, "no-fork") },
 
 		.store = as_chunks_new(),
 		.terminal = isatty(STDERR_FILENO) && !as_args_has(args, "json"),
@@ -445,9 +487,9 @@ static const struct as_opt opts[] = {
 		  "fields that the types of --compare have in common" },
 	{ .name = "model",
 	  .kind = AS_OPT_CHOICE,
-	  .choices = "fields|suite|bits",
+	  .choices = "fields|suite|bits|crash",
 	  .help = "how disks are damaged: field by field (fields), what the checker repairs on the "
-		  "images of --suite (suite), bits and sectors (bits); default fields where the "
+		  "images of --suite (suite), bits and sectors (bits), what a power cut leaves of a workload or of a repair (crash); default fields where the "
 		  "type is described, else bits" },
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,
@@ -459,10 +501,23 @@ static const struct as_opt opts[] = {
 	  .arg = "FILE",
 	  .help = "the healthy disk to damage, a raw image or a saved disk (.zst); default: one "
 		  "with every kind of file, made for this" },
+	{ .name = "content",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "generic|rich|dirty",
+	  .help = "what is on the disk that is made, of ext2, ext3, ext4 and lab: every kind of "
+		  "file (generic); deep trees, extended attributes, trees of extents, large "
+		  "directories (rich); the same with a journal to be replayed, and orphans "
+		  "(dirty); default generic" },
 	{ .name = "suite",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",
 	  .help = "a folder of test cases with an image each (image.gz), for --model suite" },
+	{ .name = "workload",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "the workload whose power --model crash cuts, from its last `mount` on; "
+		  "default: some that the seed gives" },
+	AS_CLI_BOX_OPTS,
 	{ .name = "size",
 	  .kind = AS_OPT_SIZE,
 	  .arg = "N",

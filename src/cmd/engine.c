@@ -93,8 +93,11 @@ static int open_engine(struct engine *e, struct as_err *err)
 	r->told = send_result;
 	r->ctx = e;
 	rc = as_box_state_open(e->job.state, &r->options.state, err);
+	r->params = "";
 	if (!rc && as_scenario_is_check(scenario, &r->params))
 		r->scenario = &as_scenario_check;
+	else if (!rc && !strcmp(scenario, as_scenario_record.name))
+		r->scenario = &as_scenario_record;
 	else if (!rc)
 		rc = as_scenario_find(*scenario ? scenario : "sequential", &r->scenario, &r->params,
 				      err);

@@ -79,15 +79,18 @@ static int find_base(struct again *a, const struct as_stored *stored, struct as_
 {
 	const char *type = as_subject_type(a->subject),
 		   *name = stored->record.finding.workload_name;
+	enum as_generic_kind kind;
 	struct as_err ignored;
 
 	a->base.name = name ? name : "";
-	if (type && name && !strcmp(name, "generic") &&
-	    !as_generic_make(a->store, type, as_disk_size(a->disk), &a->generic, &ignored) &&
+	if (type && name && as_generic_kind_find(name, &kind) &&
+	    !as_generic_make_kind(a->store, type, as_disk_size(a->disk), kind, &a->generic,
+				  &ignored) &&
 	    as_disk_size(a->generic.disk) == as_disk_size(a->disk)) {
 		a->base.disk = as_disk_snapshot(a->generic.disk);
 		as_damage_diff(&a->damage, a->base.disk, a->disk);
-		return as_judge_base(a->judge, &a->base, AS_FSCK_MADE, err);
+		return as_judge_base(a->judge, &a->base,
+				     kind == AS_GENERIC_DIRTY ? AS_FSCK_DIRTY : AS_FSCK_MADE, err);
 	}
 	a->base.disk = as_disk_snapshot(a->disk);
 	a->base.sick = true;

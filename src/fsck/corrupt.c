@@ -11,6 +11,7 @@ static const struct as_corrupt_row *const rows[] = {
 	&as_corrupt_fields,
 	&as_corrupt_suite,
 	&as_corrupt_bits,
+	&as_corrupt_crash,
 };
 
 const struct as_corrupt_row *as_corrupt_row(unsigned i)
@@ -33,6 +34,7 @@ int as_corrupt_open(const char *model, const struct as_corrupt_setup *setup,
 	c = as_xcalloc(1, sizeof(*c));
 	c->row = rows[i];
 	c->setup = *setup;
+	c->subject = setup->subject;
 	rc = c->row->open(c, err);
 	if (!rc)
 		*out = c;
@@ -47,6 +49,11 @@ void as_corrupt_free(struct as_corrupt *c)
 		return;
 	c->row->close(c);
 	free(c);
+}
+
+void as_corrupt_use(struct as_corrupt *c, struct as_fsck_subject *subject)
+{
+	c->subject = subject;
 }
 
 uint64_t as_corrupt_lots(const struct as_corrupt *c)

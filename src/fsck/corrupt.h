@@ -9,6 +9,7 @@
 #define AS_FSCK_CORRUPT_H
 
 #include "base/err.h"
+#include "crash/tape.h"
 #include "fsck/damage.h"
 #include "fsck/judge.h"
 
@@ -28,6 +29,10 @@ struct as_corrupt_setup {
 	enum as_corrupt_where where;
 	unsigned at_once; /* fields: how many are damaged at once, 1 or 2 */
 	bool seal; /* compute checksums anew */
+	/* crash: what was recorded, and its workload, of each disk; they outlive the model */
+	const struct as_tape *tapes;
+	struct as_seq *const *seqs;
+	struct as_fsck_subject *subject; /* of this process, for repairs that are cut off */
 };
 
 struct as_corrupt;
@@ -52,6 +57,8 @@ const struct as_corrupt_row *as_corrupt_row(unsigned i);
 AS_MUST_CHECK int as_corrupt_open(const char *model, const struct as_corrupt_setup *setup,
 				  struct as_corrupt **out, struct as_err *err);
 void as_corrupt_free(struct as_corrupt *corrupt); /* takes NULL */
+/* In another process: a checker cannot be shared by two. */
+void as_corrupt_use(struct as_corrupt *corrupt, struct as_fsck_subject *subject);
 uint64_t as_corrupt_lots(const struct as_corrupt *corrupt);
 void as_corrupt_lot(struct as_corrupt *corrupt, uint64_t i, struct as_corrupt_lot *lot);
 void as_corrupt_lot_free(struct as_corrupt_lot *lot);

@@ -8,6 +8,7 @@
 struct as_corrupt {
 	const struct as_corrupt_row *row;
 	struct as_corrupt_setup setup;
+	struct as_fsck_subject *subject;
 	void *own; /* of the model */
 };
 
@@ -16,6 +17,7 @@ struct as_damage *as_corrupt_add(struct as_corrupt_lot *lot, uint32_t base);
 /* Takes over how `disk` differs from its base; an empty damage is removed again. Frees the disk. */
 void as_corrupt_take(struct as_corrupt *c, struct as_corrupt_lot *lot, struct as_disk *disk);
 
-extern const struct as_corrupt_row as_corrupt_bits, as_corrupt_fields, as_corrupt_suite;
+extern const struct as_corrupt_row as_corrupt_bits, as_corrupt_crash, as_corrupt_fields;
+extern const struct as_corrupt_row as_corrupt_suite;
 
 #endif

@@ -10,8 +10,14 @@
 #define SHOWN_RUNS 12
 #define SHOWN_BYTES 16
 
+bool as_damage_is_none(const struct as_damage *d)
+{
+	return !d->n && !d->crashed;
+}
+
 void as_damage_free(struct as_damage *d)
 {
+	as_disk_free(d->crashed);
 	free(d->bytes);
 	as_buf_free(&d->words);
 	as_buf_free(&d->field);
@@ -51,7 +57,7 @@ bool as_damage_diff(struct as_damage *d, struct as_disk *from, struct as_disk *t
 /* A disk takes whole sectors. */
 struct as_disk *as_damage_apply(const struct as_damage *d, struct as_disk *disk, const bool *kept)
 {
-	struct as_disk *copy = as_disk_snapshot(disk);
+	struct as_disk *copy = as_disk_snapshot(d->crashed ? d->crashed : disk);
 	struct as_bd *bd = as_disk_bd(copy);
 	unsigned char sector[AS_DISK_SECTOR_BYTES];
 	size_t i = 0;

@@ -28,8 +28,17 @@ struct as_damage {
 	/* What clusters are told apart by: "superblock s_free_blocks_count"; "": nothing. */
 	struct as_buf field;
 	bool sealed; /* checksums were computed anew */
+	/* What a power cut left: a disk as a whole, of which no part is left out; NULL: the bytes
+	 * say what is wrong. */
+	struct as_disk *crashed;
+	/* With it: paths that may have changed since the healthy disk; all others are as they were.
+	 * They outlive the damage. */
+	const char *const *names;
+	size_t n_names;
 };
 
+/* Nothing is wrong. */
+bool as_damage_is_none(const struct as_damage *damage);
 void as_damage_free(struct as_damage *damage);
 void as_damage_clear(struct as_damage *damage);
 /* Takes over what differs between two disks of the same size. False: nothing does. */

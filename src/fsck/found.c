@@ -229,13 +229,22 @@ static void add_page(const struct as_fsck_found *f, const struct as_fsck_verdict
 	as_buf_addf(out, "# %s: %s\n\n%s\n\n    %s\n\n", as_subject_name(f->subject),
 		    as_fsck_problem_name(f->problem), as_fsck_problem_words(f->problem),
 		    as_buf_str(&summary));
-	as_buf_addf(out,
-		    "The checker is `%s`. The healthy disk is the %s one, damaged by the model "
-		    "`%s`: %zu byte%s%s.\n\n",
-		    as_subject_command(f->subject, AS_SUBJECT_REPAIR), f->base->name, f->model,
-		    f->damage->n, as_plural(f->damage->n),
-		    f->damage->sealed ? ", with the checksums that cover them" : "");
-	add_block("The damage, compared with the healthy disk", bytes, out);
+	if (f->damage->crashed)
+		as_buf_addf(out,
+			    "The checker is `%s`. The disk is one that a power cut can leave: the "
+			    "workload %s (`crashed.txt`) was recorded, and writes that were "
+			    "pending are missing.\n\n",
+			    as_subject_command(f->subject, AS_SUBJECT_REPAIR), f->base->name);
+	else
+		as_buf_addf(
+			out,
+			"The checker is `%s`. The healthy disk is the %s one, damaged by the model "
+			"`%s`: %zu byte%s%s.\n\n",
+			as_subject_command(f->subject, AS_SUBJECT_REPAIR), f->base->name, f->model,
+			f->damage->n, as_plural(f->damage->n),
+			f->damage->sealed ? ", with the checksums that cover them" : "");
+	if (*bytes)
+		add_block("The damage, compared with the healthy disk", bytes, out);
 	if (v->lost.len)
 		add_block("What is missing after the repair", as_buf_str(&v->lost), out);
 	if (v->kernel.len)
@@ -288,6 +297,8 @@ static int emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
 	char id[AS_FINDING_ID_MAX];
 
 	as_damage_say_bytes(f->damage, &bytes);
+	if (f->damage->crashed)
+		as_buf_addf(&bytes, "%s\n", as_buf_str(&f->damage->words));
 	add_page(f, v, as_buf_str(&bytes), &page);
 	as_fsck_script(f->subject, v, &script);
 	as_buf_addf(&options, "fsck=%s model=%s", as_fsck_problem_name(f->problem), f->model);
@@ -299,8 +310,9 @@ static int emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
 	finding.files =
 		(const struct as_finding_file[]){ { "README.md", as_buf_str(&page), false },
 						  { "repro.sh", as_buf_str(&script), true },
-						  { "damage.txt", as_buf_str(&bytes), false } };
-	finding.n_files = 3;
+						  { "damage.txt", as_buf_str(&bytes), false },
+						  { "crashed.txt", f->base->work, false } };
+	finding.n_files = f->base->work ? 4 : 3;
 	as_finding_id(&finding, as_subject_name(f->subject), id);
 	as_emit_finding(sinks, &finding, id);
 	if (f->export)
@@ -327,6 +339,10 @@ int as_fsck_tell(const struct as_fsck_found *f, struct as_sink *sinks, bool *con
 			as_ddmin(kept, n, still_shows, &s, TESTS);
 		/* The last one that was tried need not be the smallest. */
 		as_damage_keep(f->damage, kept);
+		if (as_damage_is_none(f->damage)) {
+			as_buf_clear(&f->damage->words);
+			as_buf_adds(&f->damage->words, "nothing is damaged");
+		}
 		memset(kept, true, n);
 		if (still_shows(&s, kept, f->damage->n)) {
 			struct as_disk *disk = as_damage_apply(f->damage, f->base->disk, NULL);

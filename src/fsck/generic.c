@@ -68,7 +68,7 @@ static void add_file(struct as_buf *w, const char *path, uint64_t bytes, unsigne
 	as_buf_adds(w, "close $0\n");
 }
 
-void as_generic_rows_workload(struct as_buf *w)
+void as_generic_tree_work(struct as_buf *w)
 {
 	for (const struct as_generic_row *r = as_generic_tree; r->kind; r++)
 		switch (r->kind) {
@@ -103,13 +103,14 @@ void as_generic_workload(struct as_buf *w)
 	/* Names that a checker would give to inodes that it finds without one. */
 	for (unsigned i = 3; i < 12; i++)
 		as_buf_addf(w, "create /lost+found/#%u 0600\n", i);
-	as_generic_rows_workload(w);
+	as_generic_tree_work(w);
 }
 
 struct generic_work {
 	const struct as_target *target;
 	const struct as_seq *seq;
 	struct as_medium *medium;
+	bool open_end;
 	int fresh_fd, disk_fd;
 	struct as_err *err; /* shared */
 };
@@ -128,6 +129,8 @@ static int do_all(struct as_instance *instance, const struct generic_work *w)
 			return as_fail(w->err, AS_EIO, "line %u of the workload failed: %s", i + 1,
 				       as_outcome_err_name(got.err));
 	}
+	if (w->open_end)
+		return 0;
 	rc = as_instance_unmount(instance);
 	return rc ? as_fail(w->err, AS_EIO, "cannot unmount: %s", as_errno_name(-rc)) : 0;
 }
@@ -152,8 +155,11 @@ static int work(void *ctx)
 		rc = as_medium_export(w->medium, w->fresh_fd, w->err);
 	if (!rc)
 		rc = do_all(instance, w);
+	/* What closing it writes is not on a disk that is left open. */
+	if (!rc && w->open_end)
+		rc = as_medium_export(w->medium, w->disk_fd, w->err);
 	as_instance_close(instance);
-	if (!rc)
+	if (!rc && !w->open_end)
 		rc = as_medium_export(w->medium, w->disk_fd, w->err);
 	return rc ? 1 : 0;
 }
@@ -166,21 +172,21 @@ static int load_fd(struct as_chunks *store, int fd, struct as_disk **disk, struc
 	return as_image_import_raw(store, path, disk, err);
 }
 
-static int by_library(struct as_chunks *store, const char *type, uint64_t size,
-		      struct as_generic *out, struct as_err *err)
+int as_generic_by_library(struct as_chunks *store, const char *type, uint64_t size,
+			  const char *workload, bool open_end, struct as_generic *out,
+			  struct as_err *err)
 {
-	struct generic_work w = { .fresh_fd = memfd_create("fresh", MFD_CLOEXEC),
+	struct generic_work w = { .open_end = open_end,
+				  .fresh_fd = memfd_create("fresh", MFD_CLOEXEC),
 				  .disk_fd = memfd_create("generic", MFD_CLOEXEC),
 				  .err = as_shared_alloc(sizeof(*w.err)) };
 	struct as_target *target = NULL;
-	struct as_buf text = { 0 };
 	struct as_seq *seq = NULL;
 	struct as_ended ended;
 	int rc = as_target_open(type, &target, err);
 
-	as_generic_workload(&text);
 	if (!rc)
-		rc = as_parse_text("generic", as_buf_str(&text), text.len, &seq, err);
+		rc = as_parse_text("generic", workload, strlen(workload), &seq, err);
 	if (!rc)
 		rc = as_medium_new(size, &w.medium, err);
 	w.target = target;
@@ -199,6 +205,17 @@ static int by_library(struct as_chunks *store, const char *type, uint64_t size,
 	as_medium_free(w.medium);
 	as_seq_free(seq);
 	as_target_free(target);
+	return rc;
+}
+
+static int by_library(struct as_chunks *store, const char *type, uint64_t size,
+		      struct as_generic *out, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc;
+
+	as_generic_workload(&text);
+	rc = as_generic_by_library(store, type, size, as_buf_str(&text), false, out, err);
 	as_buf_free(&text);
 	return rc;
 }

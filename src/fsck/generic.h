@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "disk/cow.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct as_generic {
@@ -21,6 +22,19 @@ struct as_generic {
 /* AS_EUSE: nobody knows how to make one of that type. AS_ELACK: a program for it is missing. */
 AS_MUST_CHECK int as_generic_make(struct as_chunks *store, const char *type, uint64_t size_bytes,
 				  struct as_generic *out, struct as_err *err);
+
+enum as_generic_kind {
+	AS_GENERIC_PLAIN, /* as_generic_make() */
+	AS_GENERIC_RICH, /* deep trees, extended attributes, trees of extents, large directories */
+	AS_GENERIC_DIRTY, /* the same, with a journal that is to be replayed, and orphans */
+	AS_GENERIC_KINDS
+};
+const char *as_generic_kind_name(enum as_generic_kind kind);
+bool as_generic_kind_find(const char *name, enum as_generic_kind *kind);
+/* AS_EUSE: nobody knows how to make that kind of that type. */
+AS_MUST_CHECK int as_generic_make_kind(struct as_chunks *store, const char *type, uint64_t size,
+				       enum as_generic_kind kind, struct as_generic *out,
+				       struct as_err *err);
 void as_generic_free(struct as_generic *generic);
 
 /* Adds the workload that makes it, as text. */

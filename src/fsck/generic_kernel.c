@@ -93,7 +93,7 @@ int as_generic_by_kernel(struct as_chunks *store, const struct as_fstype *type,
 	bool kept;
 	int rc;
 
-	as_generic_rows_workload(&workload);
+	as_generic_tree_work(&workload);
 	add_name(type, as_disk_size(*fresh), as_buf_str(&workload), &name);
 	kept = !as_cache_folder(ROOM, &folder, err);
 	if (kept && load(store, as_buf_str(&folder), as_buf_str(&name), "fresh", &kept_fresh) &&

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "disk/cow.h"
+#include "fsck/generic.h"
 
 #include <stdint.h>
 
@@ -27,9 +28,13 @@ struct as_generic_row {
 extern const struct as_generic_row as_generic_tree[];
 /* The data of a file: the pattern that the workload writes. Its row, and the byte to begin with. */
 void as_generic_data(const struct as_generic_row *row, uint64_t at, void *out, size_t len);
-/* Adds the workload of the rows as text. */
-void as_generic_rows_workload(struct as_buf *out);
+/* Adds the workload that makes the rows. */
+void as_generic_tree_work(struct as_buf *out);
 
+/* Runs a workload on a library; open_end: it is not unmounted. */
+AS_MUST_CHECK int as_generic_by_library(struct as_chunks *store, const char *type, uint64_t size,
+					const char *workload, bool open_end, struct as_generic *out,
+					struct as_err *err);
 AS_MUST_CHECK int as_generic_fill_minix(struct as_disk *disk, struct as_err *err);
 
 /* generic_kernel.c: a workload on the file system itself, where a kernel knows it. The result is

@@ -184,7 +184,10 @@ int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_he
 			     as_buf_str(&got.run.output));
 	}
 	base->sick = health == AS_FSCK_SICK;
-	if (!rc && health != AS_FSCK_SICK)
+	base->dirty = health == AS_FSCK_DIRTY;
+	base->called_damaged &= !base->dirty || got.answer == AS_CHECK_FAILED;
+	/* What a log says, and what a damage of it does, the description of a tree does not tell. */
+	if (!rc && health != AS_FSCK_SICK && health != AS_FSCK_DIRTY)
 		base->loss = as_loss_new(as_subject_type(j->subject), base->disk);
 	if (!rc && got.run.disk)
 		as_damage_diff(&base->writes, base->disk, got.run.disk);
@@ -403,7 +406,7 @@ static bool found_errors(enum as_check_answer answer)
 }
 
 static void judge_check(const struct as_judge *j, struct as_fsck_verdict *v,
-			const struct as_damage *damage)
+			const struct as_fsck_base *base, const struct as_damage *damage)
 {
 	const struct as_fsck_run *check = v->seen.check, *first = v->seen.run[0];
 	bool clean = check->answer == AS_CHECK_CLEAN;
@@ -415,6 +418,9 @@ static void judge_check(const struct as_judge *j, struct as_fsck_verdict *v,
 			    as_subject_command(j->subject, AS_SUBJECT_CHECK));
 		end(v, AS_FSCK_WRITES, damage);
 	}
+	/* Who only looks cannot replay a log, and sees the disk without it. */
+	if (damage->crashed || base->dirty)
+		return;
 	if (!(clean && found_errors(first->answer)) &&
 	    !(found_errors(check->answer) && first->answer == AS_CHECK_CLEAN))
 		return;
@@ -488,7 +494,8 @@ static void judge_loss(struct as_fsck_verdict *v, const struct as_fsck_base *bas
 	    (v->seen.n > 1 && v->seen.run[1]->answer != AS_CHECK_CLEAN))
 		return;
 	as_loss_look(base->loss, damage, first->disk, &lost);
-	v->seen.loss_files = lost.files;
+	/* After a power cut, other files may have changed as the workload says. */
+	v->seen.loss_files = damage->crashed ? lost.unexcused : lost.files;
 	as_buf_clear(&v->lost);
 	as_buf_adds(&v->lost, as_buf_str(&lost.words));
 	if (lost.unexcused) {
@@ -527,12 +534,14 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 		return rc;
 	s->n = 1;
 	if (ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[0], ordinal[0])) {
-		if (!damage->n && s->run[0]->answer != AS_CHECK_CLEAN)
+		if (as_damage_is_none(damage) && s->run[0]->answer != AS_CHECK_CLEAN)
 			judge_healthy(j, v, damage);
 		rc = go_on(j, v, damage, err);
 		if (rc)
 			return rc;
-		judge_silent(j, v, base, damage, disk);
+		/* A log that is replayed changes the disk, and nothing was wrong. */
+		if (!damage->crashed && !base->dirty)
+			judge_silent(j, v, base, damage, disk);
 		judge_loss(v, base, damage);
 		rc = as_judge_ask_kernel(j, base, damage, v, err);
 		if (rc)
@@ -546,7 +555,7 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 	j->first = false;
 	if (!rc && ended_well(j, v, damage, AS_SUBJECT_CHECK, s->check, "read-only") &&
 	    s->run[0]->ended.how == AS_END_EXIT)
-		judge_check(j, v, damage);
+		judge_check(j, v, base, damage);
 	return rc;
 }
 

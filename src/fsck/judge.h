@@ -59,10 +59,12 @@ void as_fsck_verdict_free(struct as_fsck_verdict *verdict);
 struct as_fsck_base {
 	struct as_disk *disk;
 	const char *name; /* "generic", "f_dup" */
+	const char *work; /* the text of the workload whose power fails; NULL: there is none */
 	/* Bytes that a run may change although nothing is wrong: those that it changes on the
 	 * healthy disk. */
 	struct as_damage writes;
 	bool called_damaged; /* the checker finds errors on it */
+	bool dirty; /* work is left for the checker, such as a log: to do it is no repair */
 	bool sick; /* it is no healthy disk: then those are repairs, which excuse nothing */
 	struct as_loss *loss; /* its tree; NULL: it cannot be read, or there is none */
 };
@@ -70,6 +72,7 @@ struct as_fsck_base {
 /* Where a disk comes from. */
 enum as_fsck_health {
 	AS_FSCK_MADE, /* it was made by a file system: it is healthy, whatever the checker says */
+	AS_FSCK_DIRTY, /* the same, but it was not unmounted */
 	AS_FSCK_GIVEN, /* the user says that it is healthy */
 	AS_FSCK_SICK, /* it is not */
 };

@@ -138,8 +138,10 @@ _Noreturn static void work(const struct as_fsck_args *a, int fd)
 	uint64_t lot;
 	int rc = as_subject_open(a->setup, &subject, &err);
 
-	if (!rc)
+	if (!rc) {
 		judge = as_judge_new(subject);
+		as_corrupt_use(a->corrupt, subject);
+	}
 	if (!rc && a->kernel)
 		rc = as_fsck_kernel_open(a->kernel, &kernel, &err);
 	if (!rc)

@@ -28,6 +28,7 @@
 #include <sys/stat.h>
 
 #define SECTOR AS_DISK_SECTOR_BYTES
+#define PIECE ((uint64_t)16 << 10)
 #define SAME_MAX 65536u /* digests of disks with the same tree that are remembered */
 #define LOST_FOUND "/lost+found"
 
@@ -165,36 +166,50 @@ static struct node *node_named(struct files *t, const char *path)
 	return NULL;
 }
 
-/* Adds what a run of data holds; zeros are as good as a hole. */
+/* Adds the sectors of a file from `at` on; zeros are as good as a hole. */
+static void read_sectors(struct node *node, uint64_t at, unsigned char *data, uint64_t len)
+{
+	static const unsigned char zeros[SECTOR];
+
+	for (uint64_t i = 0; i < len && at + i < node->size; i += SECTOR) {
+		uint64_t left = node->size - (at + i);
+
+		if (left < SECTOR)
+			memset(data + i + left, 0, SECTOR - left);
+		if (memcmp(data + i, zeros, SECTOR))
+			node->content = as_digest_add(node->content,
+						      as_hash_seeded(data + i, SECTOR, at + i));
+	}
+}
+
 static void read_area(struct files *t, const struct as_disk_area *a, struct as_disk *disk)
 {
 	static const char begins[] = "data of ";
-	static const unsigned char zeros[SECTOR];
-	unsigned char sector[SECTOR];
+	unsigned char data[PIECE];
 	struct node *node;
 
 	if (!a->is_data || strncmp(a->what, begins, strlen(begins)))
 		return;
 	node = node_named(t, a->what + strlen(begins));
-	for (uint64_t i = 0; node && i < a->len && a->at + i < node->size; i += SECTOR) {
-		uint64_t left = node->size - (a->at + i);
+	for (uint64_t i = 0; node && i < a->len && a->at + i < node->size; i += PIECE) {
+		uint64_t len = a->len - i < PIECE ? a->len - i : PIECE;
 
-		if (as_bd_read(as_disk_bd(disk), a->off + i, sector, SECTOR))
+		/* The last sector of an area need not be whole. */
+		len = (len + SECTOR - 1) / SECTOR * SECTOR;
+		if (as_bd_read(as_disk_bd(disk), a->off + i, data, len))
 			return;
-		if (left < SECTOR)
-			memset(sector + left, 0, SECTOR - left);
-		if (memcmp(sector, zeros, SECTOR))
-			node->content = as_digest_add(node->content,
-						      as_hash_seeded(sector, SECTOR, a->at + i));
+		read_sectors(node, a->at + i, data, len);
 	}
 }
 
-static bool read_files(const char *type, struct as_disk *disk, struct files *t)
+/* whole: all fields are wanted, to tell which of them a damage touches. */
+static bool read_files(const char *type, bool whole, struct as_disk *disk, struct files *t)
 {
 	uint64_t ino = 0, off = 0;
 	struct as_err err;
 
-	if (as_fields_read(type, disk, &t->fields, &err))
+	if (whole ? as_fields_read(type, disk, &t->fields, &err)
+		  : as_fields_read_tree(type, disk, &t->fields, &err))
 		return false;
 	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
 		const struct as_field *f = as_fields_at(t->fields, i);
@@ -284,12 +299,44 @@ static bool is_parent_entry(const struct as_field *f)
 	return !strcmp(f->class, "parent");
 }
 
+/* After a power cut: what the workload named since the disk was healthy. The entries of a directory
+ * that was changed may be torn. */
+static void touch_named(struct files *t, const char *path)
+{
+	const struct file_name *name = name_at(t, path);
+	const char *end = strrchr(path, '/');
+	struct node *node = name ? node_of(t, name->ino) : NULL;
+
+	if (node)
+		node->touched = true;
+	for (size_t i = 0; i < t->n_names; i++) {
+		struct file_name *k = &t->names[i];
+		size_t dir = strlen(k->dir) == 1 ? 0 : strlen(k->dir);
+
+		if (is_below(k->path, path)) {
+			k->touched = true;
+			node = node_of(t, k->ino);
+			if (node)
+				node->touched = true;
+		} else if (!strcmp(k->path, path) ||
+			   (end && dir == (size_t)(end - path) && !strncmp(k->dir, path, dir))) {
+			k->touched = true;
+		}
+	}
+}
+
 static void touch(struct files *t, const struct as_damage *d)
 {
 	for (size_t i = 0; i < t->n_nodes; i++)
 		t->nodes[i].touched = false;
 	for (size_t i = 0; i < t->n_names; i++)
 		t->names[i].touched = false;
+	for (size_t i = 0; d->crashed && i < d->n_names; i++)
+		touch_named(t, d->names[i]);
+	if (d->crashed) {
+		touch_below(t);
+		return;
+	}
 	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
 		const struct as_field *f = as_fields_at(t->fields, i);
 
@@ -412,7 +459,7 @@ struct as_loss *as_loss_new(const char *type, struct as_disk *disk)
 {
 	struct as_loss *loss = as_xcalloc(1, sizeof(*loss));
 
-	if (!type || !as_fields_know(type) || !read_files(type, disk, &loss->was)) {
+	if (!type || !as_fields_know(type) || !read_files(type, true, disk, &loss->was)) {
 		as_loss_free(loss);
 		return NULL;
 	}
@@ -446,7 +493,7 @@ void as_loss_look(struct as_loss *loss, const struct as_damage *damage, struct a
 	*found = (struct as_loss_found){ 0 };
 	if (as_table_get(&loss->same, digest) != AS_TABLE_NONE)
 		return;
-	if (!read_files(loss->type, repaired, &now)) {
+	if (!read_files(loss->type, false, repaired, &now)) {
 		found->files = (unsigned)loss->was.n_names;
 		note(found, &found->unexcused, "everything", "is gone");
 	} else if (!as_digest_eq(sum_of(&now), loss->sum)) {

@@ -25,7 +25,12 @@ struct as_fsck_subject {
 	char *command[AS_SUBJECT_MODES]; /* with {disk}; NULL: there is none */
 	char **argv[AS_SUBJECT_MODES];
 	char *own[4]; /* texts of a row that the user made */
-	struct as_tool *tool[AS_SUBJECT_MODES]; /* those of one program are one */
+	struct as_tool *tool[AS_SUBJECT_MODES]; /* those of one command are one */
+	/* What of each tool has stopped before it touched the disk, and is forked for each run. */
+	struct ready {
+		uint64_t size; /* of the disk; 0: none has */
+		bool never; /* it cannot stop */
+	} ready[AS_SUBJECT_MODES];
 	bool dynamic;
 	char *program; /* of the first mode */
 	unsigned deadline_ms;
@@ -234,7 +239,7 @@ static void set_command(struct as_fsck_subject *s, enum as_subject_mode mode, co
 	as_buf_free(&text);
 }
 
-/* The modes of one program share it. */
+/* The modes of one command share a tool. */
 static int start(struct as_fsck_subject *s, const struct as_subject_setup *setup, unsigned mode,
 		 struct as_err *err)
 {
@@ -245,7 +250,7 @@ static int start(struct as_fsck_subject *s, const struct as_subject_setup *setup
 	int rc;
 
 	for (unsigned i = 0; i < mode; i++)
-		if (s->tool[i] && !strcmp(s->argv[i][0], s->argv[mode][0])) {
+		if (s->tool[i] && !strcmp(s->command[i], s->command[mode])) {
 			s->tool[mode] = s->tool[i];
 			return 0;
 		}
@@ -315,6 +320,8 @@ int as_subject_open(const struct as_subject_setup *setup, struct as_fsck_subject
 
 	*out = NULL;
 	s->spec = as_xstrdup(setup->spec);
+	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++)
+		s->ready[i].never = setup->whole;
 	rc = set_up(s, setup, err);
 	if (rc) {
 		as_subject_free(s);
@@ -417,14 +424,52 @@ static struct as_tool_job job_of(const struct as_fsck_subject *s, enum as_subjec
 				     .flags = s->row.block ? AS_TOOL_BLOCK : 0 };
 }
 
+/* The mode whose tool this one uses. */
+static enum as_subject_mode tool_mode(const struct as_fsck_subject *s, enum as_subject_mode mode)
+{
+	for (unsigned i = 0; i < (unsigned)mode; i++)
+		if (s->tool[i] == s->tool[mode])
+			return (enum as_subject_mode)i;
+	return mode;
+}
+
+/*
+ * What a checker does before it touches its disk is the same for all disks of a size, and for some
+ * checkers it is a third of all: it is done once. *forks: this run can begin after it.
+ */
+static int get_ready(struct as_fsck_subject *s, enum as_subject_mode mode, struct as_disk *disk,
+		     bool *forks, struct as_err *err)
+{
+	struct ready *r = &s->ready[tool_mode(s, mode)];
+	const struct as_tool_job job = job_of(s, mode);
+	struct as_tool_range all = { 0, as_disk_size(disk) };
+	int rc;
+
+	*forks = r->size == all.len && as_tool_has_stopped(s->tool[mode]);
+	if (*forks || r->never)
+		return 0;
+	if (r->size)
+		as_tool_stop_end(s->tool[mode]);
+	r->size = 0;
+	rc = as_tool_stop_begin(s->tool[mode], &job, disk, &all, 1, forks, err);
+	r->never = !rc && !*forks;
+	r->size = *forks ? all.len : 0;
+	return rc;
+}
+
 int as_subject_run(struct as_fsck_subject *s, enum as_subject_mode mode, struct as_disk *disk,
 		   struct as_subject_run *run, struct as_err *err)
 {
 	const struct as_tool_job job = job_of(s, mode);
+	bool forks = false;
 	int rc;
 
 	memset(run, 0, sizeof(*run));
-	rc = as_tool_run(s->tool[mode], &job, disk, &run->run, err);
+	rc = get_ready(s, mode, disk, &forks, err);
+	if (!rc && forks)
+		rc = as_tool_stop_run(s->tool[mode], disk, &run->run, err);
+	else if (!rc)
+		rc = as_tool_run(s->tool[mode], &job, disk, &run->run, err);
 	if (!rc)
 		give_meaning(s, mode, run);
 	return rc;
@@ -452,6 +497,9 @@ int as_subject_run_forked(struct as_fsck_subject *s, enum as_subject_mode mode,
 {
 	int rc;
 
+	/* A run that had to be killed may have taken the others with it. */
+	if (!as_tool_has_stopped(s->forks[mode]))
+		return as_subject_run(s, mode, disk, run, err);
 	memset(run, 0, sizeof(*run));
 	rc = as_tool_stop_run(s->forks[mode], disk, &run->run, err);
 	if (!rc)

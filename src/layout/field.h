@@ -69,6 +69,10 @@ struct as_disk_area {
  * AS_EUSE: no layout describes the type, or the disk is not of it. */
 AS_MUST_CHECK int as_fields_read(const char *type, struct as_disk *disk, struct as_fields **out,
 				 struct as_err *err);
+/* The same in less time, for who needs the tree only: structures without a field of a role file.*
+ * or dir.entry.* are left out, and elements of arrays are not told apart by their names. */
+AS_MUST_CHECK int as_fields_read_tree(const char *type, struct as_disk *disk,
+				      struct as_fields **out, struct as_err *err);
 /* The same by a description in a file of the user's. */
 AS_MUST_CHECK int as_fields_read_by(const char *layout_path, struct as_disk *disk,
 				    struct as_fields **out, struct as_err *err);

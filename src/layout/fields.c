@@ -64,13 +64,14 @@ static int walk_disk(const struct as_desc *desc, struct as_disk *disk, struct as
 	return rc ? rc : walk.rc;
 }
 
-static int read_with(const struct as_desc *desc, struct as_desc *own, struct as_disk *disk,
-		     struct as_fields **out, struct as_err *err)
+static int read_with(const struct as_desc *desc, struct as_desc *own, bool tree,
+		     struct as_disk *disk, struct as_fields **out, struct as_err *err)
 {
 	struct as_fields *fields = as_xcalloc(1, sizeof(*fields));
 	int rc;
 
 	fields->own = own;
+	fields->tree = tree;
 	rc = walk_disk(desc, disk, fields, err);
 	if (rc) {
 		as_fields_free(fields);
@@ -80,8 +81,8 @@ static int read_with(const struct as_desc *desc, struct as_desc *own, struct as_
 	return 0;
 }
 
-int as_fields_read(const char *type, struct as_disk *disk, struct as_fields **out,
-		   struct as_err *err)
+static int read_type(const char *type, bool tree, struct as_disk *disk, struct as_fields **out,
+		     struct as_err *err)
 {
 	const struct as_desc *desc = type ? as_desc_for(type) : guess(disk);
 
@@ -90,7 +91,19 @@ int as_fields_read(const char *type, struct as_disk *disk, struct as_fields **ou
 		return as_fail(err, AS_EUSE, "the structures of %s are not described", type);
 	if (!desc)
 		return as_fail(err, AS_EUSE, "the disk has no magic of a type that is described");
-	return read_with(desc, NULL, disk, out, err);
+	return read_with(desc, NULL, tree, disk, out, err);
+}
+
+int as_fields_read(const char *type, struct as_disk *disk, struct as_fields **out,
+		   struct as_err *err)
+{
+	return read_type(type, false, disk, out, err);
+}
+
+int as_fields_read_tree(const char *type, struct as_disk *disk, struct as_fields **out,
+			struct as_err *err)
+{
+	return read_type(type, true, disk, out, err);
 }
 
 int as_fields_read_text(const char *path, const char *text, size_t len, struct as_disk *disk,
@@ -100,7 +113,7 @@ int as_fields_read_text(const char *path, const char *text, size_t len, struct a
 	int rc = as_desc_parse(path, text, len, &desc, err);
 
 	*out = NULL;
-	return rc ? rc : read_with(desc, desc, disk, out, err);
+	return rc ? rc : read_with(desc, desc, false, disk, out, err);
 }
 
 int as_fields_read_by(const char *layout_path, struct as_disk *disk, struct as_fields **out,

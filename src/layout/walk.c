@@ -382,9 +382,10 @@ static void add_described(struct walk_instance *in, size_t index)
 		if (at > in->len || bytes > in->len - at)
 			break;
 		field.off = in->off + at;
-		field.name = d->times == DESC_NONE ? d->name
-						   : as_walk_text(walk, "%s[%llu]", d->name,
-								  (unsigned long long)i);
+		field.name =
+			d->times == DESC_NONE || walk->out->tree
+				? d->name
+				: as_walk_text(walk, "%s[%llu]", d->name, (unsigned long long)i);
 		if (!is_apart(in, d, &field))
 			continue;
 		add_field(walk, &field);
@@ -411,6 +412,17 @@ static struct as_field base_of(struct as_disk_walk *walk, const struct as_desc_s
 	};
 }
 
+static bool is_of_tree(const struct as_desc *desc, const struct as_desc_struct *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const char *role = desc->fields[s->first + i].role;
+
+		if (role && (!strncmp(role, "file.", 5) || !strncmp(role, "dir.entry.", 10)))
+			return true;
+	}
+	return false;
+}
+
 void as_walk_emit(struct as_disk_walk *walk, const struct as_walk_at *at)
 {
 	const struct as_desc_struct *s = find_struct(walk->desc, at->structure);
@@ -418,7 +430,8 @@ void as_walk_emit(struct as_disk_walk *walk, const struct as_walk_at *at)
 	struct walk_instance in = { .walk = walk, .s = s, .off = at->off, .end = at->off };
 	struct as_field base;
 
-	if (!s || walk->rc || walk->out->n > FIELDS_MAX)
+	if (!s || walk->rc || walk->out->n > FIELDS_MAX ||
+	    (walk->out->tree && !is_of_tree(walk->desc, s)))
 		return;
 	in.len = at->len		? at->len
 		 : s->size != DESC_NONE ? as_desc_eval(walk->desc, s->size, walk->var, NULL, NULL)
@@ -448,7 +461,7 @@ void as_walk_bits(struct as_disk_walk *walk, const struct as_walk_at *at, const 
 	struct as_field field;
 	unsigned char byte = 0;
 
-	if (!s || walk->rc)
+	if (!s || walk->rc || walk->out->tree)
 		return;
 	field = base_of(walk, s, at);
 	field.kind = AS_FIELD_BITMAP;

@@ -75,6 +75,8 @@ extern const struct as_scenario_ops as_scenario_sequential;
 extern const struct as_scenario_ops as_scenario_race;
 extern const struct as_scenario_ops as_scenario_crash;
 extern const struct as_scenario_ops as_scenario_diff;
+/* Not in the table: only engines, and who reads the tape, know of it. */
+extern const struct as_scenario_ops as_scenario_record;
 
 /* Row i of the table, or NULL after the last. */
 const struct as_scenario_ops *as_scenario(unsigned i);

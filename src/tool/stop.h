@@ -19,8 +19,9 @@ struct as_tool_range {
 /*
  * Runs the program until it is about to touch one of the ranges. *stopped false: it cannot stop (a
  * static program, one with threads), or it ends without touching them; each disk must be run as a
- * whole then. A tool that has stopped takes no other calls than the two below. The disk, the words
- * of the job and the ranges must live until as_tool_stop_end().
+ * whole then. A tool that has stopped takes no other calls than those below. The words of the job
+ * must live until as_tool_stop_end(). A range that is the whole disk stops it before it touches any
+ * of it: then the disks may differ everywhere.
  */
 AS_MUST_CHECK int as_tool_stop_begin(struct as_tool *tool, const struct as_tool_job *job,
 				     struct as_disk *disk, const struct as_tool_range *ranges,
@@ -28,6 +29,8 @@ AS_MUST_CHECK int as_tool_stop_begin(struct as_tool *tool, const struct as_tool_
 /* As as_tool_run() on `disk`, which differs from the first one within the ranges only. */
 AS_MUST_CHECK int as_tool_stop_run(struct as_tool *tool, struct as_disk *disk,
 				   struct as_tool_result *result, struct as_err *err);
+/* Whether it can be forked again: a run that had to be killed may have ended it. */
+bool as_tool_has_stopped(const struct as_tool *tool);
 void as_tool_stop_end(struct as_tool *tool);
 
 #endif

@@ -18,6 +18,7 @@
 #include "os/stack.h"
 #include "os/stuck.h"
 #include "tool/shim/proto.h"
+#include "tool/stop.h"
 #include "tool/tool_priv.h"
 
 #include <elf.h>
@@ -130,6 +131,11 @@ static char **environment(char *const *more)
 		"TZ=UTC",
 		"HOME=/",
 		"LD_BIND_NOW=1",
+		/* Of a program with sanitizers: a report is a death, and our shim comes first. */
+		"ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0:abort_on_error=1:"
+		"handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:"
+		"use_sigaltstack=0",
+		"UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1",
 	};
 	enum { N_FIXED = sizeof(fixed) / sizeof(fixed[0]) };
 	struct as_buf line = { 0 };
@@ -298,6 +304,7 @@ void as_tool_free(struct as_tool *tool)
 {
 	if (!tool)
 		return;
+	as_tool_stop_end(tool);
 	as_tool_stop_server(tool);
 	as_tool_share_free(tool);
 	free_words(tool->envp);

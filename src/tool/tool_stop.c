@@ -21,8 +21,9 @@
 
 struct as_tool_stopped {
 	struct as_tool_job job;
-	struct as_disk *disk; /* that it began with */
 	struct as_disk *now; /* as it is at the stop */
+	struct as_tool_range ranges[AS_TOOL_STOPS_MAX];
+	unsigned n;
 	struct as_buf output; /* so far */
 	uint64_t used, reads;
 	uint32_t refused;
@@ -55,12 +56,13 @@ static void quit(struct as_tool *tool)
 }
 
 static void keep(struct as_tool *tool, const struct as_tool_job *job, struct as_disk *disk,
-		 struct as_tool_result *result)
+		 const struct as_tool_range *ranges, unsigned n, struct as_tool_result *result)
 {
 	struct as_tool_stopped *at = tool->at = as_xcalloc(1, sizeof(*at));
 
 	at->job = *job;
-	at->disk = disk;
+	at->n = n;
+	memcpy(at->ranges, ranges, n * sizeof(*ranges));
 	at->used = tool->head->used;
 	at->reads = tool->head->reads;
 	at->refused = tool->head->refused;
@@ -95,7 +97,7 @@ int as_tool_stop_begin(struct as_tool *tool, const struct as_tool_job *job, stru
 	if (rc)
 		as_tool_forget(tool);
 	else if (tool->stopped && tool->head->used <= RECORD_MAX_BYTES && !tool->head->overflowed)
-		keep(tool, job, disk, &result);
+		keep(tool, job, disk, ranges, n, &result);
 	else
 		as_tool_harvest(tool, disk, job->flags, &result);
 	if (!rc && tool->stopped && !tool->at)
@@ -105,23 +107,32 @@ int as_tool_stop_begin(struct as_tool *tool, const struct as_tool_job *job, stru
 	return rc;
 }
 
-static int copy_range(struct as_tool *tool, struct as_disk *disk, struct as_disk **out)
+/* The disk as it is for this run at the stop: where it differs from the one that the first run began
+ * with, nothing was written. */
+static struct as_disk *disk_at_stop(const struct as_tool_stopped *at, struct as_disk *disk)
 {
-	const struct as_shim_head *head = tool->head;
 	unsigned char sector[AS_DISK_SECTOR_BYTES];
+	struct as_disk *now;
 
-	/* Where the disk differs from the one that the run began with, nothing was written. */
-	*out = as_disk_snapshot(tool->at->now);
-	for (uint32_t i = 0; i < head->n_stops; i++) {
-		uint64_t at = head->stops[i].off / sizeof(sector) * sizeof(sector);
-		uint64_t end = head->stops[i].off + head->stops[i].len;
+	/* Before it touches anything at all. */
+	if (at->n == 1 && !at->ranges[0].off && at->ranges[0].len >= as_disk_size(disk))
+		return as_disk_snapshot(disk);
+	now = as_disk_snapshot(at->now);
+	for (unsigned i = 0; i < at->n; i++) {
+		uint64_t off = at->ranges[i].off / sizeof(sector) * sizeof(sector);
+		uint64_t end = at->ranges[i].off + at->ranges[i].len;
 
-		for (; at < end; at += sizeof(sector)) {
-			as_assert(!as_bd_read(as_disk_bd(disk), at, sector, sizeof(sector)));
-			as_assert(!as_bd_write(as_disk_bd(*out), at, sector, sizeof(sector)));
+		for (; off < end; off += sizeof(sector)) {
+			as_assert(!as_bd_read(as_disk_bd(disk), off, sector, sizeof(sector)));
+			as_assert(!as_bd_write(as_disk_bd(now), off, sector, sizeof(sector)));
 		}
 	}
-	return 0;
+	return now;
+}
+
+bool as_tool_has_stopped(const struct as_tool *tool)
+{
+	return tool->stopped && tool->at;
 }
 
 int as_tool_stop_run(struct as_tool *tool, struct as_disk *disk, struct as_tool_result *result,
@@ -134,7 +145,7 @@ int as_tool_stop_run(struct as_tool *tool, struct as_disk *disk, struct as_tool_
 
 	memset(result, 0, sizeof(*result));
 	as_assert(tool->stopped && at);
-	copy_range(tool, disk, &now);
+	now = disk_at_stop(at, disk);
 	rc = as_tool_fill(tool, now, err);
 	as_disk_free(now);
 	if (rc)

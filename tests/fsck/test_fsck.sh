@@ -24,6 +24,12 @@ done <"$WORK/bugs"
 tap_run "labfs-fsck passes: fields" 0 "$ASSAY" fsck labfs-fsck --jobs 2 -o "$WORK/clean"
 tap_run "labfs-fsck passes: bits" 0 "$ASSAY" fsck labfs-fsck --model bits --lots 100 --jobs 2 \
 	-o "$WORK/clean"
+tap_run "labfs-fsck passes: power cuts" 0 "$ASSAY" fsck labfs-fsck --model crash --lots 60 \
+	--jobs 2 -o "$WORK/clean"
+for content in rich dirty; do
+	tap_run "labfs-fsck passes: fields of a $content disk" 0 "$ASSAY" fsck labfs-fsck \
+		--content $content --lots 500 --jobs 2 -o "$WORK/clean"
+done
 tap_run "labfs-fsck passes: pairs of fields" 0 "$ASSAY" fsck labfs-fsck --fields 2 --lots 200 \
 	--jobs 2 -o "$WORK/clean"
 tap_run "as at boot, it passes, too" 0 "$ASSAY" fsck labfs-fsck-default --fields 2 --lots 200 \
@@ -57,6 +63,30 @@ tap_run "an exit status that is not documented" 1 "$ASSAY" fsck "checker:$WORK/o
 	--exits "0=clean 1=repaired" --type lab --model bits --lots 1 --max-findings 1 \
 	-o "$WORK/odd.out"
 
+# A checker with sanitizers: what they report is a death.
+cat >"$WORK/bad.c" <<-'END'
+	#include <stdio.h>
+	#include <stdlib.h>
+	int main(int argc, char **argv)
+	{
+		unsigned char *heap = malloc(64);
+		FILE *f = fopen(argv[argc - 1], "r");
+		if (!f || fread(heap, 1, 64, f) != 64)
+			return 8;
+		printf("%d\n", heap[heap[0] ? 64 + heap[0] % 8 : 0]);
+		return 0;
+	}
+END
+if "${CC:-gcc}" -fsanitize=address -o "$WORK/bad" "$WORK/bad.c" 2>"$WORK/err"; then
+	truncate -s 64K "$WORK/zeros"
+	printf '\0ok' | dd of="$WORK/zeros" conv=notrunc 2>"$WORK/err"
+	tap_run "a sanitizer's report is found" 1 "$ASSAY" fsck "checker:$WORK/bad {disk}" \
+		--disk "$WORK/zeros" --model bits --lots 60 --max-findings 1 -o "$WORK/san.out"
+	tap_like "as a death" "$WORK/out" "died of SIGABRT"
+else
+	tap_skip "a checker with sanitizers" "there is no libasan"
+fi
+
 replays() { # FOLDER NAME: the first finding in the folder, by its script and by assay
 	local id
 	id=$(basename "$(ls -d "$1"/findings/* | head -n 1)")
@@ -64,6 +94,8 @@ replays() { # FOLDER NAME: the first finding in the folder, by its script and by
 	tap_run "$2: assay replay reproduces it" 1 "$ASSAY" replay -o "$1" "$id"
 }
 replays "$WORK/53" "labfs-fsck"
+replays "$WORK/105" "labfs-fsck on a dirty disk"
+replays "$WORK/106" "labfs-fsck after a power cut"
 replays "$WORK/54" "labfs-fsck"
 id=$(basename "$(ls -d "$WORK/53/findings"/* | head -n 1)")
 sed 's/^run .*first run. 1 /run "first run" 5 /' "$WORK/53/findings/$id/repro.sh" \
@@ -78,6 +110,14 @@ else
 	tap_skip "fsck.minix" "it is not installed"
 fi
 if command -v e2fsck >/dev/null; then
+	for type in ext2 ext3 ext4; do
+		tap_run "e2fsck:$type: a rich disk is healthy, and one is dirty" 0 "$ASSAY" fsck \
+			"e2fsck:$type" --content rich --model bits --where data --lots 2 -o "$WORK/rich"
+		tap_run "e2fsck:$type: a dirty disk can be damaged" 0 "$ASSAY" fsck \
+			"e2fsck:$type" --content dirty --model bits --where data --lots 2 -o "$WORK/rich"
+	done
+	tap_run "no rich disk of that type" 2 "$ASSAY" fsck fsck.minix --content rich
+	tap_like "and it says so" "$WORK/err" "only disks of ext2, ext3, ext4 and lab"
 	tap_run "e2fsck: bits" 1 "$ASSAY" fsck e2fsck --model bits \
 		--lots 400 --jobs 2 --max-findings 2 -o "$WORK/ext4" --export "$WORK/suite"
 	replays "$WORK/ext4" "e2fsck"

@@ -7,6 +7,7 @@
 #include "fsck/corrupt.h"
 #include "fsck/generic.h"
 #include "fsck/judge.h"
+#include "fsck/loss.h"
 #include "fsck/state.h"
 #include "tests/lib/skip.h"
 
@@ -147,11 +148,21 @@ static void test_damage(void **state)
 struct rig {
 	struct as_chunks *store;
 	struct as_generic generic;
-	struct as_fsck_subject *subject;
+	struct as_fsck_subject *subject, *from_main; /* from_main: nothing of its runs is shared */
 	struct as_judge *judge;
 	struct as_fsck_base base;
 	struct as_corrupt *corrupt;
 };
+
+static void same_run(const struct as_subject_run *whole, const struct as_subject_run *part)
+{
+	assert_int_equal(whole->run.ended.how, part->run.ended.how);
+	assert_int_equal(whole->run.ended.status, part->run.ended.status);
+	assert_string_equal(as_buf_str(&whole->run.output), as_buf_str(&part->run.output));
+	assert_true(as_disk_eq(whole->run.disk, part->run.disk));
+	assert_int_equal(whole->run.reads, part->run.reads);
+	assert_int_equal(as_reclog_len(whole->run.log), as_reclog_len(part->run.log));
+}
 
 static void compare(struct rig *r, enum as_subject_mode mode, const struct as_corrupt_lot *lot,
 		    const struct as_tool_range *ranges, unsigned n, unsigned *forked)
@@ -163,16 +174,14 @@ static void compare(struct rig *r, enum as_subject_mode mode, const struct as_co
 		as_subject_fork_begin(r->subject, mode, r->base.disk, ranges, n, &forks, &err), 0);
 	for (size_t i = 0; forks && i < lot->n; i++) {
 		struct as_disk *disk = as_damage_apply(&lot->damages[i], r->base.disk, NULL);
-		struct as_subject_run whole, part;
+		struct as_subject_run whole, part, later;
 
-		assert_int_equal(as_subject_run(r->subject, mode, disk, &whole, &err), 0);
+		assert_int_equal(as_subject_run(r->from_main, mode, disk, &whole, &err), 0);
 		assert_int_equal(as_subject_run_forked(r->subject, mode, disk, &part, &err), 0);
-		assert_int_equal(whole.run.ended.how, part.run.ended.how);
-		assert_int_equal(whole.run.ended.status, part.run.ended.status);
-		assert_string_equal(as_buf_str(&whole.run.output), as_buf_str(&part.run.output));
-		assert_true(as_disk_eq(whole.run.disk, part.run.disk));
-		assert_int_equal(whole.run.reads, part.run.reads);
-		assert_int_equal(as_reclog_len(whole.run.log), as_reclog_len(part.run.log));
+		assert_int_equal(as_subject_run(r->subject, mode, disk, &later, &err), 0);
+		same_run(&whole, &part);
+		same_run(&whole, &later);
+		as_subject_run_free(&later);
 		++*forked;
 		as_subject_run_free(&whole);
 		as_subject_run_free(&part);
@@ -217,6 +226,8 @@ static void same_as_whole(const char *checker)
 		return;
 	}
 	assert_int_equal(rc, 0);
+	setup.whole = true;
+	assert_int_equal(as_subject_open(&setup, &r.from_main, &err), 0);
 	assert_int_equal(as_generic_make(r.store, as_subject_type(r.subject),
 					 as_subject_row_of(r.subject)->bytes, &r.generic, &err),
 			 0);
@@ -247,8 +258,44 @@ static void same_as_whole(const char *checker)
 	as_judge_free(r.judge);
 	as_fsck_base_free(&r.base);
 	as_subject_free(r.subject);
+	as_subject_free(r.from_main);
 	as_generic_free(&r.generic);
 	as_chunks_free(r.store);
+}
+
+/* After a power cut: files that the workload does not name must be there. */
+static void test_loss_after_crash(void **state)
+{
+	static const char *const some[] = { "/d/f1", "/d/new" }, *const all[] = { "/d", "/f", "/" };
+	struct as_chunks *store = as_chunks_new();
+	struct as_generic generic;
+	struct as_damage damage = { .names = some, .n_names = 2 };
+	struct as_loss_found found;
+	struct as_err err = { 0 };
+	struct as_loss *loss;
+
+	(void)state;
+	assert_int_equal(as_generic_make(store, "lab", 0, &generic, &err), 0);
+	loss = as_loss_new("lab", generic.disk);
+	assert_non_null(loss);
+	damage.crashed = as_disk_snapshot(generic.disk);
+	as_loss_look(loss, &damage, generic.disk, &found);
+	assert_int_equal(found.unexcused + found.moved, 0);
+	as_loss_found_free(&found);
+	as_loss_look(loss, &damage, generic.fresh, &found);
+	assert_true(found.unexcused > 50);
+	assert_null(strstr(as_buf_str(&found.words), "/d/f1 is"));
+	assert_non_null(strstr(as_buf_str(&found.words), "/d/f2 is nowhere"));
+	as_loss_found_free(&found);
+	damage.names = all;
+	damage.n_names = 3;
+	as_loss_look(loss, &damage, generic.fresh, &found);
+	assert_int_equal(found.unexcused + found.moved, 0);
+	as_loss_found_free(&found);
+	as_loss_free(loss);
+	as_damage_free(&damage);
+	as_generic_free(&generic);
+	as_chunks_free(store);
 }
 
 static void test_forks_e2fsck(void **state)
@@ -266,9 +313,13 @@ static void test_forks_minix(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table_1),	     cmocka_unit_test(test_exits),
-		cmocka_unit_test(test_state),	     cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_forks_e2fsck), cmocka_unit_test(test_forks_minix),
+		cmocka_unit_test(test_table_1),
+		cmocka_unit_test(test_exits),
+		cmocka_unit_test(test_state),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_loss_after_crash),
+		cmocka_unit_test(test_forks_e2fsck),
+		cmocka_unit_test(test_forks_minix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,10 +17,11 @@
 struct cookie {
 	FILE *stream; /* NULL: free */
 	int fd;
-	char buffer[BUFFER_BYTES];
 };
 
 static struct cookie cookies[MAX_STREAMS];
+/* Not in the cookies: to look at all of these would touch all pages. */
+static char buffers[MAX_STREAMS][BUFFER_BYTES];
 
 static ssize_t cookie_read(void *ctx, char *buf, size_t len)
 {
@@ -81,7 +82,7 @@ static FILE *disk_stream(int fd, const char *mode)
 		cookie->fd = fd;
 		cookie->stream = fopencookie(cookie, mode, io);
 		if (cookie->stream)
-			setvbuf(cookie->stream, cookie->buffer, _IOFBF, BUFFER_BYTES);
+			setvbuf(cookie->stream, buffers[cookie - cookies], _IOFBF, BUFFER_BYTES);
 	}
 	shim_unlock();
 	if (cookie == cookies + MAX_STREAMS) {
