@@ -27,7 +27,8 @@ const char *as_fsck_problem_words(enum as_fsck_problem problem);
 /* One run, without its record. */
 struct as_fsck_run {
 	enum as_check_answer answer;
-	bool documented, changed; /* changed: bytes differ, not only that something was written */
+	bool documented;
+	bool wrote, changed; /* changed: bytes differ, not only that something was written */
 	struct as_ended ended;
 	char died[160];
 	char *output;

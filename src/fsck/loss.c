@@ -57,6 +57,7 @@ struct files {
 
 struct as_loss {
 	char *type;
+	bool drops; /* the checker frees what has lost its names: see subject.def */
 	struct files was;
 	struct as_digest sum;
 	struct as_table same; /* digests of repaired disks on which nothing is missing */
@@ -284,7 +285,19 @@ static bool is_parent_entry(const struct as_field *f)
 	return !strcmp(f->class, "parent");
 }
 
-static void touch(struct files *t, const struct as_damage *d)
+/* What has lost all of its names is freed by a checker that has no lost+found. */
+static void touch_nameless(struct files *t)
+{
+	for (size_t i = 0; i < t->n_nodes; i++) {
+		bool named = false;
+
+		for (size_t k = 0; !named && k < t->n_names; k++)
+			named = t->names[k].ino == t->nodes[i].ino && !t->names[k].touched;
+		t->nodes[i].touched = t->nodes[i].touched || !named;
+	}
+}
+
+static void touch(struct files *t, const struct as_damage *d, bool drops)
 {
 	for (size_t i = 0; i < t->n_nodes; i++)
 		t->nodes[i].touched = false;
@@ -309,6 +322,8 @@ static void touch(struct files *t, const struct as_damage *d)
 			touch_path(t, path);
 	}
 	touch_below(t);
+	if (drops)
+		touch_nameless(t);
 }
 
 /* ---- Comparing ------------------------------------------------------------------------------- */
@@ -408,7 +423,7 @@ static struct as_digest sum_of(const struct files *t)
 	return sum;
 }
 
-struct as_loss *as_loss_new(const char *type, struct as_disk *disk)
+struct as_loss *as_loss_new(const char *type, struct as_disk *disk, bool drops)
 {
 	struct as_loss *loss = as_xcalloc(1, sizeof(*loss));
 
@@ -417,6 +432,7 @@ struct as_loss *as_loss_new(const char *type, struct as_disk *disk)
 		return NULL;
 	}
 	loss->type = as_xstrdup(type);
+	loss->drops = drops;
 	loss->sum = sum_of(&loss->was);
 	return loss;
 }
@@ -450,7 +466,7 @@ void as_loss_look(struct as_loss *loss, const struct as_damage *damage, struct a
 		found->files = (unsigned)loss->was.n_names;
 		note(found, &found->unexcused, "everything", "is gone");
 	} else if (!as_digest_eq(sum_of(&now), loss->sum)) {
-		touch(&loss->was, damage);
+		touch(&loss->was, damage, loss->drops);
 		look_at(&loss->was, &now, found);
 	} else if (loss->same.n < SAME_MAX) {
 		as_table_add(&loss->same, digest, 1);

@@ -13,8 +13,9 @@
 
 struct as_loss;
 
-/* The tree of a healthy disk. NULL: no description of the type reads it. */
-struct as_loss *as_loss_new(const char *type, struct as_disk *disk);
+/* The tree of a healthy disk. NULL: no description of the type reads it. `drops`: the checker has no
+ * lost+found, so that a file whose names were all damaged is expected to be freed. */
+struct as_loss *as_loss_new(const char *type, struct as_disk *disk, bool drops);
 void as_loss_free(struct as_loss *loss); /* takes NULL */
 
 struct as_loss_found {

@@ -389,8 +389,12 @@ bool as_subject_counts_reads(const struct as_fsck_subject *s)
 bool as_subject_is_book(const char *books, uint64_t off)
 {
 	unsigned long long from, to;
+	int n;
 
-	return books && sscanf(books, "%llu-%llu", &from, &to) == 2 && off >= from && off <= to;
+	for (; books && sscanf(books, "%llu-%llu%n", &from, &to, &n) == 2; books += n)
+		if (off >= from && off <= to)
+			return true;
+	return false;
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
@@ -408,6 +412,9 @@ static void give_meaning(const struct as_fsck_subject *s, enum as_subject_mode m
 	run->documented = as_exits_find(exits, run->run.ended.status, &run->answer);
 	if (s->row.done && !strstr(as_buf_str(&run->run.output), s->row.done))
 		run->answer = AS_CHECK_FAILED;
+	else if (s->row.nothing && run->answer == AS_CHECK_REPAIRED &&
+		 strstr(as_buf_str(&run->run.output), s->row.nothing))
+		run->answer = AS_CHECK_CLEAN;
 }
 
 static struct as_tool_job job_of(const struct as_fsck_subject *s, enum as_subject_mode mode)
