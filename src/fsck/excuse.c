@@ -2,7 +2,31 @@
 /* excuse: see excuse.h. */
 #include "fsck/excuse.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+void as_excuse_note_rebuilt(struct as_fsck_base *base, const struct as_reclog *log)
+{
+	base->rebuilt_sectors = as_disk_size(base->disk) / AS_DISK_SECTOR_BYTES;
+	free(base->rebuilt);
+	base->rebuilt = as_xcalloc(1, base->rebuilt_sectors / 8 + 1);
+	for (size_t i = 0; i < as_reclog_len(log); i++) {
+		const struct as_log_entry *e = as_reclog_at(log, i);
+		bool writes = e->kind != AS_CALL_READ && e->kind != AS_CALL_FLUSH;
+		uint64_t end = (e->off + e->len + AS_DISK_SECTOR_BYTES - 1) / AS_DISK_SECTOR_BYTES;
+
+		for (uint64_t s = e->off / AS_DISK_SECTOR_BYTES;
+		     writes && s < end && s < base->rebuilt_sectors; s++)
+			base->rebuilt[s / 8] |= (unsigned char)(1u << s % 8);
+	}
+}
+
+static bool is_rebuilt(const struct as_fsck_base *base, uint64_t off)
+{
+	uint64_t s = off / AS_DISK_SECTOR_BYTES;
+
+	return base->rebuilt && s < base->rebuilt_sectors && base->rebuilt[s / 8] & 1u << s % 8;
+}
 
 bool as_excuse_differs(const struct as_subject_row *row, enum as_subject_mode mode,
 		       const struct as_fsck_base *base, struct as_disk *from, struct as_disk *to,
@@ -21,7 +45,8 @@ bool as_excuse_differs(const struct as_subject_row *row, enum as_subject_mode mo
 		while (k < known && base->writes.bytes[k].off < word)
 			k++;
 		if ((k == known || base->writes.bytes[k].off >= word + 4) &&
-		    !as_subject_is_book(books, how->bytes[i].off))
+		    !as_subject_is_book(books, how->bytes[i].off) &&
+		    (looks || base->sick || !is_rebuilt(base, how->bytes[i].off)))
 			how->bytes[n++] = how->bytes[i];
 	}
 	how->n = n;

@@ -6,11 +6,17 @@
 #ifndef AS_FSCK_EXCUSE_H
 #define AS_FSCK_EXCUSE_H
 
+#include "disk/log.h"
 #include "fsck/judge.h"
+
+/* Notes where the run of `log` on the healthy disk wrote to: base->rebuilt. */
+void as_excuse_note_rebuilt(struct as_fsck_base *base, const struct as_reclog *log);
 
 /*
  * Whether a run changed anything but its books. `how` gets the bytes.
  *   - A run that repairs may also change what it changes on the healthy disk.
+ *   - A checker that builds structures anew may change all of the sectors that it writes to on
+ *     the healthy disk.
  *   - A run that only looks may change the row's check_books alone.
  */
 bool as_excuse_differs(const struct as_subject_row *row, enum as_subject_mode mode,

@@ -143,7 +143,7 @@ void as_fsck_script(const struct as_fsck_subject *s, const struct as_fsck_verdic
 		"\t# A disk does not grow when something is written after its end.\n"
 		"\t(\n"
 		"\t\ttrap '' XFSZ\n"
-		"\t\tulimit -f $(($(stat -c %%s \"$disk\") / 512))\n"
+		"\t\tulimit -S -f $(($(stat -c %%s \"$disk\") / 512))\n"
 		"\t\texec timeout 30 \"$@\"\n"
 		"\t) >\"$work/out\" 2>&1\n"
 		"\tgot=$?\n"

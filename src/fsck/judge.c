@@ -190,6 +190,8 @@ int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_he
 					 as_subject_row_of(j->subject)->drops);
 	if (!rc && got.run.disk)
 		as_damage_diff(&base->writes, base->disk, got.run.disk);
+	if (!rc && got.run.log && as_subject_row_of(j->subject)->rebuilds)
+		as_excuse_note_rebuilt(base, got.run.log);
 	as_buf_free(&how);
 	as_subject_run_free(&got);
 	return rc;
@@ -200,6 +202,7 @@ void as_fsck_base_free(struct as_fsck_base *base)
 	as_disk_free(base->disk);
 	as_damage_free(&base->writes);
 	as_loss_free(base->loss);
+	free(base->rebuilt);
 	*base = (struct as_fsck_base){ 0 };
 }
 

@@ -62,6 +62,10 @@ struct as_fsck_base {
 	/* Bytes that a run may change although nothing is wrong: those that it changes on the
 	 * healthy disk. */
 	struct as_damage writes;
+	/* Of a checker that builds structures anew: the sectors that it writes to on the healthy
+	 * disk, a bit each, whether they change or not. NULL: it is none. */
+	unsigned char *rebuilt;
+	uint64_t rebuilt_sectors;
 	bool called_damaged; /* the checker finds errors on it */
 	bool sick; /* it is no healthy disk: then those are repairs, which excuse nothing */
 	struct as_loss *loss; /* its tree; NULL: it cannot be read, or there is none */
