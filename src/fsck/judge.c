@@ -382,6 +382,8 @@ static void judge_silent(const struct as_judge *j, struct as_fsck_verdict *v,
 		begin(v, AS_FSCK_SILENT, damage);
 		as_buf_adds(words, "the first run says that the disk is clean, but changes it: ");
 		say_in_line(&how, words);
+		add_problem(j, AS_SUBJECT_REPAIR, v->seen.run[0],
+			    &v->found[AS_FSCK_SILENT].signature, words);
 		end(v, AS_FSCK_SILENT, damage);
 	}
 	as_damage_free(&how);
