@@ -70,12 +70,13 @@ bool as_excuse_silent(const struct as_subject_row *row, const struct as_fsck_run
 	return row->quiet || as_excuse_says(row->tells, first->output);
 }
 
-/* Whether all that the run changed are its books. */
+/* Whether all that the run changed are its books. A checker that tells of repairs whatever it finds
+ * need not have changed anything. */
 static bool only_books(const struct as_subject_row *row, const struct as_fsck_base *base,
 		       struct as_disk *disk, const struct as_fsck_run *run)
 {
 	struct as_damage how = { 0 };
-	bool only = run->changed &&
+	bool only = (run->changed || row->rewrites) &&
 		    !as_excuse_differs(row, AS_SUBJECT_REPAIR, base, disk, run->disk, &how);
 
 	as_damage_free(&how);
@@ -89,8 +90,7 @@ bool as_excuse_disagrees(const struct as_subject_row *row, const struct as_fsck_
 	if (check->answer != AS_CHECK_CLEAN)
 		return row->quiet || as_excuse_says(row->tells, first->output);
 	return as_excuse_says(row->notices, check->output) ||
-	       as_excuse_says(row->harmless, first->output) || row->rewrites ||
-	       only_books(row, base, disk, first);
+	       as_excuse_says(row->harmless, first->output) || only_books(row, base, disk, first);
 }
 
 bool as_excuse_second(const struct as_fsck_subject *subject, enum as_check_answer first,

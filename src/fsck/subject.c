@@ -412,9 +412,6 @@ static void give_meaning(const struct as_fsck_subject *s, enum as_subject_mode m
 	run->documented = as_exits_find(exits, run->run.ended.status, &run->answer);
 	if (s->row.done && !strstr(as_buf_str(&run->run.output), s->row.done))
 		run->answer = AS_CHECK_FAILED;
-	else if (s->row.nothing && run->answer == AS_CHECK_REPAIRED &&
-		 strstr(as_buf_str(&run->run.output), s->row.nothing))
-		run->answer = AS_CHECK_CLEAN;
 }
 
 static struct as_tool_job job_of(const struct as_fsck_subject *s, enum as_subject_mode mode)

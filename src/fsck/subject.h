@@ -18,7 +18,7 @@
 struct as_subject_row {
 	/* subject.def explains them. */
 	const char *name, *types, *repair, *again, *check, *exits, *check_exits, *input, *done;
-	const char *books, *check_books, *caught, *nothing, *tells, *notices, *harmless;
+	const char *books, *check_books, *caught, *tells, *notices, *harmless;
 	const char *package;
 	uint64_t bytes;
 	bool rewrites, rebuilds, trusts, quiet, partial, drops;
