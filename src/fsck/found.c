@@ -85,14 +85,16 @@ static int still_shows(void *ctx, bool *kept, size_t n)
 
 /* ---- The script ------------------------------------------------------------------------------ */
 
-/* "e2fsck -f -y {disk}" with the path of the script's copy. */
+/* "e2fsck -f -y {disk}" with the path of the script's copy, wherever the disk is named. */
 static void add_command(const char *command, struct as_buf *out)
 {
-	const char *at = strstr(command, "{disk}");
+	const char *at;
 
-	as_buf_add(out, command, at ? (size_t)(at - command) : strlen(command));
-	if (at)
-		as_buf_addf(out, "\"$disk\"%s", at + strlen("{disk}"));
+	for (; (at = strstr(command, "{disk}")); command = at + strlen("{disk}")) {
+		as_buf_add(out, command, (size_t)(at - command));
+		as_buf_adds(out, "\"$disk\"");
+	}
+	as_buf_adds(out, command);
 }
 
 static void add_run(const struct as_fsck_subject *s, enum as_subject_mode mode,
