@@ -164,6 +164,13 @@ static int run(struct as_judge *j, enum as_subject_mode mode, struct as_disk *di
 
 /* ---- Healthy disks --------------------------------------------------------------------------- */
 
+static enum as_loss_drops drops_of(const struct as_subject_row *row)
+{
+	return row->drops	  ? AS_LOSS_DROPS_ALL
+	       : row->drops_empty ? AS_LOSS_DROPS_EMPTY
+				  : AS_LOSS_DROPS_NOTHING;
+}
+
 int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_health health,
 		  struct as_err *err)
 {
@@ -187,7 +194,7 @@ int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_he
 	base->sick = health == AS_FSCK_SICK;
 	if (!rc && health != AS_FSCK_SICK)
 		base->loss = as_loss_new(as_subject_type(j->subject), base->disk,
-					 as_subject_row_of(j->subject)->drops);
+					 drops_of(as_subject_row_of(j->subject)));
 	if (!rc && got.run.disk)
 		as_damage_diff(&base->writes, base->disk, got.run.disk);
 	if (!rc && got.run.log && as_subject_row_of(j->subject)->rebuilds)

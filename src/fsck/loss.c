@@ -57,7 +57,7 @@ struct files {
 
 struct as_loss {
 	char *type;
-	bool drops; /* the checker frees what has lost its names: see subject.def */
+	enum as_loss_drops drops;
 	struct files was;
 	struct as_digest sum;
 	struct as_table same; /* digests of repaired disks on which nothing is missing */
@@ -285,11 +285,12 @@ static bool is_parent_entry(const struct as_field *f)
 	return !strcmp(f->class, "parent");
 }
 
-/* What has lost all of its names is freed by a checker that has no lost+found. */
-static void touch_nameless(struct files *t)
+/* What has lost all of its names, and is freed then. */
+static void touch_nameless(struct files *t, enum as_loss_drops drops)
 {
 	for (size_t i = 0; i < t->n_nodes; i++) {
-		bool named = false;
+		bool named = drops == AS_LOSS_DROPS_EMPTY &&
+			     (!S_ISREG(t->nodes[i].mode) || t->nodes[i].size);
 
 		for (size_t k = 0; !named && k < t->n_names; k++)
 			named = t->names[k].ino == t->nodes[i].ino && !t->names[k].touched;
@@ -297,7 +298,7 @@ static void touch_nameless(struct files *t)
 	}
 }
 
-static void touch(struct files *t, const struct as_damage *d, bool drops)
+static void touch(struct files *t, const struct as_damage *d, enum as_loss_drops drops)
 {
 	for (size_t i = 0; i < t->n_nodes; i++)
 		t->nodes[i].touched = false;
@@ -322,8 +323,8 @@ static void touch(struct files *t, const struct as_damage *d, bool drops)
 			touch_path(t, path);
 	}
 	touch_below(t);
-	if (drops)
-		touch_nameless(t);
+	if (drops != AS_LOSS_DROPS_NOTHING)
+		touch_nameless(t, drops);
 }
 
 /* ---- Comparing ------------------------------------------------------------------------------- */
@@ -423,7 +424,7 @@ static struct as_digest sum_of(const struct files *t)
 	return sum;
 }
 
-struct as_loss *as_loss_new(const char *type, struct as_disk *disk, bool drops)
+struct as_loss *as_loss_new(const char *type, struct as_disk *disk, enum as_loss_drops drops)
 {
 	struct as_loss *loss = as_xcalloc(1, sizeof(*loss));
 

@@ -21,7 +21,7 @@ struct as_subject_row {
 	const char *books, *check_books, *caught, *tells, *notices, *harmless;
 	const char *package;
 	uint64_t bytes;
-	bool rewrites, rebuilds, trusts, quiet, partial, drops;
+	bool rewrites, rebuilds, trusts, quiet, partial, drops, drops_empty;
 	bool beside; /* the program comes with assay, and is where assay is */
 	bool block; /* it is shown a block device */
 };
