@@ -10,6 +10,9 @@
  *   - an inode, if a byte of it, of its data, or of a block that leads to its data was changed;
  *   - a name, if a byte of its entry was changed, or the inode of a directory above it was, or the
  *     length of an entry before it in the same directory (nobody can tell then where it begins);
+ *     Where a type has its names twice (btrfs), both are touched;
+ *   - all that is in a block of a tree, if the head of the block or of an item was changed, and
+ *     everything, if a pointer of a tree was;
  *   - nothing at all, if it is in the superblock, a bitmap or another structure of no file.
  * Checksums that were computed anew are not counted.
  *
@@ -30,6 +33,7 @@
 #define SECTOR AS_DISK_SECTOR_BYTES
 #define SAME_MAX 65536u /* digests of disks with the same tree that are remembered */
 #define LOST_FOUND "/lost+found"
+#define TREE_BLOCK 4096u /* of reiserfs; blocks of btrfs are told by their checksum */
 
 struct node {
 	uint64_t ino, mode, size, uid, gid;
@@ -42,6 +46,7 @@ struct file_name {
 	char *path;
 	const char *dir;
 	uint64_t ino, off; /* of its entry */
+	uint64_t text_off; /* of the name itself, which may be elsewhere */
 	bool touched;
 };
 
@@ -151,9 +156,11 @@ static void add_name(struct files *t, const struct as_field *f, struct as_disk *
 		return;
 	as_buf_addf(&path, "%s/%s", strcmp(f->path, "/") ? f->path : "", text);
 	AS_ARRAY_ROOM(t->names, t->n_names, t->cap_names);
-	t->names[t->n_names] = (struct file_name){
-		.path = as_xstrdup(as_buf_str(&path)), .dir = f->path, .ino = ino, .off = off
-	};
+	t->names[t->n_names] = (struct file_name){ .path = as_xstrdup(as_buf_str(&path)),
+						   .dir = f->path,
+						   .ino = ino,
+						   .off = off,
+						   .text_off = f->off };
 	as_table_add(&t->by_path, as_hash64(as_buf_str(&path), path.len), t->n_names++);
 	as_buf_free(&path);
 }
@@ -260,13 +267,24 @@ static void touch_entry(struct files *t, const struct as_field *f)
 
 	for (size_t i = 0; i < t->n_names; i++) {
 		struct file_name *name = &t->names[i];
-		bool same = name->off >= from && name->off <= f->off && !strcmp(name->dir, f->path);
+		bool same =
+			((name->off >= from && name->off <= f->off) || name->text_off == f->off) &&
+			!strcmp(name->dir, f->path);
 		bool later =
 			(has_role(f, "dir.entry.length") || has_role(f, "dir.entry.name_length")) &&
 			name->off > f->off && !strcmp(name->dir, f->path);
 
 		name->touched = name->touched || same || later;
 	}
+}
+
+/* A name that is on the disk twice, such as by its hash and by its number. */
+static void touch_twins(struct files *t)
+{
+	for (size_t i = 0; i < t->n_names; i++)
+		for (size_t k = 0; t->names[i].touched && k < t->n_names; k++)
+			if (!strcmp(t->names[k].path, t->names[i].path))
+				t->names[k].touched = true;
 }
 
 /* What is below a directory that lost its name can have moved with it. Names are in the order of a
@@ -298,6 +316,42 @@ static void touch_nameless(struct files *t, enum as_loss_drops drops)
 	}
 }
 
+static bool is_one_of(const char *structure, const char *const *all)
+{
+	while (*all && strcmp(structure, *all))
+		all++;
+	return *all;
+}
+
+static void touch_field(struct files *t, const struct as_field *f)
+{
+	if (!f->path)
+		return;
+	if (f->role && !strncmp(f->role, "dir.entry.", 10) && !is_parent_entry(f))
+		touch_entry(t, f);
+	else
+		touch_path(t, f->path);
+}
+
+/* Trees whose blocks hold items of several files: a head that is wrong spoils the block, and a
+ * pointer that is wrong all that is below it. */
+static void touch_tree(struct files *t, const struct as_field *f)
+{
+	static const char *const heads[] = { "node_head", "item_head", "node", NULL };
+	static const char *const pointers[] = { "node_key", "node_child", "key_pointer", NULL };
+	bool all = is_one_of(f->structure, pointers);
+
+	if (!all && !is_one_of(f->structure, heads))
+		return;
+	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
+		const struct as_field *g = as_fields_at(t->fields, i);
+
+		if (all || (f->seal && f->seal == g->seal) ||
+		    g->off / TREE_BLOCK == f->off / TREE_BLOCK)
+			touch_field(t, g);
+	}
+}
+
 static void touch(struct files *t, const struct as_damage *d, enum as_loss_drops drops)
 {
 	for (size_t i = 0; i < t->n_nodes; i++)
@@ -307,13 +361,10 @@ static void touch(struct files *t, const struct as_damage *d, enum as_loss_drops
 	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
 		const struct as_field *f = as_fields_at(t->fields, i);
 
-		if (!f->path || !is_in(d, f->off, f->bytes) ||
-		    (d->sealed && f->kind == AS_FIELD_CHECKSUM))
+		if (!is_in(d, f->off, f->bytes) || (d->sealed && f->kind == AS_FIELD_CHECKSUM))
 			continue;
-		if (f->role && !strncmp(f->role, "dir.entry.", 10) && !is_parent_entry(f))
-			touch_entry(t, f);
-		else
-			touch_path(t, f->path);
+		touch_field(t, f);
+		touch_tree(t, f);
 	}
 	for (size_t i = 0; i < as_fields_areas(t->fields); i++) {
 		const struct as_disk_area *a = as_fields_area(t->fields, i);
@@ -322,6 +373,7 @@ static void touch(struct files *t, const struct as_damage *d, enum as_loss_drops
 		if (a->is_data && path && is_in(d, a->off, a->len))
 			touch_path(t, path);
 	}
+	touch_twins(t);
 	touch_below(t);
 	if (drops != AS_LOSS_DROPS_NOTHING)
 		touch_nameless(t, drops);
