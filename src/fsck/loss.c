@@ -47,6 +47,7 @@ struct file_name {
 	const char *dir;
 	uint64_t ino, off; /* of its entry */
 	uint64_t text_off; /* of the name itself, which may be elsewhere */
+	const char *instance; /* that has the name */
 	bool touched;
 };
 
@@ -96,7 +97,8 @@ static struct node *node_of(const struct files *t, uint64_t ino)
 
 static void add_node(struct files *t, const struct as_field *f, uint64_t mode)
 {
-	if (node_of(t, f->self))
+	/* Inodes of no name ("(map of blocks)", "/(master)") may have the same numbers. */
+	if (f->path[0] != '/' || f->path[1] == '(' || node_of(t, f->self))
 		return;
 	AS_ARRAY_ROOM(t->nodes, t->n_nodes, t->cap_nodes);
 	t->nodes[t->n_nodes] = (struct node){ .ino = f->self, .mode = mode, .path = f->path };
@@ -148,11 +150,15 @@ static void add_name(struct files *t, const struct as_field *f, struct as_disk *
 		     uint64_t off)
 {
 	char text[512];
-	size_t n = as_field_bytes(f, disk, text, sizeof(text) - 1);
+	size_t n = as_field_bytes(f, disk, text, sizeof(text) - 1), len = 0;
 	struct as_buf path = { 0 };
 
-	text[n] = '\0';
-	if (!f->path || !ino || !strcmp(text, ".") || !strcmp(text, ".."))
+	/* Names of two bytes a letter (jfs, exfat) have zeros in between. */
+	for (size_t i = 0; i < n; i++)
+		if (text[i])
+			text[len++] = text[i];
+	text[len] = '\0';
+	if (!f->path || !strcmp(text, ".") || !strcmp(text, ".."))
 		return;
 	as_buf_addf(&path, "%s/%s", strcmp(f->path, "/") ? f->path : "", text);
 	AS_ARRAY_ROOM(t->names, t->n_names, t->cap_names);
@@ -160,7 +166,8 @@ static void add_name(struct files *t, const struct as_field *f, struct as_disk *
 						   .dir = f->path,
 						   .ino = ino,
 						   .off = off,
-						   .text_off = f->off };
+						   .text_off = f->off,
+						   .instance = f->instance };
 	as_table_add(&t->by_path, as_hash64(as_buf_str(&path), path.len), t->n_names++);
 	as_buf_free(&path);
 }
@@ -197,13 +204,48 @@ static void read_area(struct files *t, const struct as_disk_area *a, struct as_d
 	}
 }
 
-static bool read_files(const char *type, struct as_disk *disk, struct files *t)
-{
-	uint64_t ino = 0, off = 0;
-	struct as_err err;
+/*
+ * The number of an inode that an entry leads to may stand before the name, after it (xfs), or in
+ * another structure before it (reiserfs): what is in the same instance wins.
+ */
+struct entry_number {
+	const struct as_field *f; /* the last one that was met; NULL: none */
+	uint64_t ino;
+};
 
-	if (as_fields_read(type, disk, &t->fields, &err))
-		return false;
+static void read_number(struct files *t, const struct as_field *f, struct as_disk *disk,
+			struct entry_number *number)
+{
+	struct file_name *last = t->n_names ? &t->names[t->n_names - 1] : NULL;
+
+	*number = (struct entry_number){ f, as_field_get(f, disk) };
+	if (last && last->text_off < f->off && !strcmp(last->instance, f->instance)) {
+		last->ino = number->ino;
+		last->off = last->text_off;
+	}
+}
+
+static void read_name(struct files *t, const struct as_field *f, struct as_disk *disk,
+		      const struct entry_number *number)
+{
+	bool of_another = number->f && !strcmp(number->f->structure, f->structure) &&
+			  strcmp(number->f->instance, f->instance);
+
+	if (!number->f || of_another)
+		add_name(t, f, disk, 0, f->off);
+	else if (number->ino)
+		add_name(t, f, disk, number->ino, number->f->off);
+}
+
+/* 0, or an error: nothing can be read, and nothing is known. */
+static int read_files(const char *type, struct as_disk *disk, struct files *t)
+{
+	struct entry_number number = { 0 };
+	struct as_err err;
+	int rc = as_fields_read(type, disk, &t->fields, &err);
+
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
 		const struct as_field *f = as_fields_at(t->fields, i);
 
@@ -211,15 +253,14 @@ static bool read_files(const char *type, struct as_disk *disk, struct files *t)
 			add_node(t, f, as_field_get(f, disk));
 		else if (f->role && !strncmp(f->role, "file.", 5))
 			read_inode(t, f, disk);
-		else if (has_role(f, "dir.entry.inode")) {
-			ino = as_field_get(f, disk);
-			off = f->off;
-		} else if (has_role(f, "dir.entry.name"))
-			add_name(t, f, disk, ino, off);
+		else if (has_role(f, "dir.entry.inode"))
+			read_number(t, f, disk, &number);
+		else if (has_role(f, "dir.entry.name"))
+			read_name(t, f, disk, &number);
 	}
 	for (size_t i = 0; i < as_fields_areas(t->fields); i++)
 		read_area(t, as_fields_area(t->fields, i), disk);
-	return t->n_nodes && t->n_names;
+	return 0;
 }
 
 /* ---- What a damage touches ------------------------------------------------------------------- */
@@ -480,7 +521,8 @@ struct as_loss *as_loss_new(const char *type, struct as_disk *disk, enum as_loss
 {
 	struct as_loss *loss = as_xcalloc(1, sizeof(*loss));
 
-	if (!type || !as_fields_know(type) || !read_files(type, disk, &loss->was)) {
+	if (!type || !as_fields_know(type) || read_files(type, disk, &loss->was) ||
+	    !loss->was.n_nodes || !loss->was.n_names) {
 		as_loss_free(loss);
 		return NULL;
 	}
@@ -515,7 +557,9 @@ void as_loss_look(struct as_loss *loss, const struct as_damage *damage, struct a
 	*found = (struct as_loss_found){ 0 };
 	if (as_table_get(&loss->same, digest) != AS_TABLE_NONE)
 		return;
-	if (!read_files(loss->type, repaired, &now)) {
+	if (read_files(loss->type, repaired, &now))
+		return;
+	if (!now.n_nodes || !now.n_names) {
 		found->files = (unsigned)loss->was.n_names;
 		note(found, &found->unexcused, "everything", "is gone");
 	} else if (!as_digest_eq(sum_of(&now), loss->sum)) {
