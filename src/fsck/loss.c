@@ -308,9 +308,9 @@ static void touch_entry(struct files *t, const struct as_field *f)
 
 	for (size_t i = 0; i < t->n_names; i++) {
 		struct file_name *name = &t->names[i];
-		bool same =
-			((name->off >= from && name->off <= f->off) || name->text_off == f->off) &&
-			!strcmp(name->dir, f->path);
+		bool same = ((name->off >= from && name->off <= f->off) ||
+			     name->text_off == f->off || !strcmp(name->instance, f->instance)) &&
+			    !strcmp(name->dir, f->path);
 		bool later =
 			(has_role(f, "dir.entry.length") || has_role(f, "dir.entry.name_length")) &&
 			name->off > f->off && !strcmp(name->dir, f->path);
