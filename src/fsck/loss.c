@@ -420,6 +420,17 @@ static void touch(struct files *t, const struct as_damage *d, enum as_loss_drops
 		touch_nameless(t, drops);
 }
 
+static bool is_any_touched(const struct files *t)
+{
+	for (size_t i = 0; i < t->n_nodes; i++)
+		if (t->nodes[i].touched)
+			return true;
+	for (size_t i = 0; i < t->n_names; i++)
+		if (t->names[i].touched)
+			return true;
+	return false;
+}
+
 /* ---- Comparing ------------------------------------------------------------------------------- */
 
 static bool is_same(const struct node *a, const struct node *b)
@@ -560,8 +571,12 @@ void as_loss_look(struct as_loss *loss, const struct as_damage *damage, struct a
 	if (read_files(loss->type, repaired, &now))
 		return;
 	if (!now.n_nodes || !now.n_names) {
-		found->files = (unsigned)loss->was.n_names;
-		note(found, &found->unexcused, "everything", "is gone");
+		/* A checker may go on with a copy of the superblock, which is not read here. */
+		touch(&loss->was, damage, loss->drops);
+		if (is_any_touched(&loss->was)) {
+			found->files = (unsigned)loss->was.n_names;
+			note(found, &found->unexcused, "everything", "is gone");
+		}
 	} else if (!as_digest_eq(sum_of(&now), loss->sum)) {
 		touch(&loss->was, damage, loss->drops);
 		look_at(&loss->was, &now, found);
