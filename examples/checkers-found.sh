@@ -345,6 +345,14 @@ for value in 0xffffffffffffffff 11072; do
 		shows "139"
 	fi
 done
+if begin xfs-log-uuid xfs_repair; then
+	blank 16M mkfs.xfs -q --unsupported
+	poke 24880 '\0\0\0\0' # the identifier in the first record of the log
+	run xfs_repair -n -o force_geometry d
+	run xfs_repair -e -o force_geometry d
+	run xfs_repair -e -o force_geometry d
+	shows "0 0+ 1+" "root inode lost"
+fi
 if begin xfs-lsn xfs_repair; then
 	blank 16M mkfs.xfs -q --unsupported
 	xfs_db -x -c 'agf 0' -c 'write -d lsn 0x7fffffffffffffff' d >/dev/null 2>&1
