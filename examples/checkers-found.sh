@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: MIT
 # checkers-found.sh [CASE]...: what assay found in checkers (docs/FOUND.md), by plain commands: each
 # case makes a disk with mkfs, damages it, and runs the checker. Without CASE, all of them run.
 # Prints the exit status of each run. Exit status: 0 if each case shows what FOUND.md says, 1 if one
@@ -20,8 +20,8 @@ poke() { # OFFSET BYTES: as printf(1) writes them
 }
 ext4() { # mke2fs options
 	rm -f d
-	mke2fs -q -F -t ext4 -b 1024 -I 256 -O has_journal,extent,flex_bg,metadata_csum,64bit "$@" d \
-		2M >/dev/null 2>&1
+	mke2fs -q -F -t ext4 -b 1024 -I 256 -O has_journal,extent,flex_bg,metadata_csum,64bit \
+		"$@" d 2M >/dev/null 2>&1
 	head -c 20000 /dev/zero | tr '\0' x >file
 	dbg 'write file f' 'mkdir dir' 'write file dir/g'
 }
@@ -31,15 +31,16 @@ dbg() { # COMMAND...: of debugfs, which computes checksums anew
 		debugfs -w -R "$command" d >/dev/null 2>&1
 	done
 }
-# 1 MiB of version 1: /f is inode 2 (zones 7 to 13, and 15 through 14), /g inode 3 (zone 16), /d inode
-# 4 (zone 17), /d/h inode 5 (zone 18). The inodes are at byte 4096, zone N at byte N * 1024.
+# 1 MiB of version 1: /f is inode 2 (zones 7 to 13, and 15 through 14), /g inode 3 (zone 16), /d
+# inode 4 (zone 17), /d/h inode 5 (zone 18). Inodes are at byte 4096, zone N at byte N * 1024.
 minix() {
 	rm -f d
 	truncate -s 1M d
 	mkfs.minix -1 -n 14 -i 64 d >/dev/null
 	poke 4100 '\120'
 	poke 4109 '\003'
-	poke 4128 '\244\201\0\0\0\040\0\0\0\0\0\0\0\001\007\0\010\0\011\0\012\0\013\0\014\0\015\0\016\0'
+	poke 4128 '\244\201\0\0\0\040\0\0\0\0\0\0\0\001'
+	poke 4142 '\007\0\010\0\011\0\012\0\013\0\014\0\015\0\016\0'
 	poke 4160 '\244\201\0\0\0\004\0\0\0\0\0\0\0\001\020\0'
 	poke 4192 '\355\101\0\0\060\0\0\0\0\0\0\0\0\002\021\0'
 	poke 4224 '\244\201\0\0\0\004\0\0\0\0\0\0\0\001\022\0'

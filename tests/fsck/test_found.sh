@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# examples/checkers-found.sh: it makes disks and judges checkers by plain commands, so a checker that
-# does something else than docs/FOUND.md says must be told.
+# examples/checkers-found.sh makes disks and judges checkers by plain commands. A checker that does
+# something else than docs/FOUND.md says must be told.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 PATH=$PATH:/usr/sbin:/sbin
