@@ -281,6 +281,12 @@ if begin reiserfs-bitmaps reiserfsck; then
 	run reiserfsck -y -q --check d
 	shows "0 8" "wrong either bitmaps number"
 fi
+if begin reiserfs-check-writes reiserfsck; then
+	blank 40M mkfs.reiserfs -q -ff
+	poke 65568 '\0'
+	run reiserfsck -y -q --check d
+	shows "0+" "Journal header is fixed"
+fi
 if begin jfs-status jfs_fsck; then
 	blank 16M jfs_mkfs -q
 	poke 65544 '\377\377\377\377'
