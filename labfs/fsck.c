@@ -77,9 +77,12 @@ static int run(struct lab_ck *ck, enum as_fsck_mode mode)
 	ck->disk_sb = ck->sb;
 	if (mode != AS_FSCK_REPLAY) {
 		needed = needs_check(ck);
+		ck->early = ck->problems;
 		if (needed || mode == AS_FSCK_FULL)
 			rc = run_passes(ck);
 	}
+	while (!rc && LAB_BUG_ON(ck, CK_LOOK_RESTARTS) && ck->readonly && ck->problems)
+		rc = lab_ck_load_super(ck);
 	return rc ? rc : lab_ck_commit(ck);
 }
 
@@ -97,7 +100,8 @@ static int answer(struct lab_ck *ck, int rc)
 		code = ck->problems || ck->written ? AS_FSCK_LEFT : 0;
 	else
 		code = (ck->written ? AS_FSCK_REPAIRED : 0) | (ck->left ? AS_FSCK_LEFT : 0);
-	if (LAB_BUG_ON(ck, CK_EXIT_ZERO))
+	if (LAB_BUG_ON(ck, CK_EXIT_ZERO) ||
+	    (LAB_BUG_ON(ck, CK_EARLY_ZERO) && ck->problems == ck->early))
 		code &= ~AS_FSCK_REPAIRED;
 	lab_ck_say(ck, "%s, %u problems, %u of %u inodes and %u of %u blocks free",
 		   code & AS_FSCK_LEFT ? "errors left"

@@ -87,6 +87,7 @@ struct lab_ck {
 	bool lost_hashes; /* it may already hold names such as "#12" */
 
 	uint32_t problems, left;
+	uint32_t early; /* problems that were found before the passes */
 };
 
 /* Arguments of the texts of problem.def. */

@@ -42,6 +42,7 @@ table() {
 	nilfs-tools        fs         nilfs2
 	util-linux         fs         minix
 	dosfstools         fs         vfat
+	exfatprogs         fs         exfat
 	udftools           fs         udf
 	clang-format       tidy       layout of changed lines
 	git                tidy       which lines have changed

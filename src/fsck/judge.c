@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/table.h"
+#include "fsck/excuse.h"
 #include "fsck/loss.h"
 #include "target/checker_words.h"
 
@@ -112,7 +113,8 @@ static void take_over(struct as_fsck_run *run, struct as_subject_run *from, stru
 	run->output = as_xstrdup(as_buf_str(&from->run.output));
 	run->disk = from->run.disk;
 	from->run.disk = NULL;
-	run->changed = from->run.changed && !as_disk_eq(before, run->disk);
+	run->wrote = from->run.changed;
+	run->changed = run->wrote && !as_disk_eq(before, run->disk);
 }
 
 /* The command of AS_SUBJECT_AGAIN is often that of a repair: then they share their results. */
@@ -163,6 +165,13 @@ static int run(struct as_judge *j, enum as_subject_mode mode, struct as_disk *di
 
 /* ---- Healthy disks --------------------------------------------------------------------------- */
 
+static enum as_loss_drops drops_of(const struct as_subject_row *row)
+{
+	return row->drops	  ? AS_LOSS_DROPS_ALL
+	       : row->drops_empty ? AS_LOSS_DROPS_EMPTY
+				  : AS_LOSS_DROPS_NOTHING;
+}
+
 int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_health health,
 		  struct as_err *err)
 {
@@ -188,9 +197,12 @@ int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_he
 	base->called_damaged &= !base->dirty || got.answer == AS_CHECK_FAILED;
 	/* What a log says, and what a damage of it does, the description of a tree does not tell. */
 	if (!rc && health != AS_FSCK_SICK && health != AS_FSCK_DIRTY)
-		base->loss = as_loss_new(as_subject_type(j->subject), base->disk);
+		base->loss = as_loss_new(as_subject_type(j->subject), base->disk,
+					 drops_of(as_subject_row_of(j->subject)));
 	if (!rc && got.run.disk)
 		as_damage_diff(&base->writes, base->disk, got.run.disk);
+	if (!rc && got.run.log && as_subject_row_of(j->subject)->rebuilds)
+		as_excuse_note_rebuilt(base, got.run.log);
 	as_buf_free(&how);
 	as_subject_run_free(&got);
 	return rc;
@@ -201,6 +213,7 @@ void as_fsck_base_free(struct as_fsck_base *base)
 	as_disk_free(base->disk);
 	as_damage_free(&base->writes);
 	as_loss_free(base->loss);
+	free(base->rebuilt);
 	*base = (struct as_fsck_base){ 0 };
 }
 
@@ -355,46 +368,33 @@ static void judge_twice(const struct as_judge *j, struct as_fsck_verdict *v,
 	end(v, problem, damage);
 }
 
-/* Whether anything differs but what the checker writes to a healthy disk, too. */
-static bool differs(const struct as_judge *j, const struct as_fsck_base *base, struct as_disk *from,
-		    struct as_disk *to, struct as_damage *how)
+/* Lines of bytes as one line. */
+static void say_in_line(const struct as_damage *how, struct as_buf *words)
 {
-	const char *books = as_subject_row_of(j->subject)->books;
-	size_t n = 0, known = base->sick ? 0 : base->writes.n;
-
-	if (!as_damage_diff(how, from, to))
-		return false;
-	for (size_t i = 0, k = 0; i < how->n; i++) {
-		/* A number of four bytes may have changed in some of them only. */
-		uint64_t word = how->bytes[i].off & ~UINT64_C(3);
-
-		while (k < known && base->writes.bytes[k].off < word)
-			k++;
-		if ((k == known || base->writes.bytes[k].off >= word + 4) &&
-		    !as_subject_is_book(books, how->bytes[i].off))
-			how->bytes[n++] = how->bytes[i];
-	}
-	how->n = n;
-	return n;
+	as_damage_say_bytes(how, words);
+	while (words->len && words->data[words->len - 1] == '\n')
+		words->data[--words->len] = '\0';
+	for (size_t i = 0; i < words->len; i++)
+		if (words->data[i] == '\n')
+			words->data[i] = ';';
 }
 
 static void judge_silent(const struct as_judge *j, struct as_fsck_verdict *v,
 			 const struct as_fsck_base *base, const struct as_damage *damage,
 			 struct as_disk *disk)
 {
+	const struct as_subject_row *row = as_subject_row_of(j->subject);
 	struct as_damage how = { 0 };
 	struct as_buf *words = &v->found[AS_FSCK_SILENT].summary;
 
 	if (v->seen.run[0]->answer == AS_CHECK_CLEAN && v->seen.run[0]->changed &&
-	    differs(j, base, disk, v->seen.run[0]->disk, &how)) {
+	    !as_excuse_silent(row, v->seen.run[0]) &&
+	    as_excuse_differs(row, AS_SUBJECT_REPAIR, base, disk, v->seen.run[0]->disk, &how)) {
 		begin(v, AS_FSCK_SILENT, damage);
 		as_buf_adds(words, "the first run says that the disk is clean, but changes it: ");
-		as_damage_say_bytes(&how, words);
-		while (words->len && words->data[words->len - 1] == '\n')
-			words->data[--words->len] = '\0';
-		for (size_t i = 0; i < words->len; i++)
-			if (words->data[i] == '\n')
-				words->data[i] = ';';
+		say_in_line(&how, words);
+		add_problem(j, AS_SUBJECT_REPAIR, v->seen.run[0],
+			    &v->found[AS_FSCK_SILENT].signature, words);
 		end(v, AS_FSCK_SILENT, damage);
 	}
 	as_damage_free(&how);
@@ -405,26 +405,42 @@ static bool found_errors(enum as_check_answer answer)
 	return answer != AS_CHECK_CLEAN && answer != AS_CHECK_FAILED;
 }
 
+static void judge_writes(const struct as_judge *j, struct as_fsck_verdict *v,
+			 const struct as_fsck_base *base, const struct as_damage *damage,
+			 struct as_disk *disk)
+{
+	const struct as_subject_row *row = as_subject_row_of(j->subject);
+	struct as_buf *words = &v->found[AS_FSCK_WRITES].summary;
+	struct as_damage how = { 0 };
+
+	if (v->seen.check->changed &&
+	    as_excuse_differs(row, AS_SUBJECT_CHECK, base, disk, v->seen.check->disk, &how)) {
+		begin(v, AS_FSCK_WRITES, damage);
+		as_buf_addf(words, "`%s` changes the disk: ",
+			    as_subject_command(j->subject, AS_SUBJECT_CHECK));
+		say_in_line(&how, words);
+		end(v, AS_FSCK_WRITES, damage);
+	}
+	as_damage_free(&how);
+}
+
 static void judge_check(const struct as_judge *j, struct as_fsck_verdict *v,
-			const struct as_fsck_base *base, const struct as_damage *damage)
+			const struct as_fsck_base *base, const struct as_damage *damage,
+			struct as_disk *disk)
 {
 	const struct as_fsck_run *check = v->seen.check, *first = v->seen.run[0];
 	bool clean = check->answer == AS_CHECK_CLEAN;
-	struct as_buf *words = &v->found[AS_FSCK_WRITES].summary;
+	struct as_buf *words = &v->found[AS_FSCK_DISAGREES].summary;
 
-	if (check->changed) {
-		begin(v, AS_FSCK_WRITES, damage);
-		as_buf_addf(words, "`%s` changes the disk",
-			    as_subject_command(j->subject, AS_SUBJECT_CHECK));
-		end(v, AS_FSCK_WRITES, damage);
-	}
+	judge_writes(j, v, base, damage, disk);
 	/* Who only looks cannot replay a log, and sees the disk without it. */
 	if (damage->crashed || base->dirty)
 		return;
 	if (!(clean && found_errors(first->answer)) &&
 	    !(found_errors(check->answer) && first->answer == AS_CHECK_CLEAN))
 		return;
-	words = &v->found[AS_FSCK_DISAGREES].summary;
+	if (as_excuse_disagrees(as_subject_row_of(j->subject), base, disk, check, first))
+		return;
 	begin(v, AS_FSCK_DISAGREES, damage);
 	as_buf_adds(words, "the run that only looks ");
 	describe(check, words);
@@ -450,13 +466,6 @@ static void judge_healthy(const struct as_judge *j, struct as_fsck_verdict *v,
 		    words);
 }
 
-/* Of a checker that believes what the superblock says, only repairs count. What it leaves, the
- * thorough second run may well repair. */
-static bool promises_nothing(const struct as_judge *j, enum as_check_answer first)
-{
-	return as_subject_row_of(j->subject)->trusts && first != AS_CHECK_REPAIRED;
-}
-
 static int go_on(struct as_judge *j, struct as_fsck_verdict *v, const struct as_damage *damage,
 		 struct as_err *err)
 {
@@ -468,7 +477,7 @@ static int go_on(struct as_judge *j, struct as_fsck_verdict *v, const struct as_
 	s->n = 2;
 	if (!ended_well(j, v, damage, AS_SUBJECT_AGAIN, s->run[1], ordinal[1]) ||
 	    as_fsck_agree(s->run[0]->answer, s->run[1]->answer) ||
-	    promises_nothing(j, s->run[0]->answer))
+	    as_excuse_second(j->subject, s->run[0]->answer, s->run[1]->answer))
 		return 0;
 	while (s->n < AS_FSCK_RUNS && s->run[s->n - 1]->answer == AS_CHECK_REPAIRED) {
 		rc = run(j, AS_SUBJECT_REPAIR, s->run[s->n - 1]->disk, &s->run[s->n], err);
@@ -555,7 +564,7 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 	j->first = false;
 	if (!rc && ended_well(j, v, damage, AS_SUBJECT_CHECK, s->check, "read-only") &&
 	    s->run[0]->ended.how == AS_END_EXIT)
-		judge_check(j, v, base, damage);
+		judge_check(j, v, base, damage, disk);
 	return rc;
 }
 

@@ -27,7 +27,8 @@ const char *as_fsck_problem_words(enum as_fsck_problem problem);
 /* One run, without its record. */
 struct as_fsck_run {
 	enum as_check_answer answer;
-	bool documented, changed; /* changed: bytes differ, not only that something was written */
+	bool documented;
+	bool wrote, changed; /* changed: bytes differ, not only that something was written */
 	struct as_ended ended;
 	char died[160];
 	char *output;
@@ -63,6 +64,10 @@ struct as_fsck_base {
 	/* Bytes that a run may change although nothing is wrong: those that it changes on the
 	 * healthy disk. */
 	struct as_damage writes;
+	/* Of a checker that builds structures anew: the sectors that it writes to on the healthy
+	 * disk, a bit each, whether they change or not. NULL: it is none. */
+	unsigned char *rebuilt;
+	uint64_t rebuilt_sectors;
 	bool called_damaged; /* the checker finds errors on it */
 	bool dirty; /* work is left for the checker, such as a log: to do it is no repair */
 	bool sick; /* it is no healthy disk: then those are repairs, which excuse nothing */

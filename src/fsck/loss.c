@@ -10,6 +10,9 @@
  *   - an inode, if a byte of it, of its data, or of a block that leads to its data was changed;
  *   - a name, if a byte of its entry was changed, or the inode of a directory above it was, or the
  *     length of an entry before it in the same directory (nobody can tell then where it begins);
+ *     Where a type has its names twice (btrfs), both are touched;
+ *   - all that is in a block of a tree, if the head of the block or of an item was changed, and
+ *     everything, if a pointer of a tree was;
  *   - nothing at all, if it is in the superblock, a bitmap or another structure of no file.
  * Checksums that were computed anew are not counted.
  *
@@ -31,6 +34,7 @@
 #define PIECE ((uint64_t)16 << 10)
 #define SAME_MAX 65536u /* digests of disks with the same tree that are remembered */
 #define LOST_FOUND "/lost+found"
+#define TREE_BLOCK 4096u /* of reiserfs; blocks of btrfs are told by their checksum */
 
 struct node {
 	uint64_t ino, mode, size, uid, gid;
@@ -43,6 +47,8 @@ struct file_name {
 	char *path;
 	const char *dir;
 	uint64_t ino, off; /* of its entry */
+	uint64_t text_off; /* of the name itself, which may be elsewhere */
+	const char *instance; /* that has the name */
 	bool touched;
 };
 
@@ -58,6 +64,7 @@ struct files {
 
 struct as_loss {
 	char *type;
+	enum as_loss_drops drops;
 	struct files was;
 	struct as_digest sum;
 	struct as_table same; /* digests of repaired disks on which nothing is missing */
@@ -91,7 +98,8 @@ static struct node *node_of(const struct files *t, uint64_t ino)
 
 static void add_node(struct files *t, const struct as_field *f, uint64_t mode)
 {
-	if (node_of(t, f->self))
+	/* Inodes of no name ("(map of blocks)", "/(master)") may have the same numbers. */
+	if (f->path[0] != '/' || f->path[1] == '(' || node_of(t, f->self))
 		return;
 	AS_ARRAY_ROOM(t->nodes, t->n_nodes, t->cap_nodes);
 	t->nodes[t->n_nodes] = (struct node){ .ino = f->self, .mode = mode, .path = f->path };
@@ -143,17 +151,24 @@ static void add_name(struct files *t, const struct as_field *f, struct as_disk *
 		     uint64_t off)
 {
 	char text[512];
-	size_t n = as_field_bytes(f, disk, text, sizeof(text) - 1);
+	size_t n = as_field_bytes(f, disk, text, sizeof(text) - 1), len = 0;
 	struct as_buf path = { 0 };
 
-	text[n] = '\0';
-	if (!f->path || !ino || !strcmp(text, ".") || !strcmp(text, ".."))
+	/* Names of two bytes a letter (jfs, exfat) have zeros in between. */
+	for (size_t i = 0; i < n; i++)
+		if (text[i])
+			text[len++] = text[i];
+	text[len] = '\0';
+	if (!f->path || !strcmp(text, ".") || !strcmp(text, ".."))
 		return;
 	as_buf_addf(&path, "%s/%s", strcmp(f->path, "/") ? f->path : "", text);
 	AS_ARRAY_ROOM(t->names, t->n_names, t->cap_names);
-	t->names[t->n_names] = (struct file_name){
-		.path = as_xstrdup(as_buf_str(&path)), .dir = f->path, .ino = ino, .off = off
-	};
+	t->names[t->n_names] = (struct file_name){ .path = as_xstrdup(as_buf_str(&path)),
+						   .dir = f->path,
+						   .ino = ino,
+						   .off = off,
+						   .text_off = f->off,
+						   .instance = f->instance };
 	as_table_add(&t->by_path, as_hash64(as_buf_str(&path), path.len), t->n_names++);
 	as_buf_free(&path);
 }
@@ -202,15 +217,50 @@ static void read_area(struct files *t, const struct as_disk_area *a, struct as_d
 	}
 }
 
-/* whole: all fields are wanted, to tell which of them a damage touches. */
-static bool read_files(const char *type, bool whole, struct as_disk *disk, struct files *t)
-{
-	uint64_t ino = 0, off = 0;
-	struct as_err err;
+/*
+ * The number of an inode that an entry leads to may stand before the name, after it (xfs), or in
+ * another structure before it (reiserfs): what is in the same instance wins.
+ */
+struct entry_number {
+	const struct as_field *f; /* the last one that was met; NULL: none */
+	uint64_t ino;
+};
 
-	if (whole ? as_fields_read(type, disk, &t->fields, &err)
-		  : as_fields_read_tree(type, disk, &t->fields, &err))
-		return false;
+static void read_number(struct files *t, const struct as_field *f, struct as_disk *disk,
+			struct entry_number *number)
+{
+	struct file_name *last = t->n_names ? &t->names[t->n_names - 1] : NULL;
+
+	*number = (struct entry_number){ f, as_field_get(f, disk) };
+	if (last && last->text_off < f->off && !strcmp(last->instance, f->instance)) {
+		last->ino = number->ino;
+		last->off = last->text_off;
+	}
+}
+
+static void read_name(struct files *t, const struct as_field *f, struct as_disk *disk,
+		      const struct entry_number *number)
+{
+	bool of_another = number->f && !strcmp(number->f->structure, f->structure) &&
+			  strcmp(number->f->instance, f->instance);
+
+	if (!number->f || of_another)
+		add_name(t, f, disk, 0, f->off);
+	else if (number->ino)
+		add_name(t, f, disk, number->ino, number->f->off);
+}
+
+/* 0, or an error: nothing can be read, and nothing is known. whole: all fields are wanted, to tell
+ * which of them a damage touches. */
+static int read_files(const char *type, bool whole, struct as_disk *disk, struct files *t)
+{
+	struct entry_number number = { 0 };
+	struct as_err err;
+	int rc = whole ? as_fields_read(type, disk, &t->fields, &err)
+		       : as_fields_read_tree(type, disk, &t->fields, &err);
+
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
 		const struct as_field *f = as_fields_at(t->fields, i);
 
@@ -218,15 +268,14 @@ static bool read_files(const char *type, bool whole, struct as_disk *disk, struc
 			add_node(t, f, as_field_get(f, disk));
 		else if (f->role && !strncmp(f->role, "file.", 5))
 			read_inode(t, f, disk);
-		else if (has_role(f, "dir.entry.inode")) {
-			ino = as_field_get(f, disk);
-			off = f->off;
-		} else if (has_role(f, "dir.entry.name"))
-			add_name(t, f, disk, ino, off);
+		else if (has_role(f, "dir.entry.inode"))
+			read_number(t, f, disk, &number);
+		else if (has_role(f, "dir.entry.name"))
+			read_name(t, f, disk, &number);
 	}
 	for (size_t i = 0; i < as_fields_areas(t->fields); i++)
 		read_area(t, as_fields_area(t->fields, i), disk);
-	return t->n_nodes && t->n_names;
+	return 0;
 }
 
 /* ---- What a damage touches ------------------------------------------------------------------- */
@@ -274,13 +323,24 @@ static void touch_entry(struct files *t, const struct as_field *f)
 
 	for (size_t i = 0; i < t->n_names; i++) {
 		struct file_name *name = &t->names[i];
-		bool same = name->off >= from && name->off <= f->off && !strcmp(name->dir, f->path);
+		bool same = ((name->off >= from && name->off <= f->off) ||
+			     name->text_off == f->off || !strcmp(name->instance, f->instance)) &&
+			    !strcmp(name->dir, f->path);
 		bool later =
 			(has_role(f, "dir.entry.length") || has_role(f, "dir.entry.name_length")) &&
 			name->off > f->off && !strcmp(name->dir, f->path);
 
 		name->touched = name->touched || same || later;
 	}
+}
+
+/* A name that is on the disk twice, such as by its hash and by its number. */
+static void touch_twins(struct files *t)
+{
+	for (size_t i = 0; i < t->n_names; i++)
+		for (size_t k = 0; t->names[i].touched && k < t->n_names; k++)
+			if (!strcmp(t->names[k].path, t->names[i].path))
+				t->names[k].touched = true;
 }
 
 /* What is below a directory that lost its name can have moved with it. Names are in the order of a
@@ -325,7 +385,56 @@ static void touch_named(struct files *t, const char *path)
 	}
 }
 
-static void touch(struct files *t, const struct as_damage *d)
+/* What has lost all of its names, and is freed then. */
+static void touch_nameless(struct files *t, enum as_loss_drops drops)
+{
+	for (size_t i = 0; i < t->n_nodes; i++) {
+		bool named = drops == AS_LOSS_DROPS_EMPTY &&
+			     (!S_ISREG(t->nodes[i].mode) || t->nodes[i].size);
+
+		for (size_t k = 0; !named && k < t->n_names; k++)
+			named = t->names[k].ino == t->nodes[i].ino && !t->names[k].touched;
+		t->nodes[i].touched = t->nodes[i].touched || !named;
+	}
+}
+
+static bool is_one_of(const char *structure, const char *const *all)
+{
+	while (*all && strcmp(structure, *all))
+		all++;
+	return *all;
+}
+
+static void touch_field(struct files *t, const struct as_field *f)
+{
+	if (!f->path)
+		return;
+	if (f->role && !strncmp(f->role, "dir.entry.", 10) && !is_parent_entry(f))
+		touch_entry(t, f);
+	else
+		touch_path(t, f->path);
+}
+
+/* Trees whose blocks hold items of several files: a head that is wrong spoils the block, and a
+ * pointer that is wrong all that is below it. */
+static void touch_tree(struct files *t, const struct as_field *f)
+{
+	static const char *const heads[] = { "node_head", "item_head", "node", NULL };
+	static const char *const pointers[] = { "node_key", "node_child", "key_pointer", NULL };
+	bool all = is_one_of(f->structure, pointers);
+
+	if (!all && !is_one_of(f->structure, heads))
+		return;
+	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
+		const struct as_field *g = as_fields_at(t->fields, i);
+
+		if (all || (f->seal && f->seal == g->seal) ||
+		    g->off / TREE_BLOCK == f->off / TREE_BLOCK)
+			touch_field(t, g);
+	}
+}
+
+static void touch(struct files *t, const struct as_damage *d, enum as_loss_drops drops)
 {
 	for (size_t i = 0; i < t->n_nodes; i++)
 		t->nodes[i].touched = false;
@@ -340,13 +449,10 @@ static void touch(struct files *t, const struct as_damage *d)
 	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
 		const struct as_field *f = as_fields_at(t->fields, i);
 
-		if (!f->path || !is_in(d, f->off, f->bytes) ||
-		    (d->sealed && f->kind == AS_FIELD_CHECKSUM))
+		if (!is_in(d, f->off, f->bytes) || (d->sealed && f->kind == AS_FIELD_CHECKSUM))
 			continue;
-		if (f->role && !strncmp(f->role, "dir.entry.", 10) && !is_parent_entry(f))
-			touch_entry(t, f);
-		else
-			touch_path(t, f->path);
+		touch_field(t, f);
+		touch_tree(t, f);
 	}
 	for (size_t i = 0; i < as_fields_areas(t->fields); i++) {
 		const struct as_disk_area *a = as_fields_area(t->fields, i);
@@ -355,7 +461,21 @@ static void touch(struct files *t, const struct as_damage *d)
 		if (a->is_data && path && is_in(d, a->off, a->len))
 			touch_path(t, path);
 	}
+	touch_twins(t);
 	touch_below(t);
+	if (drops != AS_LOSS_DROPS_NOTHING)
+		touch_nameless(t, drops);
+}
+
+static bool is_any_touched(const struct files *t)
+{
+	for (size_t i = 0; i < t->n_nodes; i++)
+		if (t->nodes[i].touched)
+			return true;
+	for (size_t i = 0; i < t->n_names; i++)
+		if (t->names[i].touched)
+			return true;
+	return false;
 }
 
 /* ---- Comparing ------------------------------------------------------------------------------- */
@@ -455,15 +575,17 @@ static struct as_digest sum_of(const struct files *t)
 	return sum;
 }
 
-struct as_loss *as_loss_new(const char *type, struct as_disk *disk)
+struct as_loss *as_loss_new(const char *type, struct as_disk *disk, enum as_loss_drops drops)
 {
 	struct as_loss *loss = as_xcalloc(1, sizeof(*loss));
 
-	if (!type || !as_fields_know(type) || !read_files(type, true, disk, &loss->was)) {
+	if (!type || !as_fields_know(type) || read_files(type, true, disk, &loss->was) ||
+	    !loss->was.n_nodes || !loss->was.n_names) {
 		as_loss_free(loss);
 		return NULL;
 	}
 	loss->type = as_xstrdup(type);
+	loss->drops = drops;
 	loss->sum = sum_of(&loss->was);
 	return loss;
 }
@@ -493,11 +615,17 @@ void as_loss_look(struct as_loss *loss, const struct as_damage *damage, struct a
 	*found = (struct as_loss_found){ 0 };
 	if (as_table_get(&loss->same, digest) != AS_TABLE_NONE)
 		return;
-	if (!read_files(loss->type, false, repaired, &now)) {
-		found->files = (unsigned)loss->was.n_names;
-		note(found, &found->unexcused, "everything", "is gone");
+	if (read_files(loss->type, false, repaired, &now))
+		return;
+	if (!now.n_nodes || !now.n_names) {
+		/* A checker may go on with a copy of the superblock, which is not read here. */
+		touch(&loss->was, damage, loss->drops);
+		if (is_any_touched(&loss->was)) {
+			found->files = (unsigned)loss->was.n_names;
+			note(found, &found->unexcused, "everything", "is gone");
+		}
 	} else if (!as_digest_eq(sum_of(&now), loss->sum)) {
-		touch(&loss->was, damage);
+		touch(&loss->was, damage, loss->drops);
 		look_at(&loss->was, &now, found);
 	} else if (loss->same.n < SAME_MAX) {
 		as_table_add(&loss->same, digest, 1);

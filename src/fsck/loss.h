@@ -13,8 +13,11 @@
 
 struct as_loss;
 
+/* What a checker frees if it has no name left. */
+enum as_loss_drops { AS_LOSS_DROPS_NOTHING, AS_LOSS_DROPS_EMPTY, AS_LOSS_DROPS_ALL };
+
 /* The tree of a healthy disk. NULL: no description of the type reads it. */
-struct as_loss *as_loss_new(const char *type, struct as_disk *disk);
+struct as_loss *as_loss_new(const char *type, struct as_disk *disk, enum as_loss_drops drops);
 void as_loss_free(struct as_loss *loss); /* takes NULL */
 
 struct as_loss_found {

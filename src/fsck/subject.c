@@ -396,8 +396,12 @@ bool as_subject_counts_reads(const struct as_fsck_subject *s)
 bool as_subject_is_book(const char *books, uint64_t off)
 {
 	unsigned long long from, to;
+	int n;
 
-	return books && sscanf(books, "%llu-%llu", &from, &to) == 2 && off >= from && off <= to;
+	for (; books && sscanf(books, "%llu-%llu%n", &from, &to, &n) == 2; books += n)
+		if (off >= from && off <= to)
+			return true;
+	return false;
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */

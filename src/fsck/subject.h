@@ -18,10 +18,10 @@
 struct as_subject_row {
 	/* subject.def explains them. */
 	const char *name, *types, *repair, *again, *check, *exits, *check_exits, *input, *done;
-	const char *books, *caught;
+	const char *books, *check_books, *caught, *tells, *notices, *harmless;
 	const char *package;
 	uint64_t bytes;
-	bool rewrites, trusts;
+	bool rewrites, rebuilds, trusts, quiet, partial, drops, drops_empty;
 	bool beside; /* the program comes with assay, and is where assay is */
 	bool block; /* it is shown a block device */
 };
@@ -65,7 +65,7 @@ const char *as_subject_command(const struct as_fsck_subject *subject, enum as_su
 /* Whether reads of the disk are counted: not those of a static program. */
 bool as_subject_counts_reads(const struct as_fsck_subject *subject);
 
-/* Whether a byte is where the checker keeps its books: "1024-2047"; NULL: it keeps none. */
+/* Whether a byte is where the checker keeps its books: "1024-2047 8192-8195"; NULL: none. */
 bool as_subject_is_book(const char *books, uint64_t off);
 
 /* What one run came to. */

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * loss: a disk on which a name was changed is taken for a repaired one. If the damage was that
+ * name, nothing is wrong; if the damage was elsewhere, the name was stolen. The types have their
+ * names before the inode number (xfs), twice (btrfs), or after it (ext4).
+ */
+#include "disk/image.h"
+#include "fsck/loss.h"
+#include "layout/field.h"
+#include "os/temp.h"
+#include "tests/lib/skip.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NAME "alpha"
+
+static const struct made {
+	const char *type, *command; /* %s is the folder: DIR/tree has the files */
+} made[] = {
+	{ "ext4", "mke2fs -q -F -t ext4 -d %s/tree %s/disk 4M" },
+	{ "btrfs", "truncate -s 128M %s/disk && mkfs.btrfs -q --rootdir %s/tree %s/disk" },
+	{ "xfs", "truncate -s 16M %s/disk && mkfs.xfs -q --unsupported -p %s/proto %s/disk" },
+};
+
+static bool run(const char *format, const char *dir)
+{
+	struct as_buf command = { 0 };
+	bool ok;
+
+	as_buf_adds(&command, "PATH=$PATH:/usr/sbin:/sbin; (");
+	as_buf_addf(&command, format, dir, dir, dir);
+	as_buf_adds(&command, ") >/dev/null 2>&1");
+	ok = !system(as_buf_str(&command));
+	as_buf_free(&command);
+	return ok;
+}
+
+static bool make_tree(const char *dir)
+{
+	return run("mkdir %s/tree && cd %s/tree && echo one >" NAME " && echo two >beta && "
+		   "mkdir sub && echo three >sub/gamma && echo four >%s/tree/delta",
+		   dir) &&
+	       run("cd %s && printf '%%s\\n' / '0 0' 'd--755 0 0' '" NAME
+		   " ---644 0 0 %s/tree/" NAME "' 'beta ---644 0 0 %s/tree/beta' '$' >proto",
+		   dir);
+}
+
+/* Changes the first letter of the name wherever it is in an entry. */
+static unsigned rename_entries(struct as_fields *fields, struct as_disk *disk)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < as_fields_n(fields); i++) {
+		const struct as_field *f = as_fields_at(fields, i);
+		unsigned char text[64], sector[AS_DISK_SECTOR_BYTES];
+		uint64_t at = f->off / sizeof(sector) * sizeof(sector);
+
+		if (!f->role || strcmp(f->role, "dir.entry.name") ||
+		    as_field_bytes(f, disk, text, sizeof(text)) != strlen(NAME) ||
+		    memcmp(text, NAME, strlen(NAME)))
+			continue;
+		assert_int_equal(as_bd_read(as_disk_bd(disk), at, sector, sizeof(sector)), 0);
+		sector[f->off - at] = 'z';
+		assert_int_equal(as_bd_write(as_disk_bd(disk), at, sector, sizeof(sector)), 0);
+		n++;
+	}
+	return n;
+}
+
+static void judge_names(const char *type, struct as_disk *healthy)
+{
+	struct as_disk *repaired = as_disk_snapshot(healthy);
+	struct as_loss *loss = as_loss_new(type, healthy, AS_LOSS_DROPS_NOTHING);
+	struct as_damage damage = { 0 }, elsewhere = { 0 };
+	struct as_loss_found found;
+	struct as_fields *fields;
+	struct as_err err;
+
+	assert_non_null(loss);
+	assert_int_equal(as_fields_read(type, healthy, &fields, &err), 0);
+	assert_true(rename_entries(fields, repaired) > 0);
+	assert_true(as_damage_diff(&damage, healthy, repaired));
+	/* One byte of the damage is enough where a name is there twice. */
+	damage.n = 1;
+	as_loss_look(loss, &damage, repaired, &found);
+	if (found.unexcused || found.moved)
+		fail_msg("%s: the name was damaged: %s", type, as_buf_str(&found.words));
+	as_loss_found_free(&found);
+	/* The mutant: byte 8 of the disk is no name. */
+	elsewhere = (struct as_damage){ .bytes = &(struct as_damaged_byte){ 8, 0, 1 }, .n = 1 };
+	as_loss_look(loss, &elsewhere, repaired, &found);
+	if (!found.moved || !strstr(as_buf_str(&found.first), "/" NAME))
+		fail_msg("%s: the name was stolen: %s", type, as_buf_str(&found.words));
+	as_loss_found_free(&found);
+	/* Nothing is missing on the disk itself. */
+	as_loss_look(loss, &elsewhere, healthy, &found);
+	assert_int_equal(found.files, 0);
+	as_loss_found_free(&found);
+	as_fields_free(fields);
+	as_damage_free(&damage);
+	as_loss_free(loss);
+	as_disk_free(repaired);
+}
+
+static void test_names(void **state)
+{
+	unsigned done = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+		struct as_chunks *store = as_chunks_new();
+		struct as_temp *temp = NULL;
+		struct as_disk *disk = NULL;
+		struct as_buf path = { 0 };
+		struct as_err err;
+
+		assert_int_equal(as_temp_new("/tmp", &temp, &err), 0);
+		as_buf_addf(&path, "%s/disk", as_temp_path(temp));
+		assert_true(make_tree(as_temp_path(temp)));
+		if (run(made[i].command, as_temp_path(temp))) {
+			assert_int_equal(as_image_import_raw(store, as_buf_str(&path), &disk, &err),
+					 0);
+			judge_names(made[i].type, disk);
+			done++;
+		} else {
+			print_message("%s: no disk can be made here\n", made[i].type);
+		}
+		as_disk_free(disk);
+		as_buf_free(&path);
+		as_temp_free(temp);
+		as_chunks_free(store);
+	}
+	if (!done)
+		skip_because("no mkfs is installed");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_names) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
