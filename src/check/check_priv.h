@@ -4,6 +4,7 @@
 #define AS_CHECK_CHECK_PRIV_H
 
 #include "check/check.h"
+#include "check/era.h"
 #include "check/start.h"
 #include "check/store.h"
 #include "crash/judge.h"
@@ -126,10 +127,6 @@ void as_suspect_add(const struct as_checking *checking, const struct as_check_la
 uint64_t as_suspect_key(unsigned kind, unsigned code, const char *why);
 
 /* ---- expand.c ---- */
-
-/* What a state is known by, after so many power cuts. */
-struct as_digest as_check_key(const struct as_model *model, const struct as_past *past,
-			      unsigned cuts);
 
 struct as_worker_args {
 	const struct as_checking *checking;

@@ -22,6 +22,7 @@ struct as_tree;
 /* Where a part of a trace begins. */
 struct as_cut_base {
 	unsigned n; /* power cuts before it */
+	struct as_era era;
 	struct as_disk *crashed; /* as the power cut or the checker left it; NULL: the fresh disk */
 	struct as_instance_mark *mark; /* the same */
 	struct as_tree *tree; /* that a mount finds; NULL: the fresh one */

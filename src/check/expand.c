@@ -135,6 +135,7 @@ static void step(struct as_expander *w, const struct as_op *op, const struct as_
 {
 	struct as_past *next = as_past_add(w->past, op, got, w->model);
 
+	as_era_step(&w->era, op, w->past, next);
 	as_past_put(w->past);
 	w->past = next;
 }
@@ -194,6 +195,7 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 		return as_instance_useless(w->instance, mounted, err);
 	w->model = as_model_copy(w->base->model);
 	w->past = as_past_new(w->base->model, &w->policy);
+	w->era = w->base->era;
 	as_model_follow_times(w->model, as_target_opts(w->c->args->target));
 	w->back = replay(w);
 	/* A kernel does not always make the same calls, so that another one may fail. */
@@ -219,13 +221,6 @@ int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *di
 }
 
 /* ---- Successors ------------------------------------------------------------------------------ */
-
-struct as_digest as_check_key(const struct as_model *model, const struct as_past *past,
-			      unsigned cuts)
-{
-	return as_digest_add(as_digest_bind(as_model_digest_canonical(model), cuts + 1),
-			     as_past_digest(past));
-}
 
 static uint64_t rank_of(struct as_expander *w, uint32_t id, uint64_t wrote)
 {
@@ -297,7 +292,7 @@ void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
 int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
-	struct as_digest key = as_check_key(w->model, w->past, w->base->n);
+	struct as_digest key = as_check_key(w->model, w->past, w->era);
 	uint64_t wrote = 0;
 	bool fine = true;
 	uint32_t id;
@@ -405,7 +400,7 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 	else
 		step(w, op, &got);
 	if (as_shard_predicts(w->c) &&
-	    !as_digest_eq(expected, as_check_key(w->model, w->past, w->base->n)))
+	    !as_digest_eq(expected, as_check_key(w->model, w->past, w->era)))
 		stray(w);
 	if (w->past == was && as_digest_eq(as_model_digest(w->model), before)) {
 		as_try_keep(&w->lane->tried);

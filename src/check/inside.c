@@ -44,8 +44,8 @@ void as_inside_print_params(const struct as_checking *c, struct as_buf *out)
 {
 	const struct as_check_options *o = c->options;
 
-	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%s;", o->nodes, o->slots, o->crash, o->wide,
-		    o->faults, o->max_faults, o->ops ? o->ops : "");
+	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%s;", o->nodes, o->slots, o->crash,
+		    o->wide | o->narrow << 1, o->faults, o->max_faults, o->ops ? o->ops : "");
 	as_crash_options_print(&c->crash, out);
 }
 
@@ -63,7 +63,8 @@ static int parse_params(struct inside *s, const char *params, struct as_err *err
 	memcpy(s->ops, ops, (size_t)(end - ops));
 	s->ops[end - ops] = '\0';
 	o->ops = s->ops[0] ? s->ops : NULL;
-	o->wide = wide;
+	o->wide = wide & 1;
+	o->narrow = wide & 2;
 	o->crash = crash;
 	return as_crash_options_parse(end + 1, &o->crashes, err);
 }

@@ -260,7 +260,7 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 		    "crashes %u, hash %s, seed %llu, faults %u of %x, operations ",
 		    as_target_spec(c->args->target), (unsigned long long)c->args->run->size_bytes,
 		    c->universe.nodes, c->universe.slots, o->depth, o->crash, o->max_cuts,
-		    o->hash_disk ? "disk" : "model", (unsigned long long)c->args->run->seed,
+		    as_check_hash_names[o->hash], (unsigned long long)c->args->run->seed,
 		    o->max_faults, o->faults);
 	as_universe_print(&c->universe, out);
 	if (o->crash) {
@@ -292,6 +292,7 @@ static int begin_with(struct as_checking *c, struct as_err *err)
 		return rc;
 	c->universe = as_universe_of(c->fresh.model, o->nodes);
 	c->universe.wide = o->wide;
+	c->universe.narrow = o->narrow;
 	if (o->slots)
 		c->universe.slots = o->slots;
 	if (c->start) {
@@ -315,6 +316,7 @@ static void blame_start(struct as_checking *c)
 /* The state of a fresh file system. */
 static void add_first(struct as_checking *c)
 {
+	const struct as_check_options *o = c->options;
 	struct as_policy policy = as_policy_of(c->args->target);
 	struct as_digest key = as_hash("fresh", 5);
 	struct as_past *past = NULL;
@@ -322,7 +324,7 @@ static void add_first(struct as_checking *c)
 
 	if (c->fresh.model) {
 		past = as_past_new(c->fresh.model, &policy);
-		key = as_check_key(c->fresh.model, past, 0);
+		key = as_check_key(c->fresh.model, past, as_era_first(o->hash));
 		as_past_put(past);
 	}
 	if (as_store_add(c->store, key, AS_STORE_NONE, "", &id) == AS_STORE_NEW)
@@ -335,7 +337,7 @@ static int make_fresh(struct as_checking *c, struct as_err *err)
 	const struct as_check_options *o = c->options;
 	int rc = 0;
 
-	if (c->args->box && (o->start || o->shards || o->hash_disk))
+	if (c->args->box && (o->start || o->shards || o->hash == AS_CHECK_HASH_DISK))
 		return as_fail(
 			err, AS_EUSE,
 			"target %s: --start and --shard are for libraries, not for types that "
