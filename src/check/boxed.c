@@ -53,13 +53,16 @@ static void add_state(struct boxed_lane *b, const struct as_told_state *told)
 	struct as_search_of of = { .seed = c->args->run->seed, .recovery = told->wrote };
 	uint32_t id;
 
-	switch (as_store_add(c->store, told->digest, b->id, told->line, &id)) {
+	switch (as_store_add(c->store, told->digest, b->id, told->line, o->depth, &id)) {
 	case AS_STORE_KNOWN:
 		return;
 	case AS_STORE_FULL:
 		AS_CHECK_ADD(c, discarded, 1);
 		as_store_gap(c->store, 1);
 		return;
+	case AS_STORE_SHORTER:
+		AS_CHECK_ADD(c, shorter, 1);
+		break;
 	case AS_STORE_NEW:
 		break;
 	}
@@ -69,7 +72,7 @@ static void add_state(struct boxed_lane *b, const struct as_told_state *told)
 	if (told->fine && !(o->depth && as_store_at(c->store, id).depth >= o->depth))
 		as_store_push(c->store, id, as_search_rank(o->search, &of));
 	else
-		as_store_stop(c->store, id);
+		as_store_stop(c->store, id, !told->fine);
 }
 
 static void add_suspect(struct boxed_lane *b, const struct as_told *told)

@@ -94,7 +94,8 @@ struct as_check_counts {
 	uint64_t deaths; /* workers that died or hung */
 	uint64_t lost; /* times that a state could not be brought back */
 	uint64_t failures; /* operations that were tried with something that fails */
-	uint64_t shorter; /* times that a trace to a state was shorter than the one it was met by */
+	uint64_t shorter; /* states that were met again by a shorter trace, and expanded again */
+	uint64_t missed; /* times that this was not done, or may have been */
 	uint64_t unlooked; /* operations of which --budget left crash states out */
 	uint64_t suspects; /* what workers found */
 	uint64_t dropped; /* of these, those for which there was no room */

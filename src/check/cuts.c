@@ -58,6 +58,7 @@ struct as_cuts {
 	size_t n_found, cap_found;
 	struct as_digests met; /* trees, with the number of power cuts */
 	struct as_cut_base fresh;
+	bool deep; /* see note_deep() */
 	struct kept kept[KEPT];
 	uint64_t now;
 };
@@ -334,10 +335,15 @@ int as_cuts_base(struct as_cuts *cuts, const char *trace, const char **part,
 
 /* ---- Finding them ---------------------------------------------------------------------------- */
 
+bool as_cuts_may(const struct as_cuts *cuts)
+{
+	return cuts->w->base->n < cuts->max;
+}
+
 void as_cuts_begin(struct as_cuts *cuts)
 {
 	drop_found(cuts);
-	cuts->looks = cuts->w->base->n < cuts->max;
+	cuts->looks = as_cuts_may(cuts);
 }
 
 static struct as_digest key_of_tree(const struct as_cuts *cuts, const struct found *f)
@@ -360,6 +366,12 @@ static struct found *same_tree(struct as_cuts *cuts, struct found *f)
 	return NULL;
 }
 
+/* With --depth, a tree that was met may be met again by a shorter trace. */
+static bool is_met(const struct as_cuts *cuts, const struct found *f)
+{
+	return !cuts->w->c->options->depth && as_digests_has(&cuts->met, key_of_tree(cuts, f));
+}
+
 /* Whether it is to be added: the first disk of each tree; with --hash log a second one, too, which
  * is the last of the same view. */
 static bool is_wanted(struct as_cuts *cuts, struct found *f)
@@ -367,7 +379,7 @@ static bool is_wanted(struct as_cuts *cuts, struct found *f)
 	struct found *first = same_tree(cuts, f), *fuller;
 
 	if (!cuts->w->era.counts)
-		return !first && !as_digests_has(&cuts->met, key_of_tree(cuts, f));
+		return !first && !is_met(cuts, f);
 	if (!first)
 		return true;
 	if (first->at.view != f->at.view)
@@ -423,6 +435,20 @@ void as_cuts_name(struct as_cuts *cuts, const struct as_recording *rec)
 	as_perm_free(perm);
 }
 
+/* A crash state that was judged at the end of a long trace is not recovered again at the end of a
+ * shorter one, so what follows it may be too deep to be expanded. Breadth-first search comes to
+ * the shorter one first. */
+static void note_deep(struct as_cuts *cuts)
+{
+	const struct as_checking *c = cuts->w->c;
+
+	if (cuts->deep || !c->options->depth || c->options->search == AS_SEARCH_bfs)
+		return;
+	cuts->deep = true;
+	AS_CHECK_ADD(c, missed, 1);
+	as_store_gap(c->store, 1);
+}
+
 static void add(struct as_cuts *cuts, uint32_t id, const struct found *f)
 {
 	struct as_expander *w = cuts->w;
@@ -440,14 +466,16 @@ static void add(struct as_cuts *cuts, uint32_t id, const struct found *f)
 	past = as_past_new(model, &w->policy);
 	print_step(cuts, f, line, sizeof(line));
 	AS_CHECK_ADD(w->c, recovered, 1);
+	note_deep(cuts);
 	key = as_digest_add(as_check_key(model, past, as_era_cut(w->era, f->fuller)), f->disk);
-	switch (as_store_add(w->c->store, key, id, line, &fresh)) {
+	switch (as_store_add(w->c->store, key, id, line, w->c->options->depth, &fresh)) {
 	case AS_STORE_KNOWN:
 		break;
 	case AS_STORE_FULL:
 		AS_CHECK_ADD(w->c, discarded, 1);
 		as_store_gap(w->c->store, 1);
 		break;
+	case AS_STORE_SHORTER:
 	case AS_STORE_NEW:
 		as_worker_push(w, fresh, model, past);
 		break;
@@ -461,8 +489,10 @@ void as_cuts_reach(struct as_cuts *cuts, uint32_t id)
 	for (size_t i = 0; i < cuts->n_found; i++) {
 		const struct found *f = &cuts->found[i];
 
-		if (f->spot.view && as_digests_add(&cuts->met, key_of_tree(cuts, f)))
-			add(cuts, id, f);
+		if (!f->spot.view || is_met(cuts, f))
+			continue;
+		(void)as_digests_add(&cuts->met, key_of_tree(cuts, f));
+		add(cuts, id, f);
 	}
 	drop_found(cuts);
 	cuts->looks = false;

@@ -259,17 +259,29 @@ static bool is_too_deep(const struct as_expander *w, uint32_t id)
 	return depth && as_store_at(w->c->store, id).depth >= depth;
 }
 
-/* A state that was met at the end of a longer trace may have been too deep to be expanded. With
- * breadth-first search in one process this does not happen. */
-static void note_shorter(struct as_expander *w, uint32_t id)
+/* A state that was met at the end of a longer trace may have been too deep to be expanded. So it is
+ * expanded again, by the shorter one. The trees that power cuts lead to from there are not all
+ * looked at again: what was judged once is not recovered once more. With breadth-first search in
+ * one process none of this happens. */
+static void note_shorter(struct as_expander *w)
 {
-	const struct as_checking *c = w->c;
-
-	if (!c->options->depth ||
-	    as_store_at(c->store, id).depth <= as_store_at(c->store, w->id).depth + 1)
+	AS_CHECK_ADD(w->c, shorter, 1);
+	if (!as_cuts_may(w->cuts))
 		return;
-	AS_CHECK_ADD(c, shorter, 1);
-	as_store_gap(c->store, 1);
+	AS_CHECK_ADD(w->c, missed, 1);
+	as_store_gap(w->c->store, 1);
+}
+
+/* The same, while another process judges the state: then it does not learn of the shorter trace. */
+static void note_longer(struct as_expander *w, uint32_t id)
+{
+	struct as_store_state known = as_store_at(w->c->store, id);
+
+	if (!w->c->options->depth || known.flags & AS_STATE_WRONG ||
+	    known.depth <= as_store_at(w->c->store, w->id).depth + 1)
+		return;
+	AS_CHECK_ADD(w->c, missed, 1);
+	as_store_gap(w->c->store, 1);
 }
 
 void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
@@ -279,7 +291,7 @@ void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
 	struct as_past *was_past = w->past;
 
 	if (is_too_deep(w, id)) {
-		as_store_stop(w->c->store, id);
+		as_store_stop(w->c->store, id, false);
 		return;
 	}
 	w->model = model;
@@ -300,9 +312,9 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 
 	if (rc)
 		return rc;
-	switch (as_store_add(c->store, key, w->id, as_buf_str(&w->line), &id)) {
+	switch (as_store_add(c->store, key, w->id, as_buf_str(&w->line), c->options->depth, &id)) {
 	case AS_STORE_KNOWN:
-		note_shorter(w, id);
+		note_longer(w, id);
 		/* What is on the disk may be new. A kernel takes too long for it. */
 		return as_shard_owns(c, key) && !as_instance_can(w->instance, AS_INSTANCE_KERNEL)
 			       ? as_worker_cut_power(w, op, NULL, &fine, &wrote, err)
@@ -311,6 +323,9 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 		AS_CHECK_ADD(c, discarded, 1);
 		as_store_gap(c->store, 1);
 		return 0;
+	case AS_STORE_SHORTER:
+		note_shorter(w);
+		break;
 	case AS_STORE_NEW:
 		break;
 	}
@@ -332,7 +347,7 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 		as_cuts_reach(w->cuts, id);
 		as_store_push(c->store, id, rank_of(w, id, wrote));
 	} else {
-		as_store_stop(c->store, id);
+		as_store_stop(c->store, id, rc || !fine);
 	}
 	if (!fine)
 		AS_CHECK_ADD(c, wrong, 1);

@@ -135,7 +135,7 @@ static void give(struct inside *s, const char *name, const struct as_seq *seq)
 		as_print_op(&seq->ops[i], &text);
 	}
 	key = as_digest_bind(as_hash(as_buf_str(&text), text.len), ++s->given);
-	if (as_store_add(store, key, AS_STORE_NONE, as_buf_str(&text), &id) == AS_STORE_NEW)
+	if (as_store_add(store, key, AS_STORE_NONE, as_buf_str(&text), false, &id) == AS_STORE_NEW)
 		as_store_push(store, id, UINT64_MAX);
 	as_buf_free(&text);
 }

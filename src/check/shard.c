@@ -42,9 +42,10 @@ void as_shard_sum(const struct as_checking *c, struct as_check_status *status)
 	uint32_t n = as_store_n(c->store);
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct as_digest digest = as_store_at(c->store, i).digest;
+		struct as_store_state state = as_store_at(c->store, i);
+		struct as_digest digest = state.digest;
 
-		if (!as_shard_owns(c, digest))
+		if (!as_shard_owns(c, digest) || state.flags & AS_STATE_REPLACED)
 			continue;
 		status->owned++;
 		status->owned_sum += digest.lo >> 32;
