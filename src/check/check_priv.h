@@ -52,6 +52,7 @@ struct as_check_lane {
 	volatile uint32_t move; /* the one in flight */
 	volatile uint32_t fresh; /* with AS_CHECK_CRASH: the state it led to */
 	unsigned excused; /* as_check_excuse() */
+	uint64_t suspects; /* that were added */
 	struct as_flight flight; /* of the crash state in flight */
 	struct as_stack stack;
 	struct as_host_log log;
@@ -121,8 +122,8 @@ void as_try_keep(struct as_try *tried);
 void as_try_forget(struct as_try *tried); /* what was kept */
 
 /* key: equal for what is likely the same; the first few of each key are kept. */
-void as_suspect_add(const struct as_checking *checking, const struct as_check_lane *lane,
-		    bool crash, uint64_t key, const char *why);
+void as_suspect_add(const struct as_checking *checking, struct as_check_lane *lane, bool crash,
+		    uint64_t key, const char *why);
 /* The key of a message: without numbers, and without what stands before the first colon. */
 uint64_t as_suspect_key(unsigned kind, unsigned code, const char *why);
 
@@ -164,7 +165,7 @@ void as_checking_close(struct as_checking *checking);
 AS_MUST_CHECK int as_check_lane_run(const struct as_checking *checking, unsigned i,
 				    struct as_err *err);
 /* What killed a process of the lane is a suspect. */
-void as_check_died(const struct as_checking *checking, const struct as_check_lane *lane,
+void as_check_died(const struct as_checking *checking, struct as_check_lane *lane,
 		   const struct as_ended *ended);
 
 /* Meanwhile, a kernel in a sandbox may complain of its disk; they nest. */

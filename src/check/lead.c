@@ -27,7 +27,7 @@
 
 /* ---- A lane ---------------------------------------------------------------------------------- */
 
-void as_check_died(const struct as_checking *c, const struct as_check_lane *lane,
+void as_check_died(const struct as_checking *c, struct as_check_lane *lane,
 		   const struct as_ended *ended)
 {
 	struct as_buf why = { 0 };
