@@ -328,7 +328,8 @@ struct as_inbox {
 };
 
 int as_inbox_open(const struct as_checking *c, const struct as_run_options *options,
-		  struct as_sink *sinks, struct as_inbox **out, struct as_err *err)
+		  struct as_sink *sinks, bool (*must_stop)(void *ctx), void *ctx,
+		  struct as_inbox **out, struct as_err *err)
 {
 	struct as_inbox *inbox = as_xcalloc(1, sizeof(*inbox));
 	int rc;
@@ -336,6 +337,8 @@ int as_inbox_open(const struct as_checking *c, const struct as_run_options *opti
 	inbox->how = *c->args->box;
 	inbox->how.options = *options;
 	inbox->how.notes = inbox->how.findings = sinks;
+	inbox->how.must_stop = must_stop;
+	inbox->how.ctx = ctx;
 	rc = as_boxed_open(&inbox->how, &inbox->session, err);
 	*out = inbox;
 	return rc;

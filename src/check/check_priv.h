@@ -214,9 +214,11 @@ AS_MUST_CHECK int as_check_lane_boxed(const struct as_checking *checking, unsign
 
 struct as_inbox; /* a sandbox for one scenario */
 
+/* must_stop: see struct as_boxed. */
 AS_MUST_CHECK int as_inbox_open(const struct as_checking *checking,
 				const struct as_run_options *options, struct as_sink *sinks,
-				struct as_inbox **inbox, struct as_err *err);
+				bool (*must_stop)(void *ctx), void *ctx, struct as_inbox **inbox,
+				struct as_err *err);
 AS_MUST_CHECK int as_inbox_run(struct as_inbox *inbox, const struct as_seq *seq, bool *found,
 			       struct as_err *err);
 void as_inbox_close(struct as_inbox *inbox); /* takes NULL */
@@ -237,7 +239,9 @@ struct as_recoverer *as_crashes_recoverer(const struct as_crashes *crashes);
 
 struct as_confirm;
 
-struct as_confirm *as_confirm_new(const struct as_checking *checking);
+/* meanwhile: called now and then during what takes long. */
+struct as_confirm *as_confirm_new(const struct as_checking *checking, void (*meanwhile)(void *ctx),
+				  void *ctx);
 void as_confirm_free(struct as_confirm *confirm); /* takes NULL */
 /* Of a library: runs the empty workload, which shows what does not depend on the state, such as
  * memory that grows. */

@@ -139,7 +139,7 @@ struct lead {
 	struct as_confirm *confirm;
 	struct lane_end *end; /* of each lane */
 	pid_t *pid; /* 0: it has ended */
-	int64_t start_us, told_us;
+	int64_t start_us, told_us, stop_us; /* stop_us 0: it goes on */
 };
 
 static void fill_status(const struct lead *l, struct as_check_status *status)
@@ -210,21 +210,31 @@ static int start(struct lead *l, struct as_err *err)
 }
 
 /* A sandbox may take long for what it is doing. What is lost will be done again. */
-static void end_boxes(struct lead *l, int64_t *stop_us)
+static void end_boxes(struct lead *l)
 {
 	if (!l->c->args->box || !l->c->shared->stop)
 		return;
-	if (!*stop_us)
-		*stop_us = as_now_us();
-	for (unsigned i = 0; i < l->c->options->jobs && as_now_us() - *stop_us > GRACE_US; i++)
+	if (!l->stop_us)
+		l->stop_us = as_now_us();
+	for (unsigned i = 0; i < l->c->options->jobs && as_now_us() - l->stop_us > GRACE_US; i++)
 		if (l->pid[i] && !kill(l->pid[i], SIGKILL))
 			l->end[i].ended = true;
+}
+
+/* While something is confirmed. */
+static void meanwhile(void *ctx)
+{
+	struct lead *l = ctx;
+
+	if (is_time_to_stop(l))
+		l->c->shared->stop = 1;
+	end_boxes(l);
+	tell(l);
 }
 
 static int lead(struct lead *l, struct as_err *err)
 {
 	int rc = as_confirm_empty(l->confirm, err), one;
-	int64_t stop_us = 0;
 
 	if (!rc)
 		rc = start(l, err);
@@ -233,7 +243,7 @@ static int lead(struct lead *l, struct as_err *err)
 		rc = rc ? rc : one;
 		if (rc || is_time_to_stop(l))
 			l->c->shared->stop = 1;
-		end_boxes(l, &stop_us);
+		end_boxes(l);
 		tell(l);
 		usleep(TICK_US);
 	}
@@ -418,7 +428,7 @@ int as_check(const struct as_check_args *args, struct as_check_status *status, s
 	if (!rc) {
 		l.end = as_shared_alloc(jobs * sizeof(*l.end));
 		l.pid = as_xcalloc(jobs, sizeof(*l.pid));
-		l.confirm = as_confirm_new(&c);
+		l.confirm = as_confirm_new(&c, meanwhile, &l);
 		rc = lead(&l, err);
 		fill_status(&l, status);
 		as_shard_sum(&c, status);
