@@ -347,11 +347,17 @@ static int make_fresh(struct as_checking *c, struct as_err *err)
 	const struct as_check_options *o = c->options;
 	int rc = 0;
 
-	if (c->args->box && (o->start || o->shards || o->hash == AS_CHECK_HASH_DISK))
+	if (c->args->box && o->hash == AS_CHECK_HASH_DISK)
 		return as_fail(
 			err, AS_EUSE,
-			"target %s: --start and --shard are for libraries, not for types that "
-			"run in a sandbox",
+			"target %s: --hash disk is for libraries: the clock of a kernel goes "
+			"on, so no two disks are the same; --hash log works",
+			as_target_spec(c->args->target));
+	if (c->args->box && (o->start || o->shards))
+		return as_fail(
+			err, AS_EUSE,
+			"target %s: --start and --shard are for libraries: only a sandbox can "
+			"make the file system that they need",
 			as_target_spec(c->args->target));
 	if (c->args->box)
 		return begin_with(c, err);
