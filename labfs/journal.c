@@ -60,14 +60,6 @@ int lab_op_begin(struct as_fs *fs, uint32_t credits)
 	return 0;
 }
 
-static bool has_memory(struct as_fs *fs)
-{
-	void *list = as_malloc(fs->host, LAB_BLOCK);
-
-	as_free(fs->host, list);
-	return list;
-}
-
 static void fail_op(struct as_fs *fs, int rc)
 {
 	for (uint32_t i = 0; i < fs->nop_dirs; i++)
@@ -79,10 +71,9 @@ static void fail_op(struct as_fs *fs, int rc)
 		fs->held_map[block / 64] &= ~((uint64_t)1 << block % 64);
 		fs->nrevoke -= !!(entry & LAB_HELD_META);
 	}
-	if (rc == -ENOMEM &&
-	    (LAB_BUG_ON(fs, UNDO_NOMEM) || (LAB_BUG_ON(fs, UNDO_ALLOC) && !has_memory(fs))))
+	if (rc == -ENOMEM && LAB_BUG_ON(fs, UNDO_NOMEM))
 		fs->nundo = 0;
-	lab_undo_all(fs);
+	lab_undo_all(fs, rc);
 	lab_walk_forget(fs);
 	fs->free_blocks = fs->op_free_blocks;
 	fs->free_inodes = fs->op_free_inodes;

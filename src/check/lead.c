@@ -347,7 +347,8 @@ static int make_fresh(struct as_checking *c, struct as_err *err)
 	const struct as_check_options *o = c->options;
 	int rc = 0;
 
-	if (c->args->box && o->hash == AS_CHECK_HASH_DISK)
+	if (!(as_instance_caps(c->args->target) & AS_INSTANCE_IN_PROCESS) &&
+	    o->hash == AS_CHECK_HASH_DISK)
 		return as_fail(
 			err, AS_EUSE,
 			"target %s: --hash disk is for libraries: the clock of a kernel goes "
@@ -356,8 +357,8 @@ static int make_fresh(struct as_checking *c, struct as_err *err)
 	if (c->args->box && (o->start || o->shards))
 		return as_fail(
 			err, AS_EUSE,
-			"target %s: --start and --shard are for libraries: only a sandbox can "
-			"make the file system that they need",
+			"target %s: --start and --shard need the file system here, and not only "
+			"in a sandbox: they work with --sandbox host",
 			as_target_spec(c->args->target));
 	if (c->args->box)
 		return begin_with(c, err);

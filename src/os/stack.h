@@ -36,11 +36,11 @@ void as_stack_catch(struct as_stack *stack);
  * saw; what the process itself noted comes first, since the handler may have died, too. Functions
  * without a name are "module+0x12ab". Frames of the C library are left out, and those of functions
  * that only tell of a mistake (assertions). Of our own program only the first frame is told,
- * because after that it is we who called. Of a sanitizer's report, the kind of the mistake stands in
- * place of the signal: "heap-buffer-overflow in write_block". */
+ * because after that it is we who called. Of a sanitizer's report, the kind of the mistake stands
+ * in place of the signal: "heap-buffer-overflow in write_block". */
 void as_stack_words(const struct as_stack *stack, int signal, struct as_buf *out);
 
-/* Adds the report of a sanitizer, without the processes' numbers and what follows its stacks;
+/* Adds the report of a sanitizer, up to the end of its stacks, and without our own frames;
  * nothing if there is none. */
 void as_stack_report(const struct as_stack *stack, struct as_buf *out);
 

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is to fail: rules of disk/fault.h, and `alloc:N` for the Nth allocation, which may stand there
- * several times. */
+/* What is to fail: rules of disk/fault.h, and `alloc:N` for the Nth allocation, several times
+ * perhaps. */
 struct as_plan;
 
 /* Rules separated by blanks or semicolons; "" is no fault at all. */

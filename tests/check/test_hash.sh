@@ -36,7 +36,8 @@ tap_like "has nothing of it" "$WORK/out" '^all [0-9]+ states'
 
 # ---- What a log holds of what is gone from the tree ----
 
-deep=(--nodes 1 --narrow --ops mkdir,rmdir,open,pwrite,sync --depth 7 --crashes 0 --again 0 --view 1)
+deep=(--nodes 1 --narrow --ops mkdir,rmdir,open,pwrite,sync --depth 7 --crashes 0 --again 0
+	--view 1)
 tap_run "a replay of blocks that were revoked: with the model alone" 0 "$ASSAY" check \
 	--target lab:bug=40 "${deep[@]}" --no-store
 tap_like "all is explored" "$WORK/out" '^all [0-9]+ states'

@@ -68,7 +68,10 @@ plugin clean '' -fsanitize=address,undefined
 check clean 0 --depth 2
 tap_like "clean: all is explored" "$WORK/out" '^all [0-9]+ states'
 plugin over '1i #include <stdlib.h>
-	/^static int fs_rmdir\(/,/^}/s/^	bool empty = true;/&\n	char *own = malloc(strlen(path));\n	memcpy(own, path, strlen(path) + 1);\n	free(own);/' \
+	/^static int fs_rmdir\(/,/^}/{
+		s/^	bool empty = true;/&\n	char *own = malloc(strlen(path));\n	copy;/
+		s/	copy;/	memcpy(own, path, strlen(path) + 1);\n	free(own);/
+	}' \
 	-fsanitize=address
 finds over 'died of heap-buffer-overflow in fs_rmdir' --depth 2 --ops mkdir,rmdir,create
 tap_like "over: its stacks are told" "$WORK/over.out/findings/$(ls "$WORK/over.out/findings" |
@@ -76,7 +79,10 @@ tap_like "over: its stacks are told" "$WORK/over.out/findings/$(ls "$WORK/over.o
 check over 1 --depth 2 --ops mkdir,rmdir,create
 tap_like "over: the rest is explored" "$WORK/out" '^all [0-9]+ states'
 plugin after '1i #include <stdlib.h>
-	/^static int fs_rmdir\(/,/^}/s/^	bool empty = true;/&\n	char *own = malloc(8);\n	free(own);\n	own[1] = 1;/' \
+	/^static int fs_rmdir\(/,/^}/{
+		s/^	bool empty = true;/&\n	char *own = malloc(8);\n	use;/
+		s/	use;/	free(own);\n	own[1] = 1;/
+	}' \
 	-fsanitize=address
 finds after 'died of heap-use-after-free in fs_rmdir' --depth 2 --ops mkdir,rmdir,create
 
