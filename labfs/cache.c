@@ -369,8 +369,19 @@ void lab_forget(struct as_fs *fs, uint32_t block, bool committed)
 		drop(fs, b);
 }
 
-void lab_undo_all(struct as_fs *fs)
+/* A list that the undo does without. */
+static bool has_memory(struct as_fs *fs)
 {
+	void *list = as_malloc(fs->host, LAB_BLOCK);
+
+	as_free(fs->host, list);
+	return list;
+}
+
+void lab_undo_all(struct as_fs *fs, int why)
+{
+	if (why == -ENOMEM && LAB_BUG_ON(fs, UNDO_ALLOC) && !has_memory(fs))
+		fs->nundo = 0;
 	while (fs->nundo) {
 		struct lab_undo *u = &fs->undo[--fs->nundo];
 

@@ -31,7 +31,7 @@ int lab_write_home(struct as_fs *fs, struct lab_buf *buf);
 /* Drops a freed block, dirty or not, from the cache. `committed`: the transaction that freed it is
  * committed. */
 void lab_forget(struct as_fs *fs, uint32_t block, bool committed);
-void lab_undo_all(struct as_fs *fs);
+void lab_undo_all(struct as_fs *fs, int why); /* why: the error that the operation ended with */
 /* Records that the disk is corrupt; returns -EUCLEAN. */
 int lab_corrupt(struct as_fs *fs, const char *what, uint32_t number);
 

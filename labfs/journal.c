@@ -73,7 +73,7 @@ static void fail_op(struct as_fs *fs, int rc)
 	}
 	if (rc == -ENOMEM && LAB_BUG_ON(fs, UNDO_NOMEM))
 		fs->nundo = 0;
-	lab_undo_all(fs);
+	lab_undo_all(fs, rc);
 	lab_walk_forget(fs);
 	fs->free_blocks = fs->op_free_blocks;
 	fs->free_inodes = fs->op_free_inodes;

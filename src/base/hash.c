@@ -7,9 +7,26 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+/* Beyond this XXH3 works in stripes, for which there are wider instructions. */
+#define SHORT_BYTES 240u
+
+static bool is_wide; /* the processor has them */
+
+__attribute__((constructor)) static void ask_processor(void)
+{
+#ifdef __x86_64__
+	__builtin_cpu_init();
+	is_wide = __builtin_cpu_supports("avx2");
+#endif
+}
+
 struct as_digest as_hash(const void *data, size_t len)
 {
-	XXH128_hash_t h = XXH3_128bits(data, len);
+	XXH128_hash_t h;
+
+	if (len > SHORT_BYTES && is_wide)
+		return as_hash_wide(data, len);
+	h = XXH3_128bits(data, len);
 
 	return (struct as_digest){ h.low64, h.high64 };
 }

@@ -19,6 +19,8 @@ struct as_digest {
 #define AS_DIGEST_HEX_LEN 32
 
 struct as_digest as_hash(const void *data, size_t len);
+/* The same, for as_hash() only. */
+struct as_digest as_hash_wide(const void *data, size_t len);
 struct as_digest as_hash_seeded(const void *data, size_t len, uint64_t seed);
 uint64_t as_hash64(const void *data, size_t len);
 /* 32 hexadecimal digits and a NUL. */

@@ -53,13 +53,16 @@ static void add_state(struct boxed_lane *b, const struct as_told_state *told)
 	struct as_search_of of = { .seed = c->args->run->seed, .recovery = told->wrote };
 	uint32_t id;
 
-	switch (as_store_add(c->store, told->digest, b->id, told->line, &id)) {
+	switch (as_store_add(c->store, told->digest, b->id, told->line, o->depth, &id)) {
 	case AS_STORE_KNOWN:
 		return;
 	case AS_STORE_FULL:
 		AS_CHECK_ADD(c, discarded, 1);
 		as_store_gap(c->store, 1);
 		return;
+	case AS_STORE_SHORTER:
+		AS_CHECK_ADD(c, shorter, 1);
+		break;
 	case AS_STORE_NEW:
 		break;
 	}
@@ -69,7 +72,7 @@ static void add_state(struct boxed_lane *b, const struct as_told_state *told)
 	if (told->fine && !(o->depth && as_store_at(c->store, id).depth >= o->depth))
 		as_store_push(c->store, id, as_search_rank(o->search, &of));
 	else
-		as_store_stop(c->store, id);
+		as_store_stop(c->store, id, !told->fine);
 }
 
 static void add_suspect(struct boxed_lane *b, const struct as_told *told)
@@ -325,7 +328,8 @@ struct as_inbox {
 };
 
 int as_inbox_open(const struct as_checking *c, const struct as_run_options *options,
-		  struct as_sink *sinks, struct as_inbox **out, struct as_err *err)
+		  struct as_sink *sinks, bool (*must_stop)(void *ctx), void *ctx,
+		  struct as_inbox **out, struct as_err *err)
 {
 	struct as_inbox *inbox = as_xcalloc(1, sizeof(*inbox));
 	int rc;
@@ -333,6 +337,8 @@ int as_inbox_open(const struct as_checking *c, const struct as_run_options *opti
 	inbox->how = *c->args->box;
 	inbox->how.options = *options;
 	inbox->how.notes = inbox->how.findings = sinks;
+	inbox->how.must_stop = must_stop;
+	inbox->how.ctx = ctx;
 	rc = as_boxed_open(&inbox->how, &inbox->session, err);
 	*out = inbox;
 	return rc;

@@ -40,6 +40,15 @@ enum as_check_fault {
 		8, /* nothing fails, but a question (as_ask()) is answered in another way */
 };
 
+/* What tells states apart, besides the tree, open files and what a power cut may leave. */
+enum as_check_hash {
+	AS_CHECK_HASH_MODEL, /* nothing */
+	AS_CHECK_HASH_LOG, /* what a log may hold (era.h) */
+	AS_CHECK_HASH_DISK, /* what is on the disk (diskhash.c) */
+};
+
+extern const char *const as_check_hash_names[];
+
 #define AS_CHECK_FAULTS_MAX 3u
 /* How many recoveries are spent on the power cuts of one operation of a kernel, unless somebody
  * asks for more. */
@@ -50,9 +59,10 @@ struct as_check_options {
 	unsigned slots; /* descriptors; 0: the universe's own */
 	const char *ops; /* NULL: the usual ones */
 	bool wide; /* more values of arguments */
+	bool narrow; /* one value of each */
 	unsigned depth; /* of the longest traces; 0: any */
 	enum as_search search;
-	bool hash_disk; /* what is on the disk is part of a state (diskhash.c) */
+	enum as_check_hash hash;
 	bool crash; /* cut the power, too */
 	unsigned max_cuts; /* after how many power cuts a trace may go on (cuts.h) */
 	struct as_crash_options crashes; /* how */
@@ -84,7 +94,8 @@ struct as_check_counts {
 	uint64_t deaths; /* workers that died or hung */
 	uint64_t lost; /* times that a state could not be brought back */
 	uint64_t failures; /* operations that were tried with something that fails */
-	uint64_t shorter; /* times that a trace to a state was shorter than the one it was met by */
+	uint64_t shorter; /* states that were met again by a shorter trace, and expanded again */
+	uint64_t missed; /* times that this was not done, or may have been */
 	uint64_t unlooked; /* operations of which --budget left crash states out */
 	uint64_t suspects; /* what workers found */
 	uint64_t dropped; /* of these, those for which there was no room */

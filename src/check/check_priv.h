@@ -4,6 +4,7 @@
 #define AS_CHECK_CHECK_PRIV_H
 
 #include "check/check.h"
+#include "check/era.h"
 #include "check/start.h"
 #include "check/store.h"
 #include "crash/judge.h"
@@ -51,6 +52,7 @@ struct as_check_lane {
 	volatile uint32_t move; /* the one in flight */
 	volatile uint32_t fresh; /* with AS_CHECK_CRASH: the state it led to */
 	unsigned excused; /* as_check_excuse() */
+	uint64_t suspects; /* that were added */
 	struct as_flight flight; /* of the crash state in flight */
 	struct as_stack stack;
 	struct as_host_log log;
@@ -120,16 +122,12 @@ void as_try_keep(struct as_try *tried);
 void as_try_forget(struct as_try *tried); /* what was kept */
 
 /* key: equal for what is likely the same; the first few of each key are kept. */
-void as_suspect_add(const struct as_checking *checking, const struct as_check_lane *lane,
-		    bool crash, uint64_t key, const char *why);
+void as_suspect_add(const struct as_checking *checking, struct as_check_lane *lane, bool crash,
+		    uint64_t key, const char *why);
 /* The key of a message: without numbers, and without what stands before the first colon. */
 uint64_t as_suspect_key(unsigned kind, unsigned code, const char *why);
 
 /* ---- expand.c ---- */
-
-/* What a state is known by, after so many power cuts. */
-struct as_digest as_check_key(const struct as_model *model, const struct as_past *past,
-			      unsigned cuts);
 
 struct as_worker_args {
 	const struct as_checking *checking;
@@ -167,7 +165,7 @@ void as_checking_close(struct as_checking *checking);
 AS_MUST_CHECK int as_check_lane_run(const struct as_checking *checking, unsigned i,
 				    struct as_err *err);
 /* What killed a process of the lane is a suspect. */
-void as_check_died(const struct as_checking *checking, const struct as_check_lane *lane,
+void as_check_died(const struct as_checking *checking, struct as_check_lane *lane,
 		   const struct as_ended *ended);
 
 /* Meanwhile, a kernel in a sandbox may complain of its disk; they nest. */
@@ -216,9 +214,11 @@ AS_MUST_CHECK int as_check_lane_boxed(const struct as_checking *checking, unsign
 
 struct as_inbox; /* a sandbox for one scenario */
 
+/* must_stop: see struct as_boxed. */
 AS_MUST_CHECK int as_inbox_open(const struct as_checking *checking,
 				const struct as_run_options *options, struct as_sink *sinks,
-				struct as_inbox **inbox, struct as_err *err);
+				bool (*must_stop)(void *ctx), void *ctx, struct as_inbox **inbox,
+				struct as_err *err);
 AS_MUST_CHECK int as_inbox_run(struct as_inbox *inbox, const struct as_seq *seq, bool *found,
 			       struct as_err *err);
 void as_inbox_close(struct as_inbox *inbox); /* takes NULL */
@@ -239,7 +239,9 @@ struct as_recoverer *as_crashes_recoverer(const struct as_crashes *crashes);
 
 struct as_confirm;
 
-struct as_confirm *as_confirm_new(const struct as_checking *checking);
+/* meanwhile: called now and then during what takes long. */
+struct as_confirm *as_confirm_new(const struct as_checking *checking, void (*meanwhile)(void *ctx),
+				  void *ctx);
 void as_confirm_free(struct as_confirm *confirm); /* takes NULL */
 /* Of a library: runs the empty workload, which shows what does not depend on the state, such as
  * memory that grows. */

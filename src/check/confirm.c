@@ -3,7 +3,8 @@
  * confirm: what workers found is run again, as `assay run` and `assay crash` would: so each finding
  * is told in the same words, has an id, and comes back with `assay replay`. What does not come back
  * with the trace alone is run with the operations that were tried in between, too. What does not
- * come back then either is told in a note, since it may be a mistake of ours.
+ * come back then either is told in a note, since it may be a mistake of ours. So is that for which
+ * there is no time left: a sandbox may take minutes for one.
  */
 #include "check/cuts.h"
 
@@ -19,6 +20,9 @@
 enum { BY_RUN, BY_CRASH, WAYS };
 
 #define CONFIRM_TIMES 4u /* the budget of one operation */
+/* How long a sandbox may take for one suspect, and all of them after the end of the check. */
+#define CONFIRM_US 120000000
+#define LATE_US 20000000
 
 struct as_confirm {
 	const struct as_checking *c;
@@ -32,6 +36,9 @@ struct as_confirm {
 	const struct as_scenario_ops *ops[WAYS];
 	struct as_scenario *open[WAYS]; /* without faults */
 	struct as_inbox *inbox[WAYS]; /* the same, in a sandbox */
+	void (*meanwhile)(void *ctx); /* called now and then while a sandbox runs */
+	void *ctx;
+	int64_t begun_us, end_us; /* of this suspect; of the check, 0: it has not ended */
 };
 
 static void count_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
@@ -44,12 +51,15 @@ static void count_finding(struct as_sink *sink, const struct as_finding *finding
 	AS_CHECK_ADD(f->c, findings, 1);
 }
 
-struct as_confirm *as_confirm_new(const struct as_checking *c)
+struct as_confirm *as_confirm_new(const struct as_checking *c, void (*meanwhile)(void *ctx),
+				  void *ctx)
 {
 	struct as_crash_options crash = c->crash;
 	struct as_confirm *f = as_xcalloc(1, sizeof(*f));
 
 	f->c = c;
+	f->meanwhile = meanwhile;
+	f->ctx = ctx;
 	f->known = as_known_new();
 	f->counter = (struct as_sink){ .finding = count_finding, .next = c->args->sinks };
 	f->filter = as_known_filter(f->known, &f->counter, false);
@@ -125,6 +135,23 @@ static const char *print_text(struct as_confirm *f, const struct as_try *tried, 
 	return as_buf_str(&f->text);
 }
 
+/* Whether there is no time for more, of what takes a sandbox. */
+static bool is_late(struct as_confirm *f)
+{
+	if (!f->end_us && f->c->shared->stop)
+		f->end_us = as_now_us();
+	return f->c->args->box && f->end_us && as_now_us() - f->end_us > LATE_US;
+}
+
+static bool must_stop(void *ctx)
+{
+	struct as_confirm *f = ctx;
+	const volatile int *stop = f->c->args->run->stop;
+
+	f->meanwhile(f->ctx);
+	return is_late(f) || (stop && *stop) || as_now_us() - f->begun_us > CONFIRM_US;
+}
+
 /* The same where the target needs a sandbox. */
 static int run_boxed(struct as_confirm *f, unsigned way, struct as_run_options *options,
 		     bool special, const struct as_seq *seq, bool *found, struct as_err *err)
@@ -136,11 +163,12 @@ static int run_boxed(struct as_confirm *f, unsigned way, struct as_run_options *
 		snprintf(options->scenario, sizeof(options->scenario), "crash:%s",
 			 as_buf_str(&f->params));
 	if (!*inbox)
-		rc = as_inbox_open(f->c, options, &f->filter.sink, inbox, err);
+		rc = as_inbox_open(f->c, options, &f->filter.sink, must_stop, f, inbox, err);
 	if (!rc)
 		rc = as_inbox_run(*inbox, seq, found, err);
-	/* A sandbox that floods its console, say: what was to be shown did not come back. */
-	if (rc == AS_EIO) {
+	/* A sandbox that floods its console, say, or for which there is no more time: what was to
+	 * be shown did not come back. */
+	if (rc == AS_EIO || rc == AS_ESTOP) {
 		as_emit_note(f->c->args->sinks, "a sandbox was given up: %s",
 			     err ? err->msg : "an error came before");
 		as_inbox_close(*inbox);
@@ -192,12 +220,12 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, bool
 	return rc;
 }
 
-static void say_unconfirmed(struct as_confirm *f, const struct as_suspect *suspect)
+static void say_unconfirmed(struct as_confirm *f, const struct as_suspect *suspect, const char *how)
 {
 	const struct as_try *tried = &suspect->tried;
 	struct as_sink *sinks = f->c->args->sinks;
 
-	as_emit_note(sinks, "not confirmed when it was run alone: %s%s%s%s%s", suspect->why,
+	as_emit_note(sinks, "not confirmed %s: %s%s%s%s%s", how, suspect->why,
 		     *tried->faults ? "; with --fault " : "", tried->faults,
 		     *tried->choices ? "; with --choices " : "", tried->choices);
 	for (const char *at = print_text(f, tried, true); *at;) {
@@ -210,10 +238,12 @@ static void say_unconfirmed(struct as_confirm *f, const struct as_suspect *suspe
 
 static int confirm(struct as_confirm *f, const struct as_suspect *suspect, struct as_err *err)
 {
-	bool found;
-	int rc = run_text(f, suspect, false, &found, err);
+	bool found = false, late = is_late(f);
+	int rc;
 
-	if (!rc && !found && suspect->tried.since_len)
+	f->begun_us = as_now_us();
+	rc = late ? 0 : run_text(f, suspect, false, &found, err);
+	if (!rc && !found && !late && suspect->tried.since_len)
 		rc = run_text(f, suspect, true, &found, err);
 	if (rc)
 		return rc;
@@ -223,7 +253,8 @@ static int confirm(struct as_confirm *f, const struct as_suspect *suspect, struc
 		return 0;
 	}
 	AS_CHECK_ADD(f->c, unconfirmed, 1);
-	say_unconfirmed(f, suspect);
+	say_unconfirmed(f, suspect,
+			late || is_late(f) ? "for want of time" : "when it was run alone");
 	return 0;
 }
 

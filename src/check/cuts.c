@@ -12,7 +12,7 @@
  *
  * Invariants
  *   1. Nothing is a successor unless all crash states of the operation are right.
- *   2. The number of power cuts before a state is part of its digest (expand.c): else a state that
+ *   2. The number of power cuts before a state is part of its digest (era.h): else a state that
  *      may not be cut again would hide one that may.
  *   3. A state is named by its units, and not by its number: the number depends on what follows
  *      in the record, and a crash run has the end of the workload there.
@@ -32,12 +32,14 @@
 #define KEPT 32u /* bases */
 #define STEP "crash #"
 #define FROM "from="
+#define LOG "log="
 
 /* A recovered crash state. */
 struct found {
 	struct as_flight_spot at;
 	struct as_tree *tree;
 	struct as_digest disk; /* as recovery left it; zero: it does not matter */
+	bool fuller; /* of two that are recovered to the same tree (era.h) */
 	struct as_crash_spot spot; /* view 0: it is not to be kept */
 };
 
@@ -56,6 +58,7 @@ struct as_cuts {
 	size_t n_found, cap_found;
 	struct as_digests met; /* trees, with the number of power cuts */
 	struct as_cut_base fresh;
+	bool deep; /* see note_deep() */
 	struct kept kept[KEPT];
 	uint64_t now;
 };
@@ -68,6 +71,7 @@ struct as_cuts *as_cuts_new(struct as_expander *w, unsigned max)
 	cuts->max = max;
 	cuts->way = w->policy.guarantee == AS_GUARANTEE_REPAIR ? AS_WAY_FULL : AS_WAY_MOUNT;
 	cuts->fresh.mark = w->fresh;
+	cuts->fresh.era = as_era_first(w->c->options->hash);
 	cuts->fresh.model = as_model_copy(w->c->fresh.model);
 	cuts->fresh.after_ns = w->c->start ? w->c->start->after_ns : 0;
 	return cuts;
@@ -126,6 +130,29 @@ static int read_step(const char *line, struct as_crash_spot *spot, struct as_err
 	rc = as_crash_options_parse(text, &options, err);
 	*spot = options.from[0];
 	return rc ? rc : spot->view ? 0 : as_fail(err, AS_EIO, "a trace has a bad step: %s", line);
+}
+
+/* "log=2+": see print_step(). */
+static struct as_era read_era(const struct as_cut_base *before, const char *line)
+{
+	const char *log = strstr(line, LOG), *end = strchr(line, '\n');
+	struct as_era era = before->era;
+
+	if (!era.counts || !log || (end && log > end))
+		return as_era_cut(era, false);
+	era.syncs = (uint8_t)(log[strlen(LOG)] - '0');
+	return as_era_cut(era, log[strlen(LOG) + 1] == '+');
+}
+
+static void print_step(const struct as_cuts *cuts, const struct found *f, char *line, size_t size)
+{
+	struct as_era era = cuts->w->era;
+	char log[16] = "";
+
+	if (era.counts)
+		snprintf(log, sizeof(log), LOG "%u%s ", era.syncs, f->fuller ? "+" : "");
+	snprintf(line, size, STEP " %s" FROM "%u:%zu:%s", log, f->spot.view, f->spot.cut,
+		 f->spot.units);
 }
 
 unsigned as_cuts_options(const char *trace, struct as_buf *out)
@@ -246,6 +273,7 @@ static int make_base(struct as_cuts *cuts, const char *trace, const char *line,
 		suspect(cuts, as_buf_str(&rec.why));
 	else if (!rc && seq && rec.history && rec.n_ops == seq->n) {
 		base->n = before->n + 1;
+		base->era = read_era(before, line);
 		base->after_ns = rec.until_ns;
 		rc = make_disk(cuts, &rec, &spot, &base->crashed, err);
 		if (!rc && base->crashed)
@@ -307,37 +335,75 @@ int as_cuts_base(struct as_cuts *cuts, const char *trace, const char **part,
 
 /* ---- Finding them ---------------------------------------------------------------------------- */
 
+bool as_cuts_may(const struct as_cuts *cuts)
+{
+	return cuts->w->base->n < cuts->max;
+}
+
 void as_cuts_begin(struct as_cuts *cuts)
 {
 	drop_found(cuts);
-	cuts->looks = cuts->w->base->n < cuts->max;
+	cuts->looks = as_cuts_may(cuts);
 }
 
 static struct as_digest key_of_tree(const struct as_cuts *cuts, const struct found *f)
 {
-	struct as_digest key = as_digest_bind(as_tree_digest(f->tree), cuts->w->base->n + 2);
+	struct as_era era = cuts->w->era;
+	unsigned log = (unsigned)era.syncs << 1 | f->fuller;
+	struct as_digest key =
+		as_digest_bind(as_tree_digest(f->tree), cuts->w->base->n + 2 + (log << 8));
 
 	return as_digest_add(key, f->disk);
+}
+
+static struct found *same_tree(struct as_cuts *cuts, struct found *f)
+{
+	struct as_digest key = key_of_tree(cuts, f);
+
+	for (size_t i = 0; i < cuts->n_found; i++)
+		if (as_digest_eq(key_of_tree(cuts, &cuts->found[i]), key))
+			return &cuts->found[i];
+	return NULL;
+}
+
+/* With --depth, a tree that was met may be met again by a shorter trace. */
+static bool is_met(const struct as_cuts *cuts, const struct found *f)
+{
+	return !cuts->w->c->options->depth && as_digests_has(&cuts->met, key_of_tree(cuts, f));
+}
+
+/* Whether it is to be added: the first disk of each tree; with --hash log a second one, too, which
+ * is the last of the same view. */
+static bool is_wanted(struct as_cuts *cuts, struct found *f)
+{
+	struct found *first = same_tree(cuts, f), *fuller;
+
+	if (!cuts->w->era.counts)
+		return !first && !is_met(cuts, f);
+	if (!first)
+		return true;
+	if (first->at.view != f->at.view)
+		return false;
+	f->fuller = true;
+	fuller = same_tree(cuts, f);
+	if (fuller)
+		fuller->at = f->at;
+	return !fuller;
 }
 
 void as_cuts_note(struct as_cuts *cuts, const struct as_flight *flight,
 		  const struct as_recovered *recovered)
 {
 	struct found f = { .at = flight->state };
-	struct as_digest key;
 
 	if (!cuts->looks || flight->way != cuts->way || recovered->end != AS_RECOVERED ||
 	    !recovered->tree)
 		return;
 	f.tree = recovered->tree;
-	if (cuts->w->c->options->hash_disk && recovered->disk)
+	if (cuts->w->c->options->hash == AS_CHECK_HASH_DISK && recovered->disk)
 		f.disk = as_digest_bind(as_disk_digest(recovered->disk), 43);
-	key = key_of_tree(cuts, &f);
-	if (as_digests_has(&cuts->met, key))
+	if (!is_wanted(cuts, &f))
 		return;
-	for (size_t i = 0; i < cuts->n_found; i++)
-		if (as_digest_eq(key_of_tree(cuts, &cuts->found[i]), key))
-			return;
 	AS_ARRAY_ROOM(cuts->found, cuts->n_found, cuts->cap_found);
 	(void)as_tree_get(f.tree);
 	cuts->found[cuts->n_found++] = f;
@@ -369,6 +435,20 @@ void as_cuts_name(struct as_cuts *cuts, const struct as_recording *rec)
 	as_perm_free(perm);
 }
 
+/* A crash state that was judged at the end of a long trace is not recovered again at the end of a
+ * shorter one, so what follows it may be too deep to be expanded. Breadth-first search comes to
+ * the shorter one first. */
+static void note_deep(struct as_cuts *cuts)
+{
+	const struct as_checking *c = cuts->w->c;
+
+	if (cuts->deep || !c->options->depth || c->options->search == AS_SEARCH_bfs)
+		return;
+	cuts->deep = true;
+	AS_CHECK_ADD(c, missed, 1);
+	as_store_gap(c->store, 1);
+}
+
 static void add(struct as_cuts *cuts, uint32_t id, const struct found *f)
 {
 	struct as_expander *w = cuts->w;
@@ -384,17 +464,18 @@ static void add(struct as_cuts *cuts, uint32_t id, const struct found *f)
 		return;
 	}
 	past = as_past_new(model, &w->policy);
-	snprintf(line, sizeof(line), STEP " " FROM "%u:%zu:%s", f->spot.view, f->spot.cut,
-		 f->spot.units);
+	print_step(cuts, f, line, sizeof(line));
 	AS_CHECK_ADD(w->c, recovered, 1);
-	key = as_digest_add(as_check_key(model, past, w->base->n + 1), f->disk);
-	switch (as_store_add(w->c->store, key, id, line, &fresh)) {
+	note_deep(cuts);
+	key = as_digest_add(as_check_key(model, past, as_era_cut(w->era, f->fuller)), f->disk);
+	switch (as_store_add(w->c->store, key, id, line, w->c->options->depth, &fresh)) {
 	case AS_STORE_KNOWN:
 		break;
 	case AS_STORE_FULL:
 		AS_CHECK_ADD(w->c, discarded, 1);
 		as_store_gap(w->c->store, 1);
 		break;
+	case AS_STORE_SHORTER:
 	case AS_STORE_NEW:
 		as_worker_push(w, fresh, model, past);
 		break;
@@ -408,8 +489,10 @@ void as_cuts_reach(struct as_cuts *cuts, uint32_t id)
 	for (size_t i = 0; i < cuts->n_found; i++) {
 		const struct found *f = &cuts->found[i];
 
-		if (f->spot.view && as_digests_add(&cuts->met, key_of_tree(cuts, f)))
-			add(cuts, id, f);
+		if (!f->spot.view || is_met(cuts, f))
+			continue;
+		(void)as_digests_add(&cuts->met, key_of_tree(cuts, f));
+		add(cuts, id, f);
 	}
 	drop_found(cuts);
 	cuts->looks = false;

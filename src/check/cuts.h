@@ -22,6 +22,7 @@ struct as_tree;
 /* Where a part of a trace begins. */
 struct as_cut_base {
 	unsigned n; /* power cuts before it */
+	struct as_era era;
 	struct as_disk *crashed; /* as the power cut or the checker left it; NULL: the fresh disk */
 	struct as_instance_mark *mark; /* the same */
 	struct as_tree *tree; /* that a mount finds; NULL: the fresh one */
@@ -40,6 +41,8 @@ void as_cuts_free(struct as_cuts *cuts); /* takes NULL */
 AS_MUST_CHECK int as_cuts_base(struct as_cuts *cuts, const char *trace, const char **part,
 			       const struct as_cut_base **base, struct as_err *err);
 
+/* Whether traces go on after one more power cut. */
+bool as_cuts_may(const struct as_cuts *cuts);
 /* From now on recovered crash states are looked at: they follow the state that is reached next. */
 void as_cuts_begin(struct as_cuts *cuts);
 /* A crash state was recovered by `way`; the flight says which one. */

@@ -54,7 +54,7 @@ int as_worker_disk_key(struct as_expander *w, const struct as_op *op, struct as_
 	struct as_seq *seq;
 	int rc;
 
-	if (!w->c->options->hash_disk)
+	if (w->c->options->hash != AS_CHECK_HASH_DISK)
 		return 0;
 	seq = as_seq_copy(w->seq);
 	as_seq_add(seq, op);

@@ -135,6 +135,7 @@ static void step(struct as_expander *w, const struct as_op *op, const struct as_
 {
 	struct as_past *next = as_past_add(w->past, op, got, w->model);
 
+	as_era_step(&w->era, op, w->past, next);
 	as_past_put(w->past);
 	w->past = next;
 }
@@ -194,6 +195,7 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 		return as_instance_useless(w->instance, mounted, err);
 	w->model = as_model_copy(w->base->model);
 	w->past = as_past_new(w->base->model, &w->policy);
+	w->era = w->base->era;
 	as_model_follow_times(w->model, as_target_opts(w->c->args->target));
 	w->back = replay(w);
 	/* A kernel does not always make the same calls, so that another one may fail. */
@@ -219,13 +221,6 @@ int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *di
 }
 
 /* ---- Successors ------------------------------------------------------------------------------ */
-
-struct as_digest as_check_key(const struct as_model *model, const struct as_past *past,
-			      unsigned cuts)
-{
-	return as_digest_add(as_digest_bind(as_model_digest_canonical(model), cuts + 1),
-			     as_past_digest(past));
-}
 
 static uint64_t rank_of(struct as_expander *w, uint32_t id, uint64_t wrote)
 {
@@ -264,17 +259,29 @@ static bool is_too_deep(const struct as_expander *w, uint32_t id)
 	return depth && as_store_at(w->c->store, id).depth >= depth;
 }
 
-/* A state that was met at the end of a longer trace may have been too deep to be expanded. With
- * breadth-first search in one process this does not happen. */
-static void note_shorter(struct as_expander *w, uint32_t id)
+/* A state that was met at the end of a longer trace may have been too deep to be expanded. So it is
+ * expanded again, by the shorter one. The trees that power cuts lead to from there are not all
+ * looked at again: what was judged once is not recovered once more. With breadth-first search in
+ * one process none of this happens. */
+static void note_shorter(struct as_expander *w)
 {
-	const struct as_checking *c = w->c;
-
-	if (!c->options->depth ||
-	    as_store_at(c->store, id).depth <= as_store_at(c->store, w->id).depth + 1)
+	AS_CHECK_ADD(w->c, shorter, 1);
+	if (!as_cuts_may(w->cuts))
 		return;
-	AS_CHECK_ADD(c, shorter, 1);
-	as_store_gap(c->store, 1);
+	AS_CHECK_ADD(w->c, missed, 1);
+	as_store_gap(w->c->store, 1);
+}
+
+/* The same, while another process judges the state: then it does not learn of the shorter trace. */
+static void note_longer(struct as_expander *w, uint32_t id)
+{
+	struct as_store_state known = as_store_at(w->c->store, id);
+
+	if (!w->c->options->depth || known.flags & AS_STATE_WRONG ||
+	    known.depth <= as_store_at(w->c->store, w->id).depth + 1)
+		return;
+	AS_CHECK_ADD(w->c, missed, 1);
+	as_store_gap(w->c->store, 1);
 }
 
 void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
@@ -284,7 +291,7 @@ void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
 	struct as_past *was_past = w->past;
 
 	if (is_too_deep(w, id)) {
-		as_store_stop(w->c->store, id);
+		as_store_stop(w->c->store, id, false);
 		return;
 	}
 	w->model = model;
@@ -297,7 +304,7 @@ void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
 int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
-	struct as_digest key = as_check_key(w->model, w->past, w->base->n);
+	struct as_digest key = as_check_key(w->model, w->past, w->era);
 	uint64_t wrote = 0;
 	bool fine = true;
 	uint32_t id;
@@ -305,9 +312,9 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 
 	if (rc)
 		return rc;
-	switch (as_store_add(c->store, key, w->id, as_buf_str(&w->line), &id)) {
+	switch (as_store_add(c->store, key, w->id, as_buf_str(&w->line), c->options->depth, &id)) {
 	case AS_STORE_KNOWN:
-		note_shorter(w, id);
+		note_longer(w, id);
 		/* What is on the disk may be new. A kernel takes too long for it. */
 		return as_shard_owns(c, key) && !as_instance_can(w->instance, AS_INSTANCE_KERNEL)
 			       ? as_worker_cut_power(w, op, NULL, &fine, &wrote, err)
@@ -316,6 +323,9 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 		AS_CHECK_ADD(c, discarded, 1);
 		as_store_gap(c->store, 1);
 		return 0;
+	case AS_STORE_SHORTER:
+		note_shorter(w);
+		break;
 	case AS_STORE_NEW:
 		break;
 	}
@@ -337,7 +347,7 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 		as_cuts_reach(w->cuts, id);
 		as_store_push(c->store, id, rank_of(w, id, wrote));
 	} else {
-		as_store_stop(c->store, id);
+		as_store_stop(c->store, id, rc || !fine);
 	}
 	if (!fine)
 		AS_CHECK_ADD(c, wrong, 1);
@@ -405,7 +415,7 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 	else
 		step(w, op, &got);
 	if (as_shard_predicts(w->c) &&
-	    !as_digest_eq(expected, as_check_key(w->model, w->past, w->base->n)))
+	    !as_digest_eq(expected, as_check_key(w->model, w->past, w->era)))
 		stray(w);
 	if (w->past == was && as_digest_eq(as_model_digest(w->model), before)) {
 		as_try_keep(&w->lane->tried);

@@ -11,7 +11,7 @@
  *
  * Calls are counted from the mount on, as `assay run --fault` counts them: so what is found comes
  * back there. How many calls there are before the operation is learnt from a run in which nothing
- * fails. Two allocations do not fail at once: a plan of `--fault` has one.
+ * fails.
  */
 #include "check/worker_priv.h"
 
@@ -36,6 +36,8 @@ static const struct {
 	[FAIL_ALLOC] = { "alloc", "", AS_CHECK_FAIL_ALLOC, 0 },
 };
 
+#define ALONE_MAX 64u
+
 struct fault {
 	enum failing_kind kind;
 	uint64_t n; /* the call, from 1 */
@@ -46,6 +48,9 @@ struct as_failing {
 	struct as_plan *counts;
 	uint64_t before[FAIL_KINDS], after[FAIL_KINDS]; /* calls, of a run without faults */
 	struct fault set[AS_CHECK_FAULTS_MAX];
+	/* Of the operation: those that break something alone. They are not part of larger sets. */
+	struct fault alone[ALONE_MAX];
+	unsigned n_alone;
 };
 
 unsigned as_failing_of_recovery(unsigned faults)
@@ -179,6 +184,7 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 		   struct as_err *err)
 {
 	struct as_plan *plan = NULL;
+	uint64_t suspects = w->lane->suspects;
 	enum as_did did;
 	int rc = make_plan(w, n, &plan, err);
 
@@ -198,8 +204,18 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 	w->back = false;
 	as_instance_set_faults(w->instance, w->failing->counts);
 	as_plan_free(plan);
+	if (n == 1 && w->lane->suspects != suspects && w->failing->n_alone < ALONE_MAX)
+		w->failing->alone[w->failing->n_alone++] = w->failing->set[0];
 	w->lane->tried.faults[0] = w->faults[0] = '\0';
 	return rc;
+}
+
+static bool breaks_alone(const struct as_failing *f, struct fault fault)
+{
+	for (unsigned i = 0; i < f->n_alone; i++)
+		if (f->alone[i].kind == fault.kind && f->alone[i].n == fault.n)
+			return true;
+	return false;
 }
 
 /* ---- All sets -------------------------------------------------------------------------------- */
@@ -217,14 +233,15 @@ static int try_sets(struct as_expander *w, const struct as_op *op, unsigned n, u
 		uint64_t from = n && k == first ? f->set[n - 1].n : f->before[k];
 		bool fired = true;
 
-		/* A plan has one allocation at most. */
-		if (!(f->asked & kinds[k].asked) || (n && k == first && k == FAIL_ALLOC))
+		if (!(f->asked & kinds[k].asked))
 			continue;
 		/* After a fault there may be calls that are not there without it. */
 		for (uint64_t i = from + 1; !rc && (i <= f->after[k] || (n && fired)); i++) {
 			if (w->c->shared->stop)
 				return 0;
 			f->set[n] = (struct fault){ (enum failing_kind)k, i };
+			if (size > 1 && breaks_alone(f, f->set[n]))
+				continue;
 			rc = n + 1 < size ? try_sets(w, op, n + 1, size, err)
 					  : try_set(w, op, size, &fired, err);
 			if (n + 1 < size)
@@ -256,6 +273,7 @@ int as_failing_try(struct as_expander *w, const struct as_op *op, struct as_err 
 	bool agreed = w->back;
 
 	w->back = false;
+	w->failing->n_alone = 0;
 	for (unsigned size = 1; !rc && agreed && size <= w->failing->most; size++)
 		rc = try_sets(w, op, 0, size, err);
 	return rc;

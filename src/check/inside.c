@@ -44,8 +44,9 @@ void as_inside_print_params(const struct as_checking *c, struct as_buf *out)
 {
 	const struct as_check_options *o = c->options;
 
-	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%s;", o->nodes, o->slots, o->crash, o->wide,
-		    o->faults, o->max_faults, o->ops ? o->ops : "");
+	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%u;%s;", o->nodes, o->slots, o->crash,
+		    o->wide | o->narrow << 1, o->faults, o->max_faults, (unsigned)o->hash,
+		    o->ops ? o->ops : "");
 	as_crash_options_print(&c->crash, out);
 }
 
@@ -53,18 +54,22 @@ static int parse_params(struct inside *s, const char *params, struct as_err *err
 {
 	struct as_check_options *o = &s->options;
 	int crash = 0, wide = 0, at = 0;
+	unsigned hash = 0;
 	const char *ops, *end;
 
 	*o = (struct as_check_options){ .depth = 1, .jobs = 1, .max_states = STATES_MAX, .fd = -1 };
-	if (sscanf(params, "%u;%u;%d;%d;%u;%u;%n", &o->nodes, &o->slots, &crash, &wide, &o->faults,
-		   &o->max_faults, &at) < 6 ||
-	    !at || !(end = strchr(ops = params + at, ';')) || (size_t)(end - ops) >= sizeof(s->ops))
+	if (sscanf(params, "%u;%u;%d;%d;%u;%u;%u;%n", &o->nodes, &o->slots, &crash, &wide,
+		   &o->faults, &o->max_faults, &hash, &at) < 7 ||
+	    hash > AS_CHECK_HASH_LOG || !at || !(end = strchr(ops = params + at, ';')) ||
+	    (size_t)(end - ops) >= sizeof(s->ops))
 		return as_fail(err, AS_EUSE, "check: these are not its parameters: %s", params);
 	memcpy(s->ops, ops, (size_t)(end - ops));
 	s->ops[end - ops] = '\0';
 	o->ops = s->ops[0] ? s->ops : NULL;
-	o->wide = wide;
+	o->wide = wide & 1;
+	o->narrow = wide & 2;
 	o->crash = crash;
+	o->hash = (enum as_check_hash)hash;
 	return as_crash_options_parse(end + 1, &o->crashes, err);
 }
 
@@ -134,7 +139,7 @@ static void give(struct inside *s, const char *name, const struct as_seq *seq)
 		as_print_op(&seq->ops[i], &text);
 	}
 	key = as_digest_bind(as_hash(as_buf_str(&text), text.len), ++s->given);
-	if (as_store_add(store, key, AS_STORE_NONE, as_buf_str(&text), &id) == AS_STORE_NEW)
+	if (as_store_add(store, key, AS_STORE_NONE, as_buf_str(&text), false, &id) == AS_STORE_NEW)
 		as_store_push(store, id, UINT64_MAX);
 	as_buf_free(&text);
 }

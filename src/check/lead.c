@@ -27,7 +27,7 @@
 
 /* ---- A lane ---------------------------------------------------------------------------------- */
 
-void as_check_died(const struct as_checking *c, const struct as_check_lane *lane,
+void as_check_died(const struct as_checking *c, struct as_check_lane *lane,
 		   const struct as_ended *ended)
 {
 	struct as_buf why = { 0 };
@@ -60,7 +60,7 @@ static uint32_t go_on_after(const struct as_checking *c, struct as_check_lane *l
 	bool special = *tried->faults || *tried->choices;
 
 	if (lane->fresh != AS_STORE_NONE) {
-		as_store_stop(c->store, lane->fresh);
+		as_store_stop(c->store, lane->fresh, true);
 		AS_CHECK_ADD(c, wrong, 1);
 		lane->fresh = AS_STORE_NONE;
 	}
@@ -139,7 +139,7 @@ struct lead {
 	struct as_confirm *confirm;
 	struct lane_end *end; /* of each lane */
 	pid_t *pid; /* 0: it has ended */
-	int64_t start_us, told_us;
+	int64_t start_us, told_us, stop_us; /* stop_us 0: it goes on */
 };
 
 static void fill_status(const struct lead *l, struct as_check_status *status)
@@ -149,7 +149,7 @@ static void fill_status(const struct lead *l, struct as_check_status *status)
 
 	*status = (struct as_check_status){
 		.counts = c->shared->counts,
-		.states = n,
+		.states = as_store_distinct(c->store),
 		.frontier = as_store_frontier(c->store),
 		.bytes = as_store_bytes(c->store),
 		.gaps = (uint64_t)as_store_gaps(c->store),
@@ -210,21 +210,31 @@ static int start(struct lead *l, struct as_err *err)
 }
 
 /* A sandbox may take long for what it is doing. What is lost will be done again. */
-static void end_boxes(struct lead *l, int64_t *stop_us)
+static void end_boxes(struct lead *l)
 {
 	if (!l->c->args->box || !l->c->shared->stop)
 		return;
-	if (!*stop_us)
-		*stop_us = as_now_us();
-	for (unsigned i = 0; i < l->c->options->jobs && as_now_us() - *stop_us > GRACE_US; i++)
+	if (!l->stop_us)
+		l->stop_us = as_now_us();
+	for (unsigned i = 0; i < l->c->options->jobs && as_now_us() - l->stop_us > GRACE_US; i++)
 		if (l->pid[i] && !kill(l->pid[i], SIGKILL))
 			l->end[i].ended = true;
+}
+
+/* While something is confirmed. */
+static void meanwhile(void *ctx)
+{
+	struct lead *l = ctx;
+
+	if (is_time_to_stop(l))
+		l->c->shared->stop = 1;
+	end_boxes(l);
+	tell(l);
 }
 
 static int lead(struct lead *l, struct as_err *err)
 {
 	int rc = as_confirm_empty(l->confirm, err), one;
-	int64_t stop_us = 0;
 
 	if (!rc)
 		rc = start(l, err);
@@ -233,7 +243,7 @@ static int lead(struct lead *l, struct as_err *err)
 		rc = rc ? rc : one;
 		if (rc || is_time_to_stop(l))
 			l->c->shared->stop = 1;
-		end_boxes(l, &stop_us);
+		end_boxes(l);
 		tell(l);
 		usleep(TICK_US);
 	}
@@ -260,7 +270,7 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 		    "crashes %u, hash %s, seed %llu, faults %u of %x, operations ",
 		    as_target_spec(c->args->target), (unsigned long long)c->args->run->size_bytes,
 		    c->universe.nodes, c->universe.slots, o->depth, o->crash, o->max_cuts,
-		    o->hash_disk ? "disk" : "model", (unsigned long long)c->args->run->seed,
+		    as_check_hash_names[o->hash], (unsigned long long)c->args->run->seed,
 		    o->max_faults, o->faults);
 	as_universe_print(&c->universe, out);
 	if (o->crash) {
@@ -292,6 +302,7 @@ static int begin_with(struct as_checking *c, struct as_err *err)
 		return rc;
 	c->universe = as_universe_of(c->fresh.model, o->nodes);
 	c->universe.wide = o->wide;
+	c->universe.narrow = o->narrow;
 	if (o->slots)
 		c->universe.slots = o->slots;
 	if (c->start) {
@@ -315,6 +326,7 @@ static void blame_start(struct as_checking *c)
 /* The state of a fresh file system. */
 static void add_first(struct as_checking *c)
 {
+	const struct as_check_options *o = c->options;
 	struct as_policy policy = as_policy_of(c->args->target);
 	struct as_digest key = as_hash("fresh", 5);
 	struct as_past *past = NULL;
@@ -322,10 +334,10 @@ static void add_first(struct as_checking *c)
 
 	if (c->fresh.model) {
 		past = as_past_new(c->fresh.model, &policy);
-		key = as_check_key(c->fresh.model, past, 0);
+		key = as_check_key(c->fresh.model, past, as_era_first(o->hash));
 		as_past_put(past);
 	}
-	if (as_store_add(c->store, key, AS_STORE_NONE, "", &id) == AS_STORE_NEW)
+	if (as_store_add(c->store, key, AS_STORE_NONE, "", false, &id) == AS_STORE_NEW)
 		as_store_push(c->store, id, UINT64_MAX);
 }
 
@@ -335,11 +347,18 @@ static int make_fresh(struct as_checking *c, struct as_err *err)
 	const struct as_check_options *o = c->options;
 	int rc = 0;
 
-	if (c->args->box && (o->start || o->shards || o->hash_disk))
+	if (!(as_instance_caps(c->args->target) & AS_INSTANCE_IN_PROCESS) &&
+	    o->hash == AS_CHECK_HASH_DISK)
 		return as_fail(
 			err, AS_EUSE,
-			"target %s: --start and --shard are for libraries, not for types that "
-			"run in a sandbox",
+			"target %s: --hash disk is for libraries: the clock of a kernel goes "
+			"on, so no two disks are the same; --hash log works",
+			as_target_spec(c->args->target));
+	if (c->args->box && (o->start || o->shards))
+		return as_fail(
+			err, AS_EUSE,
+			"target %s: --start and --shard need the file system here, and not only "
+			"in a sandbox: they work with --sandbox host",
 			as_target_spec(c->args->target));
 	if (c->args->box)
 		return begin_with(c, err);
@@ -385,6 +404,11 @@ int as_checking_open(struct as_checking *c, struct as_err *err)
 		c->dedup[i] = as_dedup_new();
 	if (c->start && c->start->wrong)
 		blame_start(c);
+	/* A sandbox does not tell of states that it knows, by whatever trace. */
+	if (c->args->box && o->depth && (o->search != AS_SEARCH_bfs || o->jobs > 1)) {
+		AS_CHECK_ADD(c, missed, 1);
+		as_store_gap(c->store, 1);
+	}
 	return 0;
 }
 
@@ -411,7 +435,7 @@ int as_check(const struct as_check_args *args, struct as_check_status *status, s
 	if (!rc) {
 		l.end = as_shared_alloc(jobs * sizeof(*l.end));
 		l.pid = as_xcalloc(jobs, sizeof(*l.pid));
-		l.confirm = as_confirm_new(&c);
+		l.confirm = as_confirm_new(&c, meanwhile, &l);
 		rc = lead(&l, err);
 		fill_status(&l, status);
 		as_shard_sum(&c, status);

@@ -42,9 +42,10 @@ void as_shard_sum(const struct as_checking *c, struct as_check_status *status)
 	uint32_t n = as_store_n(c->store);
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct as_digest digest = as_store_at(c->store, i).digest;
+		struct as_store_state state = as_store_at(c->store, i);
+		struct as_digest digest = state.digest;
 
-		if (!as_shard_owns(c, digest))
+		if (!as_shard_owns(c, digest) || state.flags & AS_STATE_REPLACED)
 			continue;
 		status->owned++;
 		status->owned_sum += digest.lo >> 32;
@@ -54,7 +55,8 @@ void as_shard_sum(const struct as_checking *c, struct as_check_status *status)
 /* ---- In the model alone ---------------------------------------------------------------------- */
 
 /* Moves on by the answer that the model names first. */
-static void predict(struct as_model *model, struct as_past **past, const struct as_op *op)
+static void predict(struct as_model *model, struct as_past **past, struct as_era *era,
+		    const struct as_op *op)
 {
 	struct as_outcome got = { .ret = -1 };
 	struct as_allowed allowed;
@@ -65,6 +67,7 @@ static void predict(struct as_model *model, struct as_past **past, const struct 
 	if (!got.err)
 		got.ret = allowed.ret < 0 ? 0 : allowed.ret;
 	next = as_past_add(*past, op, &got, model);
+	as_era_step(era, op, *past, next);
 	as_past_put(*past);
 	*past = next;
 }
@@ -73,10 +76,11 @@ struct as_digest as_shard_expect(const struct as_expander *w, const struct as_op
 {
 	struct as_model *model = as_model_copy(w->model);
 	struct as_past *past = as_past_get(w->past);
+	struct as_era era = w->era;
 	struct as_digest key;
 
-	predict(model, &past, op);
-	key = as_check_key(model, past, w->base->n);
+	predict(model, &past, &era, op);
+	key = as_check_key(model, past, era);
 	as_model_free(model);
 	as_past_put(past);
 	return key;
@@ -86,9 +90,10 @@ static void run_trace(struct as_expander *w)
 {
 	w->model = as_model_copy(w->c->fresh.model);
 	w->past = as_past_new(w->c->fresh.model, &w->policy);
+	w->era = as_era_first(w->c->options->hash);
 	w->upto[0] = as_past_exact(w->past);
 	for (size_t i = 0; i < w->seq->n; i++) {
-		predict(w->model, &w->past, &w->seq->ops[i]);
+		predict(w->model, &w->past, &w->era, &w->seq->ops[i]);
 		w->upto[i + 1] = as_past_exact(w->past);
 	}
 }
@@ -98,12 +103,13 @@ static int follow_move(struct as_expander *w, const struct as_op *op, struct as_
 {
 	struct as_model *model = w->model;
 	struct as_past *past = w->past;
+	struct as_era era = w->era;
 	int64_t began_us = as_now_us();
 	int rc = 0;
 
 	w->model = as_model_copy(model);
 	w->past = as_past_get(past);
-	predict(w->model, &w->past, op);
+	predict(w->model, &w->past, &w->era, op);
 	AS_CHECK_ADD(w->c, followed, 1);
 	AS_CHECK_ADD(w->c, follow_us, (uint64_t)(as_now_us() - began_us));
 	if (w->past != past || !as_digest_eq(as_model_digest(w->model), as_model_digest(model))) {
@@ -116,6 +122,7 @@ static int follow_move(struct as_expander *w, const struct as_op *op, struct as_
 	as_past_put(w->past);
 	w->model = model;
 	w->past = past;
+	w->era = era;
 	return rc;
 }
 

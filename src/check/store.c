@@ -17,6 +17,8 @@
  *      leads there again.
  *   5. Of a file, only what has blocks is written to: on a full disk, a store to memory that needs
  *      a new block would kill the process.
+ *   6. The table has the state with the shortest trace of each digest. The others stay where they
+ *      are: the traces of their successors begin with theirs, and names may differ.
  */
 #include "check/store.h"
 
@@ -31,7 +33,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC "assay-check-2\n"
+#define MAGIC "assay-check-3\n"
 #define IDENT_MAX 4000u
 #define LINE_BYTES 128u /* room for lines, a state on average */
 #define SLOTS_MIN 1024u
@@ -42,6 +44,7 @@ struct header {
 	volatile uint32_t n;
 	uint32_t max;
 	uint32_t text; /* bytes of lines */
+	uint32_t replaced; /* states */
 	int64_t gaps;
 	size_t room_state, room_text; /* bytes of the parts that have blocks */
 };
@@ -144,16 +147,17 @@ bool as_store_pop(struct as_store *s, uint32_t *id)
 	bool any;
 
 	lock(s);
-	any = s->n_heap;
-	if (any) {
-		*id = pop(s);
-		s->in_work++;
-	}
+	do {
+		any = s->n_heap;
+		if (any)
+			*id = pop(s);
+	} while (any && s->state[*id].flags & AS_STATE_REPLACED);
+	s->in_work += any;
 	unlock(s);
 	return any;
 }
 
-static void end_work(struct as_store *s, uint32_t id, enum as_store_flag flag)
+static void end_work(struct as_store *s, uint32_t id, unsigned flag)
 {
 	lock(s);
 	s->state[id].flags |= (uint16_t)flag;
@@ -168,13 +172,13 @@ void as_store_done(struct as_store *s, uint32_t id)
 
 void as_store_leave(struct as_store *s, uint32_t id)
 {
-	end_work(s, id, AS_STATE_STOPPED);
+	end_work(s, id, AS_STATE_STOPPED | AS_STATE_WRONG);
 }
 
-void as_store_stop(struct as_store *s, uint32_t id)
+void as_store_stop(struct as_store *s, uint32_t id, bool wrong)
 {
 	lock(s);
-	s->state[id].flags |= AS_STATE_STOPPED;
+	s->state[id].flags |= AS_STATE_STOPPED | (wrong ? AS_STATE_WRONG : 0);
 	unlock(s);
 }
 
@@ -217,36 +221,71 @@ static bool can_add(struct as_store *s, size_t len)
 	       has_room(s, s->text, s->text_bytes, &h->room_text, h->text + len);
 }
 
-enum as_store_added as_store_add(struct as_store *s, struct as_digest digest, uint32_t parent,
-				 const char *line, uint32_t *id)
+static uint16_t depth_after(const struct as_store *s, uint32_t parent)
 {
-	size_t len = strlen(line);
+	return parent == AS_STORE_NONE ? 0 : (uint16_t)(s->state[parent].depth + 1);
+}
+
+static uint32_t append(struct as_store *s, struct as_digest digest, uint32_t parent,
+		       const char *line)
+{
 	struct header *h = s->header;
+	size_t len = strlen(line);
+	uint32_t id = h->n;
+
+	s->state[id] = (struct as_store_state){
+		.digest = digest,
+		.parent = parent,
+		.line = h->text,
+		.line_bytes = (uint32_t)len,
+		.depth = depth_after(s, parent),
+	};
+	memcpy(s->text + h->text, line, len);
+	h->text += (uint32_t)len;
+	h->n++;
+	return id;
+}
+
+/* If a process is killed before this, take_up() does it. */
+static void replace(struct as_store *s, uint32_t known, uint32_t by)
+{
+	s->state[known].flags |= AS_STATE_REPLACED;
+	s->header->replaced++;
+	as_table_move(&s->table, s->state[known].digest.lo, known, by);
+}
+
+/* A state that nobody has judged yet comes to its judge by the trace that it has. */
+static bool is_shorter(const struct as_store *s, uint32_t known, uint32_t parent)
+{
+	const struct as_store_state *state = &s->state[known];
+
+	return state->depth > depth_after(s, parent) && !(state->flags & AS_STATE_WRONG) &&
+	       state->flags & (AS_STATE_JUDGED | AS_STATE_STOPPED);
+}
+
+enum as_store_added as_store_add(struct as_store *s, struct as_digest digest, uint32_t parent,
+				 const char *line, bool shorter, uint32_t *id)
+{
+	uint32_t known;
 	enum as_store_added added;
 
 	lock(s);
-	*id = find(s, digest);
-	added = *id != AS_STORE_NONE ? AS_STORE_KNOWN
-		: can_add(s, len)    ? AS_STORE_NEW
-				     : AS_STORE_FULL;
-	if (added == AS_STORE_KNOWN && s->state[*id].flags & AS_STATE_AGAIN) {
-		s->state[*id].flags &= (uint16_t)~AS_STATE_AGAIN;
+	known = *id = find(s, digest);
+	added = known == AS_STORE_NONE			  ? AS_STORE_NEW
+		: shorter && is_shorter(s, known, parent) ? AS_STORE_SHORTER
+							  : AS_STORE_KNOWN;
+	if (added != AS_STORE_KNOWN && !can_add(s, strlen(line)))
+		added = AS_STORE_FULL;
+	if (added == AS_STORE_KNOWN && s->state[known].flags & AS_STATE_AGAIN) {
+		s->state[known].flags &= (uint16_t)~AS_STATE_AGAIN;
 		as_store_gap(s, -1);
 		added = AS_STORE_NEW;
 	} else if (added == AS_STORE_NEW) {
-		*id = h->n;
-		s->state[*id] = (struct as_store_state){
-			.digest = digest,
-			.parent = parent,
-			.line = h->text,
-			.line_bytes = (uint32_t)len,
-			.depth = parent == AS_STORE_NONE ? 0
-							 : (uint16_t)(s->state[parent].depth + 1),
-		};
-		memcpy(s->text + h->text, line, len);
-		h->text += (uint32_t)len;
+		*id = append(s, digest, parent, line);
 		as_table_add(&s->table, digest.lo, *id);
-		h->n++;
+	} else if (added == AS_STORE_SHORTER) {
+		*id = append(s, digest, parent, line);
+		replace(s, known, *id);
 	}
 	unlock(s);
 	return added;
@@ -255,6 +294,11 @@ enum as_store_added as_store_add(struct as_store *s, struct as_digest digest, ui
 uint32_t as_store_n(const struct as_store *s)
 {
 	return s->header->n;
+}
+
+uint32_t as_store_distinct(const struct as_store *s)
+{
+	return s->header->n - s->header->replaced;
 }
 
 size_t as_store_frontier(const struct as_store *s)
@@ -348,6 +392,31 @@ static void make_lock(struct as_store *s)
 	pthread_mutexattr_destroy(&attr);
 }
 
+static bool is_whole(const struct as_store *s, uint32_t i)
+{
+	const struct as_store_state *state = &s->state[i];
+	const struct header *h = s->header;
+
+	return (i ? state->parent < i : state->parent == AS_STORE_NONE) &&
+	       state->depth == depth_after(s, state->parent) && state->line <= h->text &&
+	       state->line_bytes <= h->text - state->line;
+}
+
+/* Of states with the same digest, each has a shorter trace than the one before it. */
+static bool index_state(struct as_store *s, uint32_t i)
+{
+	uint32_t known = find(s, s->state[i].digest);
+
+	if (known == AS_STORE_NONE)
+		as_table_add(&s->table, s->state[i].digest.lo, i);
+	else if (s->state[known].depth > s->state[i].depth)
+		replace(s, known, i);
+	else
+		return false;
+	s->state[i].flags &= (uint16_t)~AS_STATE_REPLACED;
+	return true;
+}
+
 /* A file may be anything: what cannot be right is refused. */
 static int take_up(struct as_store *s, const char *ident, uint32_t max, struct as_err *err)
 {
@@ -359,15 +428,14 @@ static int take_up(struct as_store *s, const char *ident, uint32_t max, struct a
 		return not_ours(err);
 	if (strcmp(h->ident, ident))
 		return as_fail(err, AS_EUSE, "it was made with other settings: %s", h->ident);
+	h->replaced = 0;
+	for (uint32_t i = 0; i < h->n; i++)
+		if (!is_whole(s, i) || !index_state(s, i))
+			return as_fail(err, AS_EUSE, "state %u of %u is damaged", i, h->n);
 	for (uint32_t i = 0; i < h->n; i++) {
 		struct as_store_state *state = &s->state[i];
 
-		if ((i ? state->parent >= i : state->parent != AS_STORE_NONE) ||
-		    state->line > h->text || state->line_bytes > h->text - state->line ||
-		    find(s, state->digest) != AS_STORE_NONE)
-			return as_fail(err, AS_EUSE, "state %u of %u is damaged", i, h->n);
-		as_table_add(&s->table, state->digest.lo, i);
-		if (state->flags & (AS_STATE_EXPANDED | AS_STATE_STOPPED))
+		if (state->flags & (AS_STATE_EXPANDED | AS_STATE_STOPPED | AS_STATE_REPLACED))
 			continue;
 		if (state->flags & AS_STATE_JUDGED) {
 			push(s, i, UINT32_MAX - i);

@@ -26,6 +26,8 @@ enum as_store_flag {
 	AS_STATE_STOPPED = 2, /* not to be expanded: as deep as is allowed, or something is wrong */
 	AS_STATE_JUDGED = 4, /* the power cuts that lead there were tried */
 	AS_STATE_AGAIN = 8, /* who was to judge it was killed: the next one who comes here does */
+	AS_STATE_WRONG = 16, /* a power cut on the way there is a finding, or it was left */
+	AS_STATE_REPLACED = 32, /* by a state with the same digest and a shorter trace */
 };
 
 struct as_store_state {
@@ -45,12 +47,14 @@ AS_MUST_CHECK int as_store_open(int fd, const char *ident, uint32_t max, struct 
 				struct as_err *err);
 void as_store_close(struct as_store *store); /* takes NULL */
 
-enum as_store_added { AS_STORE_NEW, AS_STORE_KNOWN, AS_STORE_FULL };
+enum as_store_added { AS_STORE_NEW, AS_STORE_SHORTER, AS_STORE_KNOWN, AS_STORE_FULL };
 
 /* Adds a state, unless there is one with this digest. The new one's number is *id. It is to be
- * judged now, and then pushed or stopped. */
+ * judged now, and then pushed or stopped. shorter: a state that is known, but was met at the end of
+ * a longer trace, is added again, and takes the place of the other one (AS_STORE_SHORTER); but not
+ * if something is wrong there. */
 enum as_store_added as_store_add(struct as_store *store, struct as_digest digest, uint32_t parent,
-				 const char *line, uint32_t *id);
+				 const char *line, bool shorter, uint32_t *id);
 /* Puts it into the frontier. */
 void as_store_push(struct as_store *store, uint32_t id, uint64_t rank);
 /* Takes the state with the largest rank; it is in work until as_store_done(). */
@@ -58,9 +62,11 @@ bool as_store_pop(struct as_store *store, uint32_t *id);
 void as_store_done(struct as_store *store, uint32_t id);
 /* Of a state in work: nothing more can be tried there. */
 void as_store_leave(struct as_store *store, uint32_t id);
-void as_store_stop(struct as_store *store, uint32_t id); /* it is not to be expanded */
+/* It is not to be expanded; wrong: AS_STATE_WRONG. */
+void as_store_stop(struct as_store *store, uint32_t id, bool wrong);
 
-uint32_t as_store_n(const struct as_store *store);
+uint32_t as_store_n(const struct as_store *store); /* with those that were replaced */
+uint32_t as_store_distinct(const struct as_store *store); /* without them */
 size_t as_store_frontier(const struct as_store *store);
 size_t as_store_in_work(const struct as_store *store);
 struct as_store_state as_store_at(const struct as_store *store, uint32_t id);

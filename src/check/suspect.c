@@ -72,14 +72,15 @@ static bool is_common(struct as_check_shared *shared, uint64_t key)
 	return true;
 }
 
-void as_suspect_add(const struct as_checking *checking, const struct as_check_lane *lane,
-		    bool crash, uint64_t key, const char *why)
+void as_suspect_add(const struct as_checking *checking, struct as_check_lane *lane, bool crash,
+		    uint64_t key, const char *why)
 {
 	struct as_check_shared *shared = checking->shared;
 	struct as_suspect *suspect;
 	uint32_t at;
 
 	AS_CHECK_ADD(checking, suspects, 1);
+	lane->suspects++;
 	if (is_common(shared, key + crash))
 		return;
 	/* Until it is confirmed. */

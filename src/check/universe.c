@@ -23,29 +23,34 @@ struct value {
 	enum as_arg_kind kind;
 	int64_t value;
 	bool wide; /* only with --wide */
+	bool few; /* the one of --narrow */
 };
 
 static const bool usual[AS_OP_COUNT] = {
 #define USUAL(id) [AS_OP_##id] = true,
 #define VALUE(id, kind, value)
 #define ANY(kind, value)
+#define FEW(kind, value)
 #define WIDE(kind, value)
 #include "check/universe.def"
 #undef USUAL
 #undef VALUE
 #undef ANY
+#undef FEW
 #undef WIDE
 };
 
 static const struct value values[] = {
 #define USUAL(id)
-#define VALUE(id, kind, value) { AS_OP_##id, AS_ARG_##kind, value, false },
-#define ANY(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, false },
-#define WIDE(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, true },
+#define VALUE(id, kind, value) { AS_OP_##id, AS_ARG_##kind, value, false, false },
+#define ANY(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, false, false },
+#define FEW(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, false, true },
+#define WIDE(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, true, false },
 #include "check/universe.def"
 #undef USUAL
 #undef VALUE
 #undef ANY
+#undef FEW
 #undef WIDE
 };
 
@@ -57,6 +62,22 @@ static bool has_own(enum as_opcode code, enum as_arg_kind kind)
 		if (values[i].code == code && values[i].kind == kind)
 			return true;
 	return false;
+}
+
+/* The value that stands for all with --narrow: the one that is marked, or the first. */
+static size_t only(enum as_opcode code, enum as_arg_kind kind)
+{
+	size_t first = N_VALUES;
+
+	for (size_t i = 0; i < N_VALUES; i++) {
+		if (values[i].code != code || values[i].kind != kind)
+			continue;
+		if (values[i].few)
+			return i;
+		if (first == N_VALUES)
+			first = i;
+	}
+	return first;
 }
 
 /* The fields of slots and modes have 32 bits, all others 64. */
@@ -242,11 +263,12 @@ static void with_values(struct universe_walk *w, struct as_op *op, unsigned arg,
 			enum as_arg_kind kind)
 {
 	enum as_opcode code = has_own(op->code, kind) ? op->code : AS_OP_COUNT;
+	bool narrow = w->universe->narrow;
 	bool any = false;
 
 	for (size_t i = 0; i < N_VALUES; i++)
 		if (values[i].code == code && values[i].kind == kind &&
-		    (w->universe->wide || !values[i].wide)) {
+		    (narrow ? i == only(code, kind) : w->universe->wide || !values[i].wide)) {
 			set(op, kind, values[i].value);
 			fill(w, op, arg + 1);
 			any = true;
@@ -392,4 +414,6 @@ void as_universe_print(const struct as_universe *universe, struct as_buf *out)
 		}
 	if (universe->wide)
 		as_buf_adds(out, ", wide");
+	if (universe->narrow)
+		as_buf_adds(out, ", narrow");
 }

@@ -18,6 +18,7 @@ struct as_universe {
 	unsigned slots; /* descriptors that may be open at once */
 	unsigned long_bytes; /* of the long names */
 	bool wide; /* more values of arguments */
+	bool narrow; /* one value of each argument */
 	bool has[AS_OP_COUNT];
 	/* Inodes that are not named, by their number (start.h); NULL: all are. */
 	const uint8_t *hidden;

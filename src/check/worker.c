@@ -70,7 +70,7 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 		w->asks = as_asks_new();
 		args.choice = as_asks_choice(w->asks);
 	}
-	if (c->options->crash || c->options->hash_disk)
+	if (c->options->crash || c->options->hash == AS_CHECK_HASH_DISK)
 		rc = as_crashes_new(w->args, &w->crashes, err);
 	if (!rc)
 		rc = as_instance_open(&args, &w->instance, err);

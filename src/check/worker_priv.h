@@ -39,6 +39,7 @@ struct as_expander {
 	/* Where the file system is now: */
 	struct as_model *model;
 	struct as_past *past;
+	struct as_era era;
 	bool back; /* it is in that state */
 	uint64_t partition; /* of the last answer (novel.c) */
 	uint64_t answers_worth; /* how new the answers were, of this state */

@@ -49,6 +49,7 @@ static void print_json(const struct as_check_words *s, const char *event,
 	as_json_kuint(&j, "dropped", c->dropped);
 	as_json_kuint(&j, "unlooked", c->unlooked);
 	as_json_kuint(&j, "shorter", c->shorter);
+	as_json_kuint(&j, "missed", c->missed);
 	as_json_kuint(&j, "gaps", status->gaps);
 	as_json_kuint(&j, "bytes", status->bytes);
 	if (s->options->shards) {
@@ -145,7 +146,7 @@ static const char *gap_words(const struct as_check_status *status)
 	       : c->lost			   ? "some states could not be brought back"
 	       : status->frontier || !status->gaps ? "it was stopped before the end"
 	       : c->unlooked			   ? "crash states were left out (--budget)"
-	       : c->shorter
+	       : c->missed
 		       ? "states were met by longer traces first; --search bfs and one job do not"
 	       : c->strayed		      ? "answers were not those that other shards expect"
 	       : c->unconfirmed || c->dropped ? "some of what was found was not confirmed"

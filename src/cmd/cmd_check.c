@@ -88,6 +88,15 @@ static int read_shard(const char *text, struct as_check_options *o, struct as_er
 	return 0;
 }
 
+static enum as_check_hash read_hash(const char *name)
+{
+	enum as_check_hash hash = AS_CHECK_HASH_DISK;
+
+	while (hash && strcmp(as_check_hash_names[hash], name))
+		hash--;
+	return hash;
+}
+
 static int read_options(struct check_session *s, struct as_err *err)
 {
 	const struct as_args *args = s->args;
@@ -102,10 +111,11 @@ static int read_options(struct check_session *s, struct as_err *err)
 		.slots = (unsigned)as_args_number(args, "slots", 0),
 		.ops = as_args_text(args, "ops", NULL),
 		.wide = as_args_has(args, "wide"),
+		.narrow = as_args_has(args, "narrow"),
 		.start = as_args_text(args, "start", NULL),
 		.depth = (unsigned)as_args_number(args, "depth", 0),
 		.crash = !as_args_has(args, "no-crash"),
-		.hash_disk = !strcmp(as_args_text(args, "hash", "model"), "disk"),
+		.hash = read_hash(as_args_text(args, "hash", "model")),
 		.max_cuts = (unsigned)as_args_number(args, "crashes", CRASHES),
 		.crashes = as_crash_options_default(),
 		.jobs = (unsigned)as_args_number(args, "jobs", 1),
@@ -134,6 +144,8 @@ static int read_options(struct check_session *s, struct as_err *err)
 		rc = read_faults(as_args_text(args, "faults", ""), &o->faults, err);
 	if (!rc && as_args_has(args, "shard"))
 		rc = read_shard(as_args_text(args, "shard", ""), o, err);
+	if (!rc && o->wide && o->narrow)
+		rc = as_fail(err, AS_EUSE, "--wide and --narrow exclude each other");
 	if (!rc && as_args_has(args, "max-faults") && !o->faults)
 		rc = as_fail(err, AS_EUSE, "--max-faults needs --faults");
 	return rc;
@@ -333,6 +345,9 @@ static const struct as_opt opts[] = {
 	{ .name = "wide",
 	  .help = "try more values of arguments, such as O_APPEND, O_SYNC, ranges that are "
 		  "inserted or collapsed, large writes and a second attribute" },
+	{ .name = "narrow",
+	  .help = "try one value of each argument: fewer states, so longer traces in the same "
+		  "time" },
 	{ .name = "start",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME|FILE",
@@ -347,10 +362,11 @@ static const struct as_opt opts[] = {
 		  "like those before; default bfs" },
 	{ .name = "hash",
 	  .kind = AS_OPT_CHOICE,
-	  .choices = "model|disk",
+	  .choices = "model|log|disk",
 	  .help = "what tells states apart: the tree, open files and what a power cut may leave "
-		  "(model), or also the bytes of the disk and the writes that were not flushed "
-		  "(disk); default model" },
+		  "(model); also how often something was made stable since the mount, so what a "
+		  "log may hold (log); or also the bytes of the disk and the writes that were not "
+		  "flushed (disk); default model" },
 	{ .name = "no-crash", .help = "do not cut the power: check answers and trees only" },
 	{ .name = "crashes",
 	  .kind = AS_OPT_NUMBER,

@@ -5,6 +5,8 @@
  */
 #include "os/limit.h"
 
+#include "os/sanitizer.h"
+
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
@@ -29,6 +31,8 @@ void as_limit_memory(void)
 	struct sysinfo info;
 	uint64_t most = MEMORY_MAX;
 
+	if (as_sanitizer_is())
+		return;
 	if (!sysinfo(&info) && (uint64_t)info.totalram * info.mem_unit / 2 < most)
 		most = (uint64_t)info.totalram * info.mem_unit / 2;
 	if (most < MEMORY_MIN)

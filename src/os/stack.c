@@ -175,9 +175,64 @@ static void add_frames(const struct as_stack *stack, struct as_buf *out)
 	}
 }
 
+#define TITLE "AddressSanitizer: "
+
+/* The word after the name of the sanitizer: "heap-use-after-free". */
+static bool add_mistake(const struct as_stack *stack, struct as_buf *out)
+{
+	char said[AS_STACK_SAID_BYTES];
+	const char *title;
+	size_t len;
+
+	memcpy(said, stack->said, sizeof(said));
+	said[sizeof(said) - 1] = '\0';
+	title = strstr(said, TITLE);
+	len = title ? strspn(title + strlen(TITLE), "abcdefghijklmnopqrstuvwxyz-") : 0;
+	if (!len)
+		return false;
+	as_buf_add(out, title + strlen(TITLE), len);
+	return true;
+}
+
+#define OWN_FRAME " in as_lib_" /* from there on it is we who called */
+
+static bool is_frame(const char *line, size_t len)
+{
+	size_t blanks = strspn(line, " ");
+
+	return blanks < len && line[blanks] == '#';
+}
+
+void as_stack_report(const struct as_stack *stack, struct as_buf *out)
+{
+	char said[AS_STACK_SAID_BYTES];
+	const char *at, *end;
+	bool ours = false;
+
+	memcpy(said, stack->said, sizeof(said));
+	said[sizeof(said) - 1] = '\0';
+	at = strstr(said, "ERROR: ");
+	if (!at)
+		return;
+	end = strstr(at, "\nSUMMARY: ");
+	end = end ? end : at + strlen(at);
+	while (at < end) {
+		size_t len = strcspn(at, "\n");
+
+		if (!is_frame(at, len))
+			ours = false;
+		else if (memmem(at, len, OWN_FRAME, strlen(OWN_FRAME)))
+			ours = true;
+		if (!ours)
+			as_buf_addf(out, "%.*s\n", (int)len, at);
+		at += len + (at[len] == '\n');
+	}
+}
+
 void as_stack_words(const struct as_stack *stack, int signal, struct as_buf *out)
 {
-	as_buf_adds(out, as_signal_name(stack->signal ? stack->signal : signal));
+	if (!add_mistake(stack, out))
+		as_buf_adds(out, as_signal_name(stack->signal ? stack->signal : signal));
 	if (stack->signal)
 		add_frames(stack, out);
 }

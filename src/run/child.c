@@ -7,6 +7,7 @@
 
 #include "klog/kwatch.h"
 #include "os/limit.h"
+#include "os/sanitizer.h"
 #include "os/spawn.h"
 #include "run/outside.h"
 
@@ -332,6 +333,7 @@ void as_child_begin(struct as_stack *stack)
 	struct rlimit none = { 0, 0 };
 
 	as_stack_catch(stack);
+	as_sanitizer_tell(stack->said, sizeof(stack->said));
 	setrlimit(RLIMIT_CORE, &none);
 	as_limit_memory();
 	dup2(STDERR_FILENO, STDOUT_FILENO);

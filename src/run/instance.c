@@ -76,7 +76,12 @@ static void new_host(struct as_instance *i)
 	as_host_clock_after(i->host, i->args.after_ns);
 	if (i->args.still)
 		as_host_clock_still(i->host);
-	as_host_fail_nth(i->host, i->args.plan ? as_plan_alloc(i->args.plan) : 0);
+	if (i->args.plan) {
+		unsigned n;
+		const uint64_t *nth = as_plan_allocs(i->args.plan, &n);
+
+		as_host_fail_several(i->host, nth, n);
+	}
 }
 
 /* Whether all stamps of inodes are those of the last tick. Linux 6.13 began to give finer ones to

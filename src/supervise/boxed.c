@@ -140,6 +140,9 @@ static int watch(struct as_boxed_session *b, enum as_boxed_end *end, struct as_e
 			*end = BOXED_COMPLAINED;
 		if (!b->once && *end == BOXED_RUNS && b->n_finished == b->n_list)
 			*end = BOXED_IDLE;
+		if (!rc && *end == BOXED_RUNS && b->how->must_stop &&
+		    b->how->must_stop(b->how->ctx))
+			rc = as_fail(err, AS_ESTOP, "a sandbox was given up");
 	}
 	return rc;
 }

@@ -42,6 +42,8 @@ struct as_boxed {
 	/* After each workload. */
 	void (*workload)(void *ctx, const struct as_boxed_job *job,
 			 const struct as_run_result *result);
+	/* Asked ten times a second at least: whether to give up, with AS_ESTOP. NULL: never. */
+	bool (*must_stop)(void *ctx);
 	void *ctx;
 	bool together; /* several workloads may share a process; `workload` is not called then */
 	/* A file of signatures in the folder `out`, read at each start of a box. Findings with

@@ -95,8 +95,8 @@ static void *host_alloc(void *ctx, size_t len)
 	uint64_t guard = GUARD;
 	unsigned char *ptr;
 
-	if (++h->calls == h->fail_at) {
-		h->failed = true;
+	if (++h->calls == h->fail_at[h->failed]) {
+		h->failed++;
 		h->told.failed_allocs++;
 		return NULL;
 	}
@@ -237,11 +237,19 @@ const struct as_host *as_host_seam(struct as_host_mem *h)
 
 void as_host_fail_nth(struct as_host_mem *h, uint64_t nth)
 {
-	h->fail_at = nth ? h->calls + nth : 0;
-	h->failed = false;
+	as_host_fail_several(h, &nth, nth != 0);
 }
 
-bool as_host_failed(const struct as_host_mem *h)
+void as_host_fail_several(struct as_host_mem *h, const uint64_t *nth, unsigned n)
+{
+	as_assert(n <= AS_HOST_FAILS);
+	memset(h->fail_at, 0, sizeof(h->fail_at));
+	for (unsigned i = 0; i < n; i++)
+		h->fail_at[i] = h->calls + nth[i];
+	h->failed = 0;
+}
+
+unsigned as_host_failed(const struct as_host_mem *h)
 {
 	return h->failed;
 }

@@ -41,6 +41,7 @@ struct as_host_leaks {
 };
 
 #define AS_HOST_NO_OP UINT32_MAX
+#define AS_HOST_FAILS 4u /* allocations that can be made to fail */
 
 /* `choice` and `log` must outlive it. */
 struct as_host_mem *as_host_new(struct as_choice *choice, struct as_host_log *log);
@@ -60,8 +61,10 @@ void as_host_clock_still(struct as_host_mem *host);
 
 /* Makes the nth allocation from now fail (1 is the next), and only that one; 0: none. */
 void as_host_fail_nth(struct as_host_mem *host, uint64_t nth);
-/* Whether that allocation has failed. */
-bool as_host_failed(const struct as_host_mem *host);
+/* The same for several of them, the first one first; AS_HOST_FAILS at most. */
+void as_host_fail_several(struct as_host_mem *host, const uint64_t *nth, unsigned n);
+/* How many of these allocations have failed. */
+unsigned as_host_failed(const struct as_host_mem *host);
 /* Allocations asked for so far. */
 uint64_t as_host_calls(const struct as_host_mem *host);
 

@@ -67,11 +67,12 @@ struct as_host_mem {
 	size_t n_blocks, cap;
 	size_t free_block; /* the index of a free one, or AS_TABLE_NONE */
 	struct as_table table; /* the indexes of the live ones, by address */
-	uint64_t live_bytes, calls, fail_at, now_ns;
+	uint64_t live_bytes, calls, now_ns;
+	uint64_t fail_at[AS_HOST_FAILS + 1]; /* ends with 0 */
+	unsigned failed; /* of these */
 	bool still; /* the clock */
 	uint32_t op; /* in flight, or AS_HOST_NO_OP */
 	uint32_t caller; /* the thread for which calls are made */
-	bool failed;
 	char misuse[160]; /* the first, or "" */
 	struct host_told told;
 };

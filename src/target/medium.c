@@ -6,6 +6,8 @@
  */
 #include "target/medium.h"
 
+#include "target/host.h"
+
 #include "disk/call.h"
 #include "disk/cow.h"
 #include "disk/fault.h"
@@ -26,10 +28,20 @@
 struct as_plan {
 	struct as_fault_rule *rules;
 	size_t n;
-	uint64_t alloc;
+	uint64_t alloc[AS_HOST_FAILS]; /* the first one first */
+	unsigned n_alloc;
 };
 
-static int parse_alloc(const char *rule, uint64_t *nth, struct as_err *err)
+static void add_alloc(struct as_plan *plan, uint64_t nth)
+{
+	unsigned i = plan->n_alloc++;
+
+	for (; i && plan->alloc[i - 1] > nth; i--)
+		plan->alloc[i] = plan->alloc[i - 1];
+	plan->alloc[i] = nth;
+}
+
+static int parse_alloc(const char *rule, struct as_plan *plan, struct as_err *err)
 {
 	char *end;
 	unsigned long long n;
@@ -38,9 +50,13 @@ static int parse_alloc(const char *rule, uint64_t *nth, struct as_err *err)
 	n = strtoull(rule + 6, &end, 10);
 	if (!isdigit((unsigned char)rule[6]) || *end || errno || !n)
 		return as_fail(err, AS_EUSE, "fault '%s': expected alloc:N with N from 1", rule);
-	if (*nth)
-		return as_fail(err, AS_EUSE, "fault '%s': only one allocation can be failed", rule);
-	*nth = n;
+	for (unsigned i = 0; i < plan->n_alloc; i++)
+		if (plan->alloc[i] == n)
+			return 0;
+	if (plan->n_alloc == AS_HOST_FAILS)
+		return as_fail(err, AS_EUSE, "fault '%s': at most %u allocations can fail", rule,
+			       AS_HOST_FAILS);
+	add_alloc(plan, n);
 	return 0;
 }
 
@@ -54,7 +70,7 @@ int as_plan_parse(const char *text, struct as_plan **out, struct as_err *err)
 	for (word = strtok_r(copy, " \t;", &save); word && !rc;
 	     word = strtok_r(NULL, " \t;", &save)) {
 		if (!strncmp(word, "alloc:", 6))
-			rc = parse_alloc(word, &plan->alloc, err);
+			rc = parse_alloc(word, plan, err);
 		else
 			as_buf_addf(&rest, "%s%s", rest.len ? " " : "", word);
 	}
@@ -81,13 +97,19 @@ void as_plan_free(struct as_plan *plan)
 void as_plan_print(const struct as_plan *plan, struct as_buf *out)
 {
 	as_fault_print(plan->rules, plan->n, out);
-	if (plan->alloc)
-		as_buf_addf(out, "%salloc:%llu", plan->n ? " " : "",
-			    (unsigned long long)plan->alloc);
+	for (unsigned i = 0; i < plan->n_alloc; i++)
+		as_buf_addf(out, "%salloc:%llu", plan->n || i ? " " : "",
+			    (unsigned long long)plan->alloc[i]);
 }
 
 uint64_t as_plan_alloc(const struct as_plan *plan)
 {
+	return plan->n_alloc ? plan->alloc[0] : 0;
+}
+
+const uint64_t *as_plan_allocs(const struct as_plan *plan, unsigned *n)
+{
+	*n = plan->n_alloc;
 	return plan->alloc;
 }
 

@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is to fail: rules of disk/fault.h, and `alloc:N` for the Nth allocation. */
+/* What is to fail: rules of disk/fault.h, and `alloc:N` for the Nth allocation, several times
+ * perhaps. */
 struct as_plan;
 
 /* Rules separated by blanks or semicolons; "" is no fault at all. */
@@ -22,7 +23,9 @@ AS_MUST_CHECK int as_plan_parse(const char *text, struct as_plan **plan, struct 
 void as_plan_free(struct as_plan *plan); /* takes NULL */
 /* Prints the canonical form. */
 void as_plan_print(const struct as_plan *plan, struct as_buf *out);
-uint64_t as_plan_alloc(const struct as_plan *plan); /* 0: none */
+uint64_t as_plan_alloc(const struct as_plan *plan); /* the first of them; 0: none */
+/* The *n allocations that fail, the first one first; valid as long as the plan. */
+const uint64_t *as_plan_allocs(const struct as_plan *plan, unsigned *n);
 /* Whether the plan can lose or change what is written. */
 bool as_plan_hits_writes(const struct as_plan *plan);
 /* Whether it can do so, or change what is read, without reporting an error. */

@@ -18,6 +18,7 @@
 
 #include "base/show.h"
 #include "os/guard.h"
+#include "os/sanitizer.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -81,8 +82,8 @@ static void bound_memory(void)
 	struct rlimit as;
 	uint64_t most;
 
-	if (!BOUND_MEMORY || as_buf_read_file(&text, "/proc/self/statm", 4096, NULL) ||
-	    getrlimit(RLIMIT_AS, &as))
+	if (!BOUND_MEMORY || as_sanitizer_is() ||
+	    as_buf_read_file(&text, "/proc/self/statm", 4096, NULL) || getrlimit(RLIMIT_AS, &as))
 		goto out;
 	most = strtoull(as_buf_str(&text), NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) +
 	       MEMORY_MAX_BYTES;
@@ -264,6 +265,7 @@ static int learn(struct as_plugin *plugin, struct as_err *err)
 		return as_fail(err, AS_EUSE, "plugin %s: no such file", plugin->path);
 	if (!S_ISREG(st.st_mode))
 		return as_fail(err, AS_EUSE, "plugin %s: not a regular file", plugin->path);
+	as_sanitizer_exec(plugin->path);
 	p.card = as_shared_alloc(sizeof(*p.card));
 	rc = as_guard_fork(probe, &p, &limits, &output, &ended, err);
 	plugin->card = *p.card;

@@ -32,6 +32,24 @@ tap_run "going on with the same" 0 "$ASSAY" check --nodes 1 --depth 1 -o "$WORK/
 tap_like "is all" "$WORK/out" \
 	'^all [0-9]+ states within bounds explored: 1 node, traces of up to 1 operation$'
 
+# ---- States that are met by a longer trace first ----
+
+orders() { # OPTION...
+	"$ASSAY" check --target lab --nodes 2 --depth 3 --no-crash --no-store --json "$@" |
+		grep '"event":"check"' >"$WORK/order"
+	echo "$(count owned_sum <"$WORK/order") $(grep -o '"all":[a-z]*' "$WORK/order")"
+}
+bfs=$(orders)
+tap_is "depth first visits the same states, and says so" "$(orders --search dfs)" "$bfs"
+tap_is "though some were met by longer traces" "$(($(count shorter <"$WORK/order") > 0))" 1
+tap_is "so does random search" "$(orders --search random --seed 3)" "$bfs"
+tap_is "so do two processes" "$(orders --search dfs --jobs 2)" "$bfs"
+rm -rf "$WORK/deep"
+deep=("$ASSAY" check --nodes 2 --no-crash --depth 3 --search dfs -o "$WORK/deep")
+"${deep[@]}" --max-transitions 9000 >/dev/null
+tap_run "going on" 0 "${deep[@]}" --resume --json
+tap_is "ends with the same" "$(count owned_sum <"$WORK/out")" "${bfs%% *}"
+
 # ---- A death while something fails ----
 
 tap_run "a death by a fault, and a mistake without one" 1 "$ASSAY" check --nodes 2 \

@@ -34,6 +34,30 @@ tap_like "comes back" "$WORK/out" ': reproduced$'
 tap_run "a sound labfs" 0 "$ASSAY" check --target lab "${few[@]}" --hash disk --no-store
 tap_like "has nothing of it" "$WORK/out" '^all [0-9]+ states'
 
+# ---- What a log holds of what is gone from the tree ----
+
+deep=(--nodes 1 --narrow --ops mkdir,rmdir,open,pwrite,sync --depth 7 --crashes 0 --again 0
+	--view 1)
+tap_run "a replay of blocks that were revoked: with the model alone" 0 "$ASSAY" check \
+	--target lab:bug=40 "${deep[@]}" --no-store
+tap_like "all is explored" "$WORK/out" '^all [0-9]+ states'
+tap_run "with the log" 1 "$ASSAY" check --target lab:bug=40 "${deep[@]}" --hash log \
+	--max-findings 1 -o "$WORK/l"
+tap_like "it is found" "$WORK/out" 'power cut during op 7'
+tap_run "a sound labfs" 0 "$ASSAY" check --target lab "${deep[@]}" --hash log --no-store
+tap_like "has nothing of it, either" "$WORK/out" '^all [0-9]+ states'
+tap_run "of two disks with the same tree, the fuller one" 1 "$ASSAY" check --target lab:bug=81 \
+	--nodes 2 --narrow --ops mkdir,open,pwrite,sync --hash log --again 0 --view 1 \
+	--max-findings 1 -o "$WORK/m"
+id=$(ls "$WORK/m/findings" | head -n 1)
+tap_run "replay" 1 "$ASSAY" replay -o "$WORK/m" "$id"
+tap_like "comes back, too" "$WORK/out" ': reproduced$'
+log=$(states --depth 3 --no-crash --hash log)
+tap_is "the log tells more states apart" "$((log > model))" 1
+tap_is "the same in two shards" "$(($(for k in 1 2; do "$ASSAY" check --target lab --nodes 2 \
+	--no-store --json --depth 3 --no-crash --hash log --shard $k/2 | count owned; done |
+	tr '\n' '+')0))" "$log"
+
 # ---- Refused ----
 
 "$ASSAY" check --target lab --nodes 1 --depth 1 --no-crash -o "$WORK/k" >/dev/null

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ static uint32_t add(struct as_store *store, uint64_t n, uint32_t parent, const c
 {
 	uint32_t id;
 
-	assert_int_equal(as_store_add(store, digest_of(n), parent, line, &id), AS_STORE_NEW);
+	assert_int_equal(as_store_add(store, digest_of(n), parent, line, false, &id), AS_STORE_NEW);
 	return id;
 }
 
@@ -60,7 +61,7 @@ static void test_order(void **state)
 		assert_true(as_store_at(store, id).flags & AS_STATE_EXPANDED);
 	}
 	assert_int_equal(n, 100);
-	assert_int_equal(as_store_add(store, digest_of(5), 0, "y", &id), AS_STORE_KNOWN);
+	assert_int_equal(as_store_add(store, digest_of(5), 0, "y", false, &id), AS_STORE_KNOWN);
 	assert_int_equal(id, 5);
 	as_store_close(store);
 }
@@ -73,7 +74,7 @@ static void test_full(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
 		(void)add(store, i, i ? 0 : AS_STORE_NONE, "x");
-	assert_int_equal(as_store_add(store, digest_of(9), 0, "x", &id), AS_STORE_FULL);
+	assert_int_equal(as_store_add(store, digest_of(9), 0, "x", false, &id), AS_STORE_FULL);
 	assert_int_equal(as_store_n(store), 3);
 	as_store_close(store);
 }
@@ -107,8 +108,8 @@ static void test_shared(void **state)
 			uint32_t id;
 
 			for (uint64_t i = 0; i < 200; i++)
-				new += as_store_add(store, digest_of(i), AS_STORE_NONE, "x", &id) ==
-				       AS_STORE_NEW;
+				new += as_store_add(store, digest_of(i), AS_STORE_NONE, "x", false,
+						    &id) == AS_STORE_NEW;
 			_exit((int)new);
 		}
 	while (wait(&status) > 0)
@@ -141,14 +142,14 @@ static void test_file(void **state)
 		as_store_push(store, add(store, i, i ? 0 : AS_STORE_NONE, "sync"), i);
 	assert_true(as_store_pop(store, &id));
 	as_store_done(store, id);
-	as_store_stop(store, 3);
+	as_store_stop(store, 3, false);
 	assert_true(as_store_pop(store, &id)); /* in work when it is killed */
 	as_store_close(store);
 
 	store = open_store(fd, MAX);
 	assert_int_equal(as_store_n(store), 10);
 	assert_int_equal(as_store_frontier(store), 8);
-	assert_int_equal(as_store_add(store, digest_of(7), 0, "x", &id), AS_STORE_KNOWN);
+	assert_int_equal(as_store_add(store, digest_of(7), 0, "x", false, &id), AS_STORE_KNOWN);
 	as_store_close(store);
 	assert_int_equal(as_store_open(fd, "other", MAX, &store, &err), AS_EUSE);
 	assert_string_equal(err.msg, "it was made with other settings: test");
@@ -175,11 +176,11 @@ static void test_judge_again(void **state)
 		as_store_close(store);
 	}
 	store = open_store(fd, MAX);
-	assert_int_equal(as_store_add(store, digest_of(1), 0, "sync", &id), AS_STORE_NEW);
+	assert_int_equal(as_store_add(store, digest_of(1), 0, "sync", false, &id), AS_STORE_NEW);
 	assert_int_equal(id, 1);
 	assert_int_equal(as_store_n(store), 2);
 	assert_int_equal(as_store_gaps(store), 2);
-	assert_int_equal(as_store_add(store, digest_of(1), 0, "sync", &id), AS_STORE_KNOWN);
+	assert_int_equal(as_store_add(store, digest_of(1), 0, "sync", false, &id), AS_STORE_KNOWN);
 	as_store_close(store);
 	close(fd);
 }
@@ -235,13 +236,58 @@ static void test_damaged(void **state)
 	close(fd);
 }
 
+/* A state that is met again by a shorter trace is added again, and the store forgets nothing of
+ * what follows the other one. */
+static void test_shorter(void **state)
+{
+	int fd = memfd_create("states", MFD_CLOEXEC);
+	struct as_buf trace = { 0 };
+	struct as_store *store;
+	uint32_t id, after;
+
+	(void)state;
+	assert_int_equal(as_store_open(fd, "it", 100, &store, NULL), 0);
+	assert_int_equal(as_store_add(store, digest_of(0), AS_STORE_NONE, "", true, &id),
+			 AS_STORE_NEW);
+	assert_int_equal(as_store_add(store, digest_of(1), 0, "a", true, &id), AS_STORE_NEW);
+	assert_int_equal(as_store_add(store, digest_of(2), 1, "b", true, &id), AS_STORE_NEW);
+	as_store_push(store, id, 1);
+	assert_int_equal(as_store_add(store, digest_of(3), 2, "c", true, &after), AS_STORE_NEW);
+	as_store_stop(store, after, false);
+	/* Nobody asks, or it is no shorter. */
+	assert_int_equal(as_store_add(store, digest_of(2), 0, "d", false, &id), AS_STORE_KNOWN);
+	assert_int_equal(as_store_add(store, digest_of(2), 1, "d", true, &id), AS_STORE_KNOWN);
+	assert_int_equal(as_store_add(store, digest_of(2), 0, "d", true, &id), AS_STORE_SHORTER);
+	assert_int_equal(id, 4);
+	assert_int_equal(as_store_at(store, 4).depth, 1);
+	assert_int_equal(as_store_distinct(store), 4);
+	as_store_trace(store, after, &trace);
+	assert_string_equal(as_buf_str(&trace), "a\nb\nc\n");
+	as_store_push(store, id, 0);
+	assert_true(as_store_pop(store, &id));
+	assert_int_equal(id, 4); /* and not the one that it has replaced */
+	assert_false(as_store_pop(store, &id));
+	as_store_close(store);
+	/* The file says the same. */
+	assert_int_equal(as_store_open(fd, "it", 100, &store, NULL), 0);
+	assert_int_equal(as_store_distinct(store), 4);
+	assert_int_equal(as_store_add(store, digest_of(2), 0, "d", true, &id), AS_STORE_KNOWN);
+	assert_int_equal(id, 4);
+	assert_true(as_store_pop(store, &id));
+	assert_int_equal(id, 4);
+	as_store_close(store);
+	as_buf_free(&trace);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order), cmocka_unit_test(test_full),
-		cmocka_unit_test(test_trace), cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_file),  cmocka_unit_test(test_judge_again),
-		cmocka_unit_test(test_zeros), cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_order),	cmocka_unit_test(test_full),
+		cmocka_unit_test(test_trace),	cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_file),	cmocka_unit_test(test_judge_again),
+		cmocka_unit_test(test_zeros),	cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_shorter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

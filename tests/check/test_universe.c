@@ -46,6 +46,33 @@ static void test_fresh(void **state)
 	as_model_free(model);
 }
 
+/* Of each argument there is one value. */
+static void test_narrow(void **state)
+{
+	struct as_model *model = as_model_new(&t_any_traits);
+	struct as_universe universe = as_universe_of(model, 2);
+	struct as_op op = as_op_make(AS_OP_OPEN);
+	struct as_buf text;
+
+	(void)state;
+	op.path = "/a";
+	op.flags = AS_O_RDWR | AS_O_CREAT;
+	op.mode = 0644;
+	op.slot = 0;
+	universe.narrow = true;
+	text = moves_of(&universe, model);
+	assert_true(has_line(&text, "$0 = open /a O_RDWR|O_CREAT 0644"));
+	assert_null(strstr(as_buf_str(&text), "O_TRUNC"));
+	as_buf_free(&text);
+	assert_int_equal(as_model_apply(model, &op), 0);
+	text = moves_of(&universe, model);
+	assert_true(has_line(&text, "pwrite $0 len=10 at=0 fill=1"));
+	assert_null(strstr(as_buf_str(&text), "len=5000"));
+	assert_null(strstr(as_buf_str(&text), "at=9000"));
+	as_buf_free(&text);
+	as_model_free(model);
+}
+
 static void test_bounds(void **state)
 {
 	struct as_model *model = as_model_new(&t_any_traits);
@@ -104,6 +131,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fresh),
+		cmocka_unit_test(test_narrow),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_choose),
 	};

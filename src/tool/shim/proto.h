@@ -29,12 +29,12 @@
 
 #define AS_SHIM_ENV "ASSAY_SHIM"
 #define AS_SHIM_CLOCK "clock"
-#define AS_SHIM_VERSION 3u
+#define AS_SHIM_VERSION 4u
 #define AS_SHIM_JOURNAL "-journal"
 #define AS_SHIM_BEGUN INT32_MIN
 #define AS_SHIM_ARGS_BYTES 4096u
 #define AS_SHIM_PATH_BYTES 1024u
-#define AS_SHIM_HEAD_BYTES 8192u
+#define AS_SHIM_HEAD_BYTES 16384u
 #define AS_SHIM_NOTE_BYTES 160u
 #define AS_SHIM_MAX_FD 256
 #define AS_SHIM_STOPS 16u /* ranges at which a run stops */

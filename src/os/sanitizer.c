@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sanitizer: see sanitizer.h. The file that is looked at may be anything: all is bounded. */
+#include "os/sanitizer.h"
+
+#include "base/buf.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define AGAIN "ASSAY_SANITIZER" /* set while the program is executed again: what LD_PRELOAD was */
+#define PRELOAD "LD_PRELOAD"
+#define ARGS_MAX 4096
+
+/* Libraries: the beginnings of their names, and whether they must be the first of a process. */
+static const struct {
+	const char *name;
+	bool first;
+} runtimes[] = { { "libasan.so", true }, { "libubsan.so", false } };
+
+#define N_RUNTIMES (sizeof(runtimes) / sizeof(runtimes[0]))
+
+/* A mistake is a death by a signal, and what was not freed is looked for by us. */
+static const struct {
+	const char *name, *value;
+} options[] = {
+	{ "ASAN_OPTIONS", "abort_on_error=1:halt_on_error=1:detect_leaks=0:handle_segv=0:"
+			  "handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0:"
+			  "allocator_may_return_null=1" },
+	{ "UBSAN_OPTIONS", "abort_on_error=1:halt_on_error=1:print_stacktrace=1:handle_segv=0:"
+			   "handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0" },
+};
+
+bool as_sanitizer_is(void)
+{
+	return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init") ||
+	       dlsym(RTLD_DEFAULT, "__msan_init");
+}
+
+/* ---- What a file needs ----------------------------------------------------------------------- */
+
+struct elf_file {
+	const unsigned char *data;
+	size_t len;
+};
+
+static const void *part(const struct elf_file *e, uint64_t at, uint64_t bytes)
+{
+	return at <= e->len && bytes <= e->len - at ? e->data + at : NULL;
+}
+
+static const Elf64_Phdr *segment(const struct elf_file *e, unsigned i)
+{
+	const Elf64_Ehdr *head = part(e, 0, sizeof(*head));
+
+	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) ||
+	    head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_phentsize != sizeof(Elf64_Phdr) ||
+	    head->e_phoff % 8 || i >= head->e_phnum)
+		return NULL;
+	return part(e, head->e_phoff + (uint64_t)i * sizeof(Elf64_Phdr), sizeof(Elf64_Phdr));
+}
+
+/* Where in the file the bytes of an address are; 0: nowhere. */
+static uint64_t place_of(const struct elf_file *e, uint64_t address)
+{
+	const Elf64_Phdr *s;
+
+	for (unsigned i = 0; (s = segment(e, i)); i++)
+		if (s->p_type == PT_LOAD && address >= s->p_vaddr &&
+		    address - s->p_vaddr < s->p_filesz)
+			return s->p_offset + (address - s->p_vaddr);
+	return 0;
+}
+
+static void note_needed(const struct elf_file *e, uint64_t at, struct as_buf *needed, bool *first)
+{
+	const char *name = part(e, at, 1);
+
+	if (!name || !memchr(name, '\0', e->len - at))
+		return;
+	for (size_t i = 0; i < N_RUNTIMES; i++)
+		if (!strncmp(name, runtimes[i].name, strlen(runtimes[i].name))) {
+			as_buf_addf(needed, "%s%s", needed->len ? ":" : "", name);
+			*first |= runtimes[i].first;
+		}
+}
+
+static void read_dynamic(const struct elf_file *e, const Elf64_Phdr *s, struct as_buf *needed,
+			 bool *first)
+{
+	const Elf64_Dyn *dyn = part(e, s->p_offset, s->p_filesz);
+	size_t n = s->p_filesz / sizeof(*dyn);
+	uint64_t text = 0;
+
+	if (!dyn || s->p_offset % 8)
+		return;
+	for (size_t i = 0; i < n && dyn[i].d_tag != DT_NULL; i++)
+		if (dyn[i].d_tag == DT_STRTAB)
+			text = place_of(e, dyn[i].d_un.d_ptr);
+	for (size_t i = 0; i < n && text && dyn[i].d_tag != DT_NULL; i++)
+		if (dyn[i].d_tag == DT_NEEDED && dyn[i].d_un.d_val < e->len)
+			note_needed(e, text + dyn[i].d_un.d_val, needed, first);
+}
+
+/* Names of libraries of sanitizers, with colons. *first: one of them must be the first. */
+static void read_needed(const char *path, struct as_buf *needed, bool *first)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct elf_file e = { 0 };
+	const Elf64_Phdr *s;
+	struct stat st;
+	void *data;
+
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
+		e.len = (size_t)st.st_size;
+		data = mmap(NULL, e.len, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (data != MAP_FAILED) {
+			e.data = data;
+			for (unsigned i = 0; (s = segment(&e, i)); i++)
+				if (s->p_type == PT_DYNAMIC)
+					read_dynamic(&e, s, needed, first);
+			munmap(data, e.len);
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* ---- Once more ------------------------------------------------------------------------------- */
+
+/* The last one of an option counts: those of the user stay, but for these. */
+static void set_options(void)
+{
+	struct as_buf value = { 0 };
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		const char *own = getenv(options[i].name);
+
+		as_buf_clear(&value);
+		as_buf_addf(&value, "%s%s%s", own ? own : "", own ? ":" : "", options[i].value);
+		setenv(options[i].name, as_buf_str(&value), 1);
+	}
+	as_buf_free(&value);
+}
+
+static void restore(const char *preload)
+{
+	if (*preload)
+		setenv(PRELOAD, preload, 1);
+	else
+		unsetenv(PRELOAD);
+	unsetenv(AGAIN);
+}
+
+static void run_again(const char *libraries)
+{
+	const char *own = getenv(PRELOAD);
+	struct as_buf args = { 0 }, preload = { 0 };
+	char *argv[ARGS_MAX + 1] = { NULL };
+	unsigned n = 0;
+
+	if (as_buf_read_file(&args, "/proc/self/cmdline", 16u << 20, NULL))
+		return;
+	for (size_t at = 0; at < args.len && n < ARGS_MAX; at += strlen(args.data + at) + 1)
+		argv[n++] = args.data + at;
+	as_buf_addf(&preload, "%s%s%s", libraries, own ? ":" : "", own ? own : "");
+	setenv(AGAIN, own ? own : "", 1);
+	setenv(PRELOAD, as_buf_str(&preload), 1);
+	set_options();
+	if (n && n < ARGS_MAX)
+		execv("/proc/self/exe", argv);
+	restore(own ? own : "");
+	as_buf_free(&args);
+	as_buf_free(&preload);
+}
+
+void as_sanitizer_exec(const char *path)
+{
+	static bool done;
+	const char *again = getenv(AGAIN);
+	struct as_buf needed = { 0 };
+	bool first = false;
+
+	if (again)
+		restore(again);
+	if (done || again) {
+		done = true;
+		return;
+	}
+	read_needed(path, &needed, &first);
+	if (needed.len && !(first && as_sanitizer_is()))
+		run_again(as_buf_str(&needed));
+	as_buf_free(&needed);
+}
+
+/* ---- What it reports ------------------------------------------------------------------------- */
+
+static char *report_to;
+static size_t report_size;
+
+static void on_report(const char *text)
+{
+	size_t len = strnlen(text, report_size - 1);
+
+	memcpy(report_to, text, len);
+	report_to[len] = '\0';
+}
+
+void as_sanitizer_tell(char *said, size_t size)
+{
+	void *callback = dlsym(RTLD_DEFAULT, "__asan_set_error_report_callback");
+	void *fd = dlsym(RTLD_DEFAULT, "__sanitizer_set_report_fd");
+	void (*set_callback)(void (*)(const char *));
+	void (*set_fd)(void *);
+	int nowhere;
+
+	if (!callback || !fd)
+		return;
+	memcpy(&set_callback, &callback, sizeof(set_callback));
+	memcpy(&set_fd, &fd, sizeof(set_fd));
+	report_to = said;
+	report_size = size;
+	set_callback(on_report);
+	/* It would print it, too. */
+	nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (nowhere >= 0)
+		set_fd((void *)(intptr_t)nowhere);
+}

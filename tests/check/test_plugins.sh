@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `assay check` of plugins made from the skeleton: three with a mistake that its answers do not
+# show, and two that were built with a sanitizer, whose report is the finding.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/tap.sh
+
+SKELETON=examples/plugin_skeleton/skeleton.c
+
+# plugin NAME SED CFLAG...: the skeleton, changed.
+plugin() {
+	local name=$1 change=$2
+	shift 2
+	sed -E "$change" "$SKELETON" >"$WORK/$name.c"
+	if cmp -s "$WORK/$name.c" "$SKELETON" && [ -n "$change" ]; then
+		tap_not_ok "building $name" "the skeleton has no such line"
+	fi
+	gcc -g -fPIC -shared -Iinclude "$@" "$WORK/$name.c" -o "$WORK/$name.so" ||
+		tap_not_ok "building $name"
+}
+
+check() { # NAME STATUS OPTION...
+	local name=$1 status=$2
+	shift 2
+	tap_run "$name" "$status" timeout 120 "$ASSAY" check --target "plugin:$WORK/$name.so" \
+		--size 256K --no-crash --nodes 1 -o "$WORK/$name.out" "$@"
+}
+
+finds() { # NAME WORDS OPTION...
+	local name=$1 words=$2 id
+	shift 2
+	check "$name" 1 "$@"
+	tap_like "$name: what is found" "$WORK/out" "$words"
+	tap_is "$name: is confirmed" "$(grep -c 'not confirmed' "$WORK/out")" 0
+	id=$(ls "$WORK/$name.out/findings" | head -n 1)
+	tap_run "$name: replay" 1 "$ASSAY" replay --trust -o "$WORK/$name.out" "$id"
+	tap_like "$name: comes back" "$WORK/out" ': reproduced$'
+}
+
+# ---- What a plugin tells of itself ----
+
+plugin sound ''
+check sound 0 --depth 3 --faults alloc
+tap_like "sound: all is explored" "$WORK/out" '^all [0-9]+ states'
+plugin nomem '
+	s/if \(!handle\)/if (!handle \&\& !p.there \&\& make(fs, \&p, S_IFREG | mode))/;
+	s/^	if \(!p\.there\)$/	if (!handle) return -ENOMEM;\n&/'
+finds nomem '(outcome|tree|checker)-' --depth 2 --faults alloc
+plugin pair 's/^	as_pair\(.*"open file", -1\);/	if (!removed)\n&/'
+finds pair "'open file' taken 1 time more than given back" --ops open,unlink,close,umount --depth 4
+plugin swallow 's/^		rc = (write_data\(fs, handle->number, buf)/		\1/'
+finds swallow 'answered success, although the write' --ops open,pwrite --depth 2 --faults write
+
+# ---- Sanitizers ----
+
+if [ ! -e "$(gcc -print-file-name=libasan.so)" ]; then
+	tap_ok "sanitizers # SKIP gcc has no libasan.so"
+	tap_done
+	exit
+fi
+# What was built with a sanitizer cannot be loaded into it, or twice.
+if nm -D "$ASSAY" 2>/dev/null | grep -q __asan_init; then
+	tap_ok "sanitizers # SKIP assay itself was built with one"
+	tap_done
+	exit
+fi
+plugin clean '' -fsanitize=address,undefined
+check clean 0 --depth 2
+tap_like "clean: all is explored" "$WORK/out" '^all [0-9]+ states'
+plugin over '1i #include <stdlib.h>
+	/^static int fs_rmdir\(/,/^}/{
+		s/^	bool empty = true;/&\n	char *own = malloc(strlen(path));\n	copy;/
+		s/	copy;/	memcpy(own, path, strlen(path) + 1);\n	free(own);/
+	}' \
+	-fsanitize=address
+finds over 'died of heap-buffer-overflow in fs_rmdir' --depth 2 --ops mkdir,rmdir,create
+tap_like "over: its stacks are told" "$WORK/over.out/findings/$(ls "$WORK/over.out/findings" |
+	head -n 1)/README.md" '#1 0x[0-9a-f]+ in fs_rmdir'
+check over 1 --depth 2 --ops mkdir,rmdir,create
+tap_like "over: the rest is explored" "$WORK/out" '^all [0-9]+ states'
+plugin after '1i #include <stdlib.h>
+	/^static int fs_rmdir\(/,/^}/{
+		s/^	bool empty = true;/&\n	char *own = malloc(8);\n	use;/
+		s/	use;/	free(own);\n	own[1] = 1;/
+	}' \
+	-fsanitize=address
+finds after 'died of heap-use-after-free in fs_rmdir' --depth 2 --ops mkdir,rmdir,create
+
+# The environment of programs that assay starts is as it was.
+tap_is "nobody else gets the library" "$(grep -c libasan "$WORK/err")" 0
+tap_done
