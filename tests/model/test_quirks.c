@@ -50,6 +50,45 @@ static const struct {
 	  AS_FEAT_FALLOC_ZERO, -1, EINVAL },
 };
 
+/* fallocate() that finds no space, and then another mtime. */
+static bool judge_full(uint64_t quirks, int err)
+{
+	struct as_traits traits = t_full_traits;
+	struct as_seq *seq = t_parse("$0 = open /f O_RDWR|O_CREAT 0644\nutimens /f mtime=5\n"
+				     "fallocate $0 KEEP_SIZE at=0 len=100000\nstat /f");
+	struct as_outcome refused = { .ret = -1, .err = err };
+	struct as_outcome got = { .payload = AS_PAYLOAD_STAT };
+	struct as_verdict verdict = { 0 };
+	struct as_model *m;
+	bool agrees;
+
+	traits.quirks |= quirks;
+	traits.may_fill = true;
+	traits.features &= ~(typeof(traits.features))AS_FEAT_QUOTA;
+	m = as_model_new(&traits);
+	(void)as_model_apply(m, &seq->ops[0]);
+	(void)as_model_apply(m, &seq->ops[1]);
+	assert_true(as_model_judge(m, &seq->ops[2], &refused, &verdict));
+	assert_true(as_model_stat(m, "/f", true, &got.st));
+	got.st.mtime_ns = INT64_C(99000000000);
+	agrees = as_model_judge(m, &seq->ops[3], &got, &verdict);
+	as_verdict_free(&verdict);
+	as_seq_free(seq);
+	as_model_free(m);
+	return agrees;
+}
+
+static void test_fallocate_without_space(void **state)
+{
+	static const int errs[] = { ENOSPC, EDQUOT };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(judge_full(AS_QUIRK_FALLOC_TOUCHES, errs[i]));
+		assert_false(judge_full(0, errs[i]));
+	}
+}
+
 static bool judge_last(const struct as_traits *traits, const char *text, int64_t ret, int err)
 {
 	struct as_model *m = as_model_new(traits);
@@ -174,6 +213,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quirks),
+		cmocka_unit_test(test_fallocate_without_space),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_modes_of_new_files),
 		cmocka_unit_test(test_range_of_times),
