@@ -131,6 +131,31 @@ static void test_quirks(void **state)
 	}
 }
 
+/* What the executor cannot do may have opened and closed the file, and with it went the lock of the
+ * process (fcntl(2)). */
+static void test_lock_after_unsupported(void **state)
+{
+	struct as_seq *seq =
+		t_parse("$0 = open /f O_RDWR|O_CREAT 0644\nsetlk $0 F_RDLCK at=0 len=3\n"
+			"swapon /f\nofd_setlk $0 F_WRLCK at=0 len=9");
+	struct as_outcome cannot = { .ret = -1, .err = AS_ERR_UNSUPPORTED }, fine = { 0 };
+	struct as_verdict verdict = { 0 };
+
+	(void)state;
+	for (int tried = 0; tried < 2; tried++) {
+		struct as_model *m = as_model_new(&t_full_traits);
+
+		(void)as_model_apply(m, &seq->ops[0]);
+		assert_true(as_model_judge(m, &seq->ops[1], &fine, &verdict));
+		if (tried)
+			assert_true(as_model_judge(m, &seq->ops[2], &cannot, &verdict));
+		assert_int_equal(as_model_judge(m, &seq->ops[3], &fine, &verdict), tried);
+		as_model_free(m);
+	}
+	as_verdict_free(&verdict);
+	as_seq_free(seq);
+}
+
 /* What is not in the list of a type that lists user.* alone is missing of another. */
 static void test_lists(void **state)
 {
@@ -214,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quirks),
 		cmocka_unit_test(test_fallocate_without_space),
+		cmocka_unit_test(test_lock_after_unsupported),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_modes_of_new_files),
 		cmocka_unit_test(test_range_of_times),
