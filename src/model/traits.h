@@ -96,6 +96,9 @@ enum as_quirk {
 	AS_QUIRK_QUOTA_ROOT = AS_TRAIT_BIT(32),
 	/* xfs: xfs_trans_alloc_ichange() gives files away whatever the limits are */
 	AS_QUIRK_QUOTA_CHOWN = AS_TRAIT_BIT(33),
+	/* reiserfs: reiserfs_xattr_set() is content when there is nothing to remove, once an
+	 * attribute was ever set */
+	AS_QUIRK_XATTR_GONE = AS_TRAIT_BIT(34),
 };
 
 enum as_feature {

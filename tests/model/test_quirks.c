@@ -42,6 +42,8 @@ static const struct {
 	  AS_QUIRK_XATTR_LAX, 0, 0, 0 },
 	{ "removexattr of nothing", "create /f 0644\nremovexattr /f user.a", AS_QUIRK_XATTR_LAX, 0,
 	  0, 0 },
+	{ "removexattr of what is gone", "create /f 0644\nremovexattr /f user.a",
+	  AS_QUIRK_XATTR_GONE, 0, 0, 0 },
 	{ "mode of fallocate",
 	  "$0 = open /f O_RDWR|O_CREAT 0644\nfallocate $0 UNSHARE_RANGE at=0 len=1",
 	  AS_QUIRK_FALLOC_EINVAL, 0, -1, EINVAL },
