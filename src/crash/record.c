@@ -24,8 +24,8 @@
  *   8. Others may note on the disk that an error was met, and leave work to the checker when they
  *      mount such a disk (ext4 drops its orphans). So what a checker finds after a mount alone is
  *      no finding then. The tree must be right all the same, and after the checker all must be.
- *   9. A type whose mark "clean" says nothing after an error (AS_CRASH_MARK_UNSURE) is judged by the
- *      checker that looks at everything, and by no other way.
+ *   9. A type whose mark "clean" says nothing after an error (AS_CRASH_MARK_UNSURE) is judged by
+ *      the checker that looks at everything, and by no other way.
  */
 #include "crash/record_priv.h"
 
