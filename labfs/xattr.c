@@ -189,7 +189,8 @@ int lab_setxattr(struct as_fs *fs, const char *path, const char *name, const voi
 }
 
 /* The length of a value, which goes to `value` if there is room for it. */
-static int64_t get_value(struct lab_buf *b, const char *name, void *value, size_t len)
+static int64_t get_value(const struct as_fs *fs, struct lab_buf *b, const char *name, void *value,
+			 size_t len)
 {
 	uint32_t off = b ? find(b, name, strlen(name)) : 0;
 	struct lab_xattr *x;
@@ -197,7 +198,7 @@ static int64_t get_value(struct lab_buf *b, const char *name, void *value, size_
 	if (!off)
 		return -ENODATA;
 	x = (struct lab_xattr *)(b->data + off);
-	if (len && len < x->value_len)
+	if (len && len + 8 * LAB_BUG_ON(fs, XATTR_RANGE) < x->value_len)
 		return -ERANGE;
 	if (len && x->value_len)
 		memcpy(value, x->data + x->name_len, x->value_len);
@@ -219,7 +220,7 @@ int64_t lab_getxattr(struct as_fs *fs, const char *path, const char *name, void 
 		rc = get_block(fs, node, &b);
 	if (rc)
 		return rc;
-	n = get_value(b, name, value, len);
+	n = get_value(fs, b, name, value, len);
 	if (n != -ENODATA || !LAB_BUG_ON(fs, ATTRS_KEPT))
 		put_block(fs, b);
 	return n;

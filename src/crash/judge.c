@@ -582,8 +582,7 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 	if (args->options->budget != AS_BUDGET_UNSAID)
 		j.limit = args->options->budget * AS_COST_RECOVERY;
 	j.ways = as_crash_ways(as_recoverer_ways(args->recoverer), args->options->ways);
-	if (args->began_with_replay)
-		j.ways &= ~(1u << AS_WAY_COMMIT);
+	j.ways = as_crash_ways_left(j.ways, args->began_with_replay, j.rec->unsure);
 	j.perm = as_perm_new(j.rec->log, j.rec->start, &args->options->perm);
 	if (args->options->spot.view) {
 		views = ((1u << (args->options->spot.view + 1)) - 1) & AS_VIEWS_ALL;

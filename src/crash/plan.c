@@ -191,6 +191,13 @@ uint32_t as_crash_ways(uint32_t there, uint32_t asked)
 	return usual ? usual : there;
 }
 
+uint32_t as_crash_ways_left(uint32_t ways, bool replayed, bool unsure)
+{
+	if (unsure && ways >> AS_WAY_FULL & 1)
+		return 1u << AS_WAY_FULL;
+	return replayed ? ways & ~(1u << AS_WAY_COMMIT) : ways;
+}
+
 unsigned as_crash_cost(uint32_t ways)
 {
 	unsigned recoveries = (unsigned)__builtin_popcount(ways & ~(1u << AS_WAY_COMMIT));

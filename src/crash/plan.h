@@ -30,6 +30,10 @@
 /* The ways that were asked for and exist; by default (0), those that have least in common: one that
  * replays the log, one that looks at everything, and the last commit. */
 uint32_t as_crash_ways(uint32_t there, uint32_t asked);
+/* Those of them that can be judged. replayed: the last commit may be older than what was promised.
+ * unsure: the disk may say that it is clean and not be (AS_CRASH_MARK_UNSURE), so only the checker
+ * that looks at everything says something, if there is one. */
+uint32_t as_crash_ways_left(uint32_t ways, bool replayed, bool unsure);
 /* Of recovering a disk by all these ways (1 << enum as_way). A mount that only reads is neither
  * checked nor written to afterwards. */
 unsigned as_crash_cost(uint32_t ways);

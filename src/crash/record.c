@@ -24,6 +24,8 @@
  *   8. Others may note on the disk that an error was met, and leave work to the checker when they
  *      mount such a disk (ext4 drops its orphans). So what a checker finds after a mount alone is
  *      no finding then. The tree must be right all the same, and after the checker all must be.
+ *   9. A type whose mark "clean" says nothing after an error (AS_CRASH_MARK_UNSURE) is judged by
+ *      the checker that looks at everything, and by no other way.
  */
 #include "crash/record_priv.h"
 
@@ -153,6 +155,7 @@ static bool has_hit(struct rec *r)
 
 	if (!out->fired && r->args->plan && as_instance_fault_hit(r->instance)) {
 		out->fired = true;
+		out->unsure = as_target_promise(r->args->target).crash & AS_CRASH_MARK_UNSURE;
 		if (!r->strict)
 			out->marked_from = (size_t)(r->op + 1);
 	}

@@ -93,10 +93,8 @@ static bool judge_end(struct recrash *a, struct recrash_level *level,
 		return complain(a, level, state, what, as_buf_str(&recovered->why), false);
 	fine = !as_tree_diff(a->tree, "undisturbed", recovered->tree, "after a second crash",
 			     &how) ||
-	       (a->args->way == AS_WAY_MOUNT
-			? as_recording_allows_redone(a->args->recording, a->args->moment,
-						     recovered->tree)
-			: only_found_differs(a, recovered->tree));
+	       as_recording_allows_redone(a->args->recording, a->args->moment, recovered->tree) ||
+	       (a->args->way != AS_WAY_MOUNT && only_found_differs(a, recovered->tree));
 	if (!fine)
 		complain(a, level, state, what, as_buf_str(&how), true);
 	as_buf_free(&how);

@@ -265,7 +265,9 @@ static void dir(struct vfat_walk *v, uint64_t cluster, const char *path, unsigne
 	if (depth > WALK_DEPTH_MAX)
 		return;
 	if (!cluster && !v->root_cluster) {
-		(void)entries(v, v->root_at, v->root_bytes, &name, path, depth);
+		/* A directory without clusters leads here, too. */
+		if (as_walk_first(v->walk, VFAT_SEEN_DIR, 0))
+			(void)entries(v, v->root_at, v->root_bytes, &name, path, depth);
 		return;
 	}
 	while (is_cluster(v, cluster) && as_walk_first(v->walk, VFAT_SEEN_DIR, cluster)) {

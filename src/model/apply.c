@@ -324,6 +324,8 @@ bool as_model_judge(struct as_model *model, const struct as_op *op, const struct
 		 * answered. */
 		if (op->code == AS_OP_OPEN && !model->lost)
 			as_file_close(model, op->slot);
+		/* To find that it cannot do this, the executor may have opened and closed files. */
+		as_locks_doubt(model);
 		verdict->agrees = verdict->unjudged = true;
 		return true;
 	}

@@ -103,7 +103,7 @@ static void falloc_now(struct as_rule_step *s, uint32_t ino, int64_t mode)
 	as_stamp(s->m, ino, AS_EVENT_SHAPED);
 }
 
-/* The quirk's comment in model/traits.h says why. */
+/* The quirk's comment in model/traits.h says why; also where there is no space or quota for it. */
 static void refused_falloc(struct as_rule_step *s, uint32_t ino)
 {
 	if (!(s->m->traits->quirks & AS_QUIRK_FALLOC_TOUCHES) || !(s->applying || s->got))
@@ -169,6 +169,8 @@ void as_rule_fallocate(struct as_rule_step *s)
 		return as_rule_refuse(s, err);
 	}
 	as_rule_allow_full(s);
+	if (s->got && s->got->ret < 0)
+		refused_falloc(s, file->ino);
 	/* f2fs_zero_range() goes page by page: what came before there was no space stays zeroed. */
 	if ((mode & ~KEEP) == ZERO && s->got && s->got->ret < 0 &&
 	    (s->got->err == ENOSPC || s->got->err == EDQUOT))

@@ -191,7 +191,8 @@ void as_rule_removexattr(struct as_rule_step *s)
 	uint32_t ino;
 
 	if (!named(s, true, &ino)) {
-		if (s->allowed.must == ENODATA && s->m->traits->quirks & AS_QUIRK_XATTR_LAX)
+		if (s->allowed.must == ENODATA &&
+		    s->m->traits->quirks & (AS_QUIRK_XATTR_LAX | AS_QUIRK_XATTR_GONE))
 			(void)as_rule_accept(s, 0);
 		return;
 	}

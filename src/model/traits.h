@@ -26,8 +26,8 @@ enum as_quirk {
 		AS_TRAIT_BIT(5), /* removing an open file may be refused with EBUSY */
 	AS_QUIRK_XATTR_PART_REPORTED =
 		AS_TRAIT_BIT(6), /* list also shows attributes nobody set (security.*) */
-	/* ext4, f2fs: ext4_fallocate() calls file_modified() before it looks at the range, so a
-	 * refused fallocate moves mtime */
+	/* ext4, xfs, f2fs, btrfs: ext4_fallocate() and the like call file_modified() before they
+	 * look at the range or for space, so a refused fallocate moves mtime */
 	AS_QUIRK_FALLOC_TOUCHES = AS_TRAIT_BIT(9),
 	/* ext2: its own driver keeps whole seconds, ext4's driver on the same disk all of a
 	 * time */
@@ -96,6 +96,9 @@ enum as_quirk {
 	AS_QUIRK_QUOTA_ROOT = AS_TRAIT_BIT(32),
 	/* xfs: xfs_trans_alloc_ichange() gives files away whatever the limits are */
 	AS_QUIRK_QUOTA_CHOWN = AS_TRAIT_BIT(33),
+	/* reiserfs: reiserfs_xattr_set() is content when there is nothing to remove, once an
+	 * attribute was ever set */
+	AS_QUIRK_XATTR_GONE = AS_TRAIT_BIT(34),
 };
 
 enum as_feature {

@@ -3,6 +3,7 @@
 #include "record/record_ptrace_priv.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -64,4 +65,23 @@ size_t as_tracer_text(void *ctx, uint64_t address, void *out, size_t len, bool t
 			break;
 	}
 	return done;
+}
+
+struct as_tracer_status as_tracer_status(pid_t tid)
+{
+	struct as_tracer_status st = { 0 };
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		sscanf(line, "State: %c", &st.state);
+		sscanf(line, "Tgid: %d", &st.tgid);
+		sscanf(line, "PPid: %d", &st.parent);
+		sscanf(line, "TracerPid: %d", &st.tracer);
+	}
+	if (f)
+		fclose(f);
+	return st;
 }

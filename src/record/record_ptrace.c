@@ -15,7 +15,9 @@
  *     from those calls themselves.
  *  3. A tracee's call is open (`in_call`) from the first of its two stops to the second: until
  *     then it is resumed in the mode that makes the second one happen.
- *  4. The calls in the shared memory are reported before the stop that follows them.
+ *  4. A fork whose event is lost, since another thread has ended the one that was to report it, is
+ *     found when the process has executed another program, or has ended.
+ *  5. The calls in the shared memory are reported before the stop that follows them.
  *
  * It cannot trace programs that trace others (debuggers, User-Mode Linux). Setuid programs run
  * without their rights, unless we are root.
@@ -219,24 +221,74 @@ static void release(struct tracer *t, struct as_task *child)
 	resume(child, 0);
 }
 
+static void born(struct tracer *t, struct as_task *parent, struct as_task *child, uint64_t flags)
+{
+	as_world_fork(t->to->world, (unsigned)parent->tid, (unsigned)child->tid, flags);
+	child->known = true;
+	child->tgid = flags & CLONE_THREAD ? parent->tgid : child->tid;
+	if (t->inside)
+		as_inside_born(t->inside, parent, child, flags);
+	if (child->waits)
+		release(t, child);
+	child->waits = false;
+}
+
 static void on_fork(struct tracer *t, struct as_task *task, int event)
 {
 	uint64_t flags = clone_flags(task->tid, event);
 	unsigned long message = 0;
-	struct as_task *child;
 
-	if (!ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &message) && message) {
-		child = get(t, (pid_t)message);
-		as_world_fork(t->to->world, (unsigned)task->tid, (unsigned)child->tid, flags);
-		child->known = true;
-		child->tgid = flags & CLONE_THREAD ? task->tgid : child->tid;
-		if (t->inside)
-			as_inside_born(t->inside, task, child, flags);
-		if (child->waits)
-			release(t, child);
-		child->waits = false;
-	}
+	if (!ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &message) && message)
+		born(t, task, get(t, (pid_t)message), flags);
 	resume(task, 0);
+}
+
+/* Whether a task is left of the process that has made this one: it may still report it. */
+static bool has_parent(const struct tracer *t, const struct as_task *child)
+{
+	struct as_tracer_status st = as_tracer_status(child->tid);
+	/* A thread was made by another one of its process. */
+	pid_t parent = st.tgid != child->tid ? st.tgid : st.parent;
+
+	for (const struct as_task *task = t->oldest; task; task = task->newer)
+		if (task != child && task->tgid == parent)
+			return true;
+	return false;
+}
+
+/* A process that a thread has made which is gone: as far as is known, a copy of the process. */
+static void adopt(struct tracer *t, struct as_task *task, pid_t pid)
+{
+	struct as_task *child = find(t, pid);
+	struct as_tracer_status st = as_tracer_status(pid);
+
+	if (child ? child->known : st.state == 'Z' || st.state == 'X')
+		return;
+	if (st.tracer == getpid() && st.tgid == pid && st.parent == task->tid)
+		born(t, task, get(t, pid), 0);
+}
+
+/* An exec has ended all other threads of the process. Forks that one of them was to report are
+ * never reported: the children are found by asking who they are. Later ones are not there yet, as
+ * the process has stopped. */
+static void adopt_all(struct tracer *t, struct as_task *task)
+{
+	char path[64];
+	FILE *f;
+	int pid;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)task->tid, (int)task->tid);
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &pid) == 1)
+		adopt(t, task, pid);
+	if (f)
+		fclose(f);
+	/* Without CONFIG_PROC_CHILDREN, at least those that have been seen. */
+	for (struct as_task *child = t->oldest, *next; child && !f; child = next) {
+		next = child->newer;
+		if (child->waits)
+			adopt(t, task, child->tid);
+	}
 }
 
 static bool is_setuid(pid_t tid)
@@ -263,6 +315,8 @@ static void on_exec(struct tracer *t, struct as_task *task)
 		as_record_renamed(t->to->world, (unsigned)former, (unsigned)task->tid);
 		forget(t, old);
 	}
+	if (t->begun)
+		adopt_all(t, task);
 	task->in_call = false;
 	t->begun = true;
 	if (geteuid() && t->control && is_setuid(task->tid))
@@ -275,30 +329,6 @@ static void on_exec(struct tracer *t, struct as_task *task)
 		on_status(t, task->tid, status);
 	else
 		resume(task, 0);
-}
-
-/* Whether a task is left of the process that has made this one: it may still report it. */
-static bool has_parent(const struct tracer *t, const struct as_task *child)
-{
-	pid_t tgid = 0, parent = 0;
-	char path[64], line[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)child->tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		sscanf(line, "Tgid: %d", &tgid);
-		sscanf(line, "PPid: %d", &parent);
-	}
-	if (f)
-		fclose(f);
-	/* A thread was made by another one of its process. */
-	if (tgid != child->tid)
-		parent = tgid;
-	for (const struct as_task *task = t->oldest; task; task = task->newer)
-		if (task != child && task->tgid == parent)
-			return true;
-	return false;
 }
 
 /* The event of the parent was lost: the parent was killed, or another thread of its process has

@@ -34,6 +34,13 @@ size_t as_tracer_read(pid_t tid, uint64_t address, void *out, size_t len);
 /* For struct as_memory: ctx points to the task's number. */
 size_t as_tracer_text(void *ctx, uint64_t address, void *out, size_t len, bool text);
 
+/* What /proc says of a task; all 0: it is gone. */
+struct as_tracer_status {
+	pid_t tgid, parent, tracer;
+	char state;
+};
+struct as_tracer_status as_tracer_status(pid_t tid);
+
 /* NULL: it cannot be done here, and *err says why. */
 struct as_inside *as_inside_new(const struct as_spec *spec, struct as_err *err);
 void as_inside_free(struct as_inside *in);

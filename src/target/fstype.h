@@ -60,6 +60,9 @@ enum as_crash_trait {
 	AS_CRASH_REDO_DIFFERS = 1024,
 	/* Writes go to their places in any order, and no checker repairs what that leaves. */
 	AS_CRASH_NOTHING = 2048,
+	/* The mark that tells a checker that there is nothing to do is there also if something
+	 * could not be written. */
+	AS_CRASH_MARK_UNSURE = 4096,
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at

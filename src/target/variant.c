@@ -238,6 +238,8 @@ static void change(struct as_fstype *type, const struct as_variant *variant)
 		type->guarantee = AS_GUARANTEE_REPAIR;
 		/* Only what a journal gives: see their meaning in fstype.h. */
 		type->crash &= ~(unsigned)(AS_CRASH_NAMES | AS_CRASH_REPLACES);
+		/* ext4_put_super(): the row of ext2 in fstype.def. */
+		type->crash |= AS_CRASH_MARK_UNSURE;
 	}
 }
 

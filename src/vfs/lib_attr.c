@@ -245,9 +245,13 @@ void as_lib_read_xattr(struct as_lib *l, const struct as_op *op, struct as_outco
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
 		rc = l->ops->getxattr(l->fs, as_lib_place_path(&p), op->name,
-				      as_buf_reserve(&l->vfs.data, XATTR_SIZE_MAX), XATTR_SIZE_MAX);
+				      as_buf_reserve(&l->vfs.data, 2 * XATTR_SIZE_MAX),
+				      XATTR_SIZE_MAX);
 		rc = as_vfs_fitting(rc, XATTR_SIZE_MAX);
 	}
+	if (rc > 1)
+		rc = as_vfs_cramped(rc, l->ops->getxattr(l->fs, as_lib_place_path(&p), op->name,
+							 l->vfs.data.data + rc, (size_t)rc - 1));
 	as_vfs_answer_bytes(&l->vfs, out, rc);
 	as_lib_place_free(&p);
 }
@@ -264,12 +268,15 @@ void as_lib_listxattr(struct as_lib *l, const struct as_op *op, struct as_outcom
 		rc = -AS_ERR_UNSUPPORTED;
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
-		/* One byte more, because what the library gives may lack the NUL at its end. */
+		/* More: it may lack the NUL at its end, and is asked for twice. */
 		rc = l->ops->listxattr(l->fs, as_lib_place_path(&p),
-				       as_buf_reserve(&l->vfs.data, XATTR_LIST_MAX + 1),
+				       as_buf_reserve(&l->vfs.data, 2 * XATTR_LIST_MAX + 1),
 				       XATTR_LIST_MAX);
 		rc = as_vfs_fitting(rc, XATTR_LIST_MAX);
 	}
+	if (rc > 1)
+		rc = as_vfs_cramped(rc, l->ops->listxattr(l->fs, as_lib_place_path(&p),
+							  l->vfs.data.data + rc, (size_t)rc - 1));
 	if (rc < 0) {
 		as_vfs_answer(out, rc);
 	} else {

@@ -257,18 +257,39 @@ void as_sys_write_xattr(struct as_vfs *vfs, const struct as_op *op, struct as_ou
 					       SYS_P(value), op->len, (int)op->flags));
 }
 
+static int64_t read_cramped(struct as_vfs *vfs, const struct as_op *op, char *buf, size_t len)
+{
+	ssize_t n = op->nofollow ? as_sys_do(vfs, lgetxattr, SYS_P(op->path), SYS_P(op->name),
+					     SYS_P(buf), len)
+				 : as_sys_do(vfs, getxattr, SYS_P(op->path), SYS_P(op->name),
+					     SYS_P(buf), len);
+
+	return n < 0 ? -errno : n;
+}
+
 void as_sys_read_xattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	char *buf;
 	ssize_t n;
 
 	as_buf_clear(&vfs->data);
-	buf = as_buf_reserve(&vfs->data, XATTR_BYTES);
+	buf = as_buf_reserve(&vfs->data, 2 * XATTR_BYTES);
 	n = op->nofollow ? as_sys_do(vfs, lgetxattr, SYS_P(op->path), SYS_P(op->name), SYS_P(buf),
 				     XATTR_BYTES)
 			 : as_sys_do(vfs, getxattr, SYS_P(op->path), SYS_P(op->name), SYS_P(buf),
 				     XATTR_BYTES);
-	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
+	n = n < 0 ? -errno : n;
+	if (n > 1)
+		n = as_vfs_cramped(n, read_cramped(vfs, op, buf + n, (size_t)n - 1));
+	as_vfs_answer_bytes(vfs, out, n);
+}
+
+static int64_t list_cramped(struct as_vfs *vfs, const struct as_op *op, char *buf, size_t len)
+{
+	ssize_t n = op->nofollow ? as_sys_do(vfs, llistxattr, SYS_P(op->path), SYS_P(buf), len)
+				 : as_sys_do(vfs, listxattr, SYS_P(op->path), SYS_P(buf), len);
+
+	return n < 0 ? -errno : n;
 }
 
 void as_sys_listxattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
@@ -278,11 +299,14 @@ void as_sys_listxattr(struct as_vfs *vfs, const struct as_op *op, struct as_outc
 	ssize_t n;
 
 	as_buf_clear(&vfs->data);
-	buf = as_buf_reserve(&vfs->data, XATTR_BYTES);
+	buf = as_buf_reserve(&vfs->data, 2 * XATTR_BYTES);
 	n = op->nofollow ? as_sys_do(vfs, llistxattr, SYS_P(op->path), SYS_P(buf), XATTR_BYTES)
 			 : as_sys_do(vfs, listxattr, SYS_P(op->path), SYS_P(buf), XATTR_BYTES);
+	n = n < 0 ? -errno : n;
+	if (n > 1)
+		n = as_vfs_cramped(n, list_cramped(vfs, op, buf + n, (size_t)n - 1));
 	if (n < 0) {
-		as_sys_answer(out, n);
+		as_vfs_answer(out, n);
 		return;
 	}
 	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(buf + i) + 1)

@@ -86,6 +86,13 @@ void as_vfs_answer_bytes(struct as_vfs *vfs, struct as_outcome *out, int64_t rc)
 	out->len = (size_t)rc;
 }
 
+int64_t as_vfs_cramped(int64_t n, int64_t again)
+{
+	if (again == -ERANGE)
+		return n;
+	return again < 0 ? again : again >= n ? -AS_ERR_TOO_MUCH : n;
+}
+
 int64_t as_vfs_fitting(int64_t rc, size_t room_bytes)
 {
 	return rc > (int64_t)room_bytes ? -AS_ERR_TOO_MUCH : rc;

@@ -79,6 +79,10 @@ void as_vfs_free(struct as_vfs *vfs); /* takes NULL */
 void as_vfs_answer(struct as_outcome *out, int64_t rc);
 void as_vfs_answer_bytes(struct as_vfs *vfs, struct as_outcome *out, int64_t rc);
 
+/* What a call that gave n bytes is to answer, where `again` came of the same call with room for one
+ * byte less: that must have been ERANGE (getxattr(2), listxattr(2)), unless another thread has made
+ * it shorter. */
+int64_t as_vfs_cramped(int64_t n, int64_t again);
 /* What a call returned that was given room for so many bytes: AS_ERR_TOO_MUCH for more. */
 int64_t as_vfs_fitting(int64_t rc, size_t room_bytes);
 

@@ -237,12 +237,26 @@ static void test_enough(void **state)
 	assert_int_equal(rig.counts.again, rig.counts.again_possible);
 }
 
+/* A disk that may say that it is clean and not be is judged by the full checker alone. */
+static void test_ways(void **state)
+{
+	uint32_t mount = 1u << AS_WAY_MOUNT, usual = 1u << AS_WAY_DEFAULT, full = 1u << AS_WAY_FULL,
+		 commit = 1u << AS_WAY_COMMIT;
+
+	(void)state;
+	assert_int_equal(as_crash_ways_left(mount | full | commit, false, false),
+			 mount | full | commit);
+	assert_int_equal(as_crash_ways_left(mount | full | commit, true, false), mount | full);
+	assert_int_equal(as_crash_ways_left(usual | full, false, true), full);
+	assert_int_equal(as_crash_ways_left(usual, false, true), usual);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rounds),	     cmocka_unit_test(test_all_once),
 		cmocka_unit_test(test_view_1_first), cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_enough),
+		cmocka_unit_test(test_enough),	     cmocka_unit_test(test_ways),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,6 +218,17 @@ if here mkfs.vfat; then
 				awk '/volume_id/ { print $2; exit }')" 0x61737361
 		tap_is "FAT$bits: reserved sectors" \
 			"$(value boot 'boot sector' reserved vfat.img)" "$(at vfat.img 14 2)"
+		# A directory without clusters, as fsck.fat leaves some, seems to be the root.
+		if [ $bits != 32 ]; then
+			root=$(od -An -v -tu2 -j14 -N2 vfat.img)
+			tables=$(od -An -v -tu1 -j16 -N1 vfat.img)
+			tables=$((tables * $(od -An -v -tu2 -j22 -N2 vfat.img)))
+			printf 'A          \020' | dd of=vfat.img bs=1 conv=notrunc status=none \
+				seek=$(((root + tables) * 512))
+			(ulimit -v 1000000; timeout 20 "$ASSAY" disk show vfat.img) >own.txt
+			tap_is "FAT$bits: a directory that is its own" \
+				"$(grep -c 'entry of /A$\|entry of /A ' own.txt)" 1
+		fi
 	done
 fi
 tap_done

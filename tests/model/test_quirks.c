@@ -42,6 +42,8 @@ static const struct {
 	  AS_QUIRK_XATTR_LAX, 0, 0, 0 },
 	{ "removexattr of nothing", "create /f 0644\nremovexattr /f user.a", AS_QUIRK_XATTR_LAX, 0,
 	  0, 0 },
+	{ "removexattr of what is gone", "create /f 0644\nremovexattr /f user.a",
+	  AS_QUIRK_XATTR_GONE, 0, 0, 0 },
 	{ "mode of fallocate",
 	  "$0 = open /f O_RDWR|O_CREAT 0644\nfallocate $0 UNSHARE_RANGE at=0 len=1",
 	  AS_QUIRK_FALLOC_EINVAL, 0, -1, EINVAL },
@@ -49,6 +51,45 @@ static const struct {
 	  "$0 = open /f O_RDWR|O_CREAT 0644\nfallocate $0 ZERO_RANGE at=0 len=1", 0,
 	  AS_FEAT_FALLOC_ZERO, -1, EINVAL },
 };
+
+/* fallocate() that finds no space, and then another mtime. */
+static bool judge_full(uint64_t quirks, int err)
+{
+	struct as_traits traits = t_full_traits;
+	struct as_seq *seq = t_parse("$0 = open /f O_RDWR|O_CREAT 0644\nutimens /f mtime=5\n"
+				     "fallocate $0 KEEP_SIZE at=0 len=100000\nstat /f");
+	struct as_outcome refused = { .ret = -1, .err = err };
+	struct as_outcome got = { .payload = AS_PAYLOAD_STAT };
+	struct as_verdict verdict = { 0 };
+	struct as_model *m;
+	bool agrees;
+
+	traits.quirks |= quirks;
+	traits.may_fill = true;
+	traits.features &= ~(typeof(traits.features))AS_FEAT_QUOTA;
+	m = as_model_new(&traits);
+	(void)as_model_apply(m, &seq->ops[0]);
+	(void)as_model_apply(m, &seq->ops[1]);
+	assert_true(as_model_judge(m, &seq->ops[2], &refused, &verdict));
+	assert_true(as_model_stat(m, "/f", true, &got.st));
+	got.st.mtime_ns = INT64_C(99000000000);
+	agrees = as_model_judge(m, &seq->ops[3], &got, &verdict);
+	as_verdict_free(&verdict);
+	as_seq_free(seq);
+	as_model_free(m);
+	return agrees;
+}
+
+static void test_fallocate_without_space(void **state)
+{
+	static const int errs[] = { ENOSPC, EDQUOT };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(judge_full(AS_QUIRK_FALLOC_TOUCHES, errs[i]));
+		assert_false(judge_full(0, errs[i]));
+	}
+}
 
 static bool judge_last(const struct as_traits *traits, const char *text, int64_t ret, int err)
 {
@@ -90,6 +131,31 @@ static void test_quirks(void **state)
 		if (judge_last(&plain, rows[i].text, rows[i].ret, rows[i].err))
 			fail_msg("%s: allowed everywhere", rows[i].name);
 	}
+}
+
+/* What the executor cannot do may have opened and closed the file, and with it went the lock of the
+ * process (fcntl(2)). */
+static void test_lock_after_unsupported(void **state)
+{
+	struct as_seq *seq =
+		t_parse("$0 = open /f O_RDWR|O_CREAT 0644\nsetlk $0 F_RDLCK at=0 len=3\n"
+			"swapon /f\nofd_setlk $0 F_WRLCK at=0 len=9");
+	struct as_outcome cannot = { .ret = -1, .err = AS_ERR_UNSUPPORTED }, fine = { 0 };
+	struct as_verdict verdict = { 0 };
+
+	(void)state;
+	for (int tried = 0; tried < 2; tried++) {
+		struct as_model *m = as_model_new(&t_full_traits);
+
+		(void)as_model_apply(m, &seq->ops[0]);
+		assert_true(as_model_judge(m, &seq->ops[1], &fine, &verdict));
+		if (tried)
+			assert_true(as_model_judge(m, &seq->ops[2], &cannot, &verdict));
+		assert_int_equal(as_model_judge(m, &seq->ops[3], &fine, &verdict), tried);
+		as_model_free(m);
+	}
+	as_verdict_free(&verdict);
+	as_seq_free(seq);
 }
 
 /* What is not in the list of a type that lists user.* alone is missing of another. */
@@ -174,6 +240,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quirks),
+		cmocka_unit_test(test_fallocate_without_space),
+		cmocka_unit_test(test_lock_after_unsupported),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_modes_of_new_files),
 		cmocka_unit_test(test_range_of_times),

@@ -205,6 +205,28 @@ static int exits_program(void)
 	return some_calls(50);
 }
 
+/* Executes another program, itself, while its threads are making processes. */
+static int execs_program(void)
+{
+	const char *left = getenv("EXECS_LEFT");
+	int n = left ? atoi(left) : 12;
+	char *argv[] = { "execs", "--execs", NULL }, number[16];
+	pthread_t threads[3];
+
+	if (!n) {
+		while (wait(NULL) > 0)
+			;
+		return some_calls(50);
+	}
+	for (int t = 0; t < 3; t++)
+		pthread_create(&threads[t], NULL, fork_on, NULL);
+	usleep((unsigned)(300 + n * 137 % 2000)); /* the moment is what is tested */
+	snprintf(number, sizeof(number), "%d", n - 1);
+	setenv("EXECS_LEFT", number, 1);
+	execv("/proc/self/exe", argv);
+	return 1;
+}
+
 /* ---- The tests ------------------------------------------------------------------------------- */
 
 static void check_ended(const struct recorded *r)
@@ -255,6 +277,7 @@ static void hostile_programs(void **state)
 		all_ways("--moment", check_own);
 		all_ways("--kills", check_own);
 		all_ways("--exits", check_own);
+		all_ways("--execs", check_own);
 		all_ways("--forks", check_forks);
 		all_ways("--threads", check_threads);
 		assert_small();
@@ -267,7 +290,7 @@ int main(int argc, char **argv)
 		{ "--rubbish", rubbish_program }, { "--unmap", unmap_program },
 		{ "--moment", moment_program },	  { "--forks", forks_program },
 		{ "--threads", threads_program }, { "--kills", kills_program },
-		{ "--exits", exits_program },
+		{ "--exits", exits_program },	  { "--execs", execs_program },
 	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hostile_programs),
