@@ -516,7 +516,9 @@ struct as_persist as_history_persist(const struct as_history *h, const struct as
 {
 	const struct as_policy *policy = &h->policy[h->n_policies - 1].policy;
 	unsigned mounted =
-		(policy->sync ? AS_MOUNTED_SYNC : 0) | (policy->dirsync ? AS_MOUNTED_DIRSYNC : 0);
+		(policy->sync ? AS_MOUNTED_SYNC : 0) |
+		(policy->dirsync ? AS_MOUNTED_DIRSYNC : 0) |
+		(policy->at_close ? AS_MOUNTED_CLOSE : 0);
 
 	return as_model_persists(h->model, op, outcome, mounted);
 }

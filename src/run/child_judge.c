@@ -119,6 +119,9 @@ static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
 	if (c->args->plan && !as_instance_can(c->instance, AS_INSTANCE_STRICT) &&
 	    as_child_fault_hit(c))
 		c->blind = true;
+	if (got->ret < 0 && got->err == ENOSPC &&
+	    as_model_traits(c->model)->quirks & AS_QUIRK_FULL_DROPS)
+		c->blind = true;
 	/* A mount after a power cut finds what reached the disk. */
 	if (op->code == AS_OP_CRASH && c->unsure)
 		c->blind = true;

@@ -60,6 +60,13 @@ enum as_crash_trait {
 	AS_CRASH_REDO_DIFFERS = 1024,
 	/* Writes go to their places in any order, and no checker repairs what that leaves. */
 	AS_CRASH_NOTHING = 2048,
+	/* Data and size of a file are stable when a descriptor of it is closed, and at fsync and
+	 * sync; until then the disk may have the old ones, whatever else has reached it. */
+	AS_CRASH_AT_CLOSE = 4096,
+	/* What makes, renames and removes names is stable when it returns. */
+	AS_CRASH_NAMES_NOW = 8192,
+	/* Contents and size of a file are those of one moment. */
+	AS_CRASH_WHOLE_FILES = 16384,
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at
