@@ -106,8 +106,9 @@ int64_t ff_write_file(struct as_fs *fs, struct ff_node *node, const void *buf, s
 	if (off >= FF_FILE_BYTES)
 		return -EFBIG;
 	len = len < FF_FILE_BYTES - off ? len : (size_t)(FF_FILE_BYTES - off);
+	rc = ff_has_room(fs, (uint32_t)(len / FF_PAGE + 2) * (ff_page_bytes(fs) + 4));
 	/* Memory first: a write that fails changes nothing. */
-	for (uint64_t p = off / FF_PAGE; p <= (off + len - 1) / FF_PAGE && !rc; p++)
+	for (uint64_t p = off / FF_PAGE; !rc && p <= (off + len - 1) / FF_PAGE; p++)
 		rc = make_dirty(fs, node, (unsigned)p);
 	if (rc)
 		return rc;

@@ -137,6 +137,8 @@ void ff_count_live(struct as_fs *fs);
 /* Makes room for a change of so many bytes; call it before, and ff_end() after. */
 int ff_begin(struct as_fs *fs, uint32_t bytes);
 void ff_end(struct as_fs *fs);
+/* Whether so many bytes can be committed on top of what waits in memory; else -ENOSPC. */
+int ff_has_room(struct as_fs *fs, uint32_t bytes);
 /* The block for the next records. */
 int ff_take_block(struct as_fs *fs);
 void ff_retire(struct as_fs *fs, uint32_t block);

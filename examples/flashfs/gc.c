@@ -34,6 +34,17 @@ static bool has_pages(const struct ff_node *node)
 	return node->kind == FF_FILE;
 }
 
+static uint32_t state_bytes(const struct as_fs *fs, const struct ff_node *node)
+{
+	uint32_t n = FF_PAGES;
+
+	while (n && !node->flash_pages[n - 1] && !node->pages[n - 1] && !node->dirty[n - 1])
+		n--;
+	return ff_round(fs, (uint32_t)(sizeof(struct ff_record) + sizeof(struct ff_state) +
+				       strlen(node->name)) +
+				    4 * n);
+}
+
 void ff_count_live(struct as_fs *fs)
 {
 	for (uint32_t b = 0; b < fs->n_blocks; b++)
@@ -42,7 +53,7 @@ void ff_count_live(struct as_fs *fs)
 		const struct ff_node *node = fs->nodes[i];
 
 		if (is_needed(fs, node))
-			fs->blocks[block_of(fs, node->where)].live += ff_round(fs, 64);
+			fs->blocks[block_of(fs, node->where)].live += state_bytes(fs, node);
 		for (unsigned p = 0; has_pages(node) && p < FF_PAGES; p++) {
 			if (node->flash_pages[p])
 				fs->blocks[block_of(fs, node->flash_pages[p])].live +=
@@ -102,8 +113,7 @@ static int recall_state(struct as_fs *fs, const struct ff_state *state, const ch
 static void drop_gone(struct as_fs *fs)
 {
 	for (size_t i = fs->n_nodes; i-- > 0;)
-		if (fs->nodes[i]->kind == FF_GONE && !fs->nodes[i]->records &&
-		    !fs->nodes[i]->opens)
+		if (fs->nodes[i]->kind == FF_GONE && !fs->nodes[i]->records && !fs->nodes[i]->opens)
 			ff_drop_node(fs, fs->nodes[i]);
 }
 
@@ -122,8 +132,8 @@ static uint32_t pick(const struct as_fs *fs)
 	for (uint32_t b = 0; b < fs->n_blocks; b++) {
 		if (!is_free(fs, b))
 			continue;
-		if (best == FF_NONE || (fs->bug != FF_NO_LEVELLING &&
-					fs->blocks[b].erases < fs->blocks[best].erases))
+		if (best == FF_NONE ||
+		    (fs->bug != FF_NO_LEVELLING && fs->blocks[b].erases < fs->blocks[best].erases))
 			best = b;
 	}
 	return best;
@@ -148,6 +158,8 @@ static int prepare(struct as_fs *fs, uint32_t b)
 	memset(bytes, fs->flash->geometry.erased, len);
 	memcpy(bytes, &head, sizeof(head));
 	rc = as_flash_program(fs->flash, (uint64_t)b * fs->block_bytes, bytes, len);
+	if (fs->bug == FF_BAD_KEPT)
+		rc = 0;
 	block->headed = !rc;
 	return rc;
 }
@@ -278,7 +290,7 @@ static uint32_t emptiest(const struct as_fs *fs)
 			best = b;
 	}
 	if (best != FF_NONE &&
-	    fs->blocks[best].live + 2 * ff_page_bytes(fs) > fs->block_bytes - ff_head_bytes(fs))
+	    fs->blocks[best].live > fs->block_bytes - ff_head_bytes(fs) - ff_page_bytes(fs))
 		best = FF_NONE;
 	return best;
 }
@@ -310,10 +322,32 @@ static void unpin(struct as_fs *fs)
 		fs->blocks[b].pinned = false;
 }
 
+/* Of a block, what is surely used before the next record does not fit any more. */
+static uint32_t room_of(const struct as_fs *fs)
+{
+	return fs->block_bytes - ff_head_bytes(fs) - ff_page_bytes(fs);
+}
+
+int ff_has_room(struct as_fs *fs, uint32_t bytes)
+{
+	uint64_t used = bytes, good = 0;
+
+	ff_count_live(fs);
+	for (uint32_t b = 0; b < fs->n_blocks; b++) {
+		used += fs->blocks[b].live;
+		good += !fs->blocks[b].bad;
+	}
+	for (size_t i = 0; i < fs->n_nodes; i++)
+		for (unsigned p = 0; fs->nodes[i]->changed && p < FF_PAGES; p++)
+			used += fs->nodes[i]->dirty[p] ? ff_page_bytes(fs) : 0;
+	if (good < FF_RESERVE + 3 || used > (good - FF_RESERVE - 3) * room_of(fs))
+		return -ENOSPC;
+	return 0;
+}
+
 int ff_begin(struct as_fs *fs, uint32_t bytes)
 {
-	uint32_t room = fs->block_bytes - ff_head_bytes(fs) - ff_page_bytes(fs);
-	uint32_t need = (bytes + ff_state_bytes(fs)) / room + 1 + FF_RESERVE;
+	uint32_t need = (bytes + ff_state_bytes(fs)) / room_of(fs) + 1 + FF_RESERVE;
 	int rc = 0;
 
 	if (fs->readonly)

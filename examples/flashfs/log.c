@@ -73,7 +73,9 @@ static uint32_t crc_of(const struct as_fs *fs, const struct ff_record *rec, cons
 /* The record is in fs->record, after room for its head. */
 static int put(struct as_fs *fs, enum ff_type type, uint32_t count, uint32_t len, uint32_t *at)
 {
-	struct ff_record rec = { .magic = MAGIC, .type = (uint16_t)type, .len = len, .count = count };
+	struct ff_record rec = {
+		.magic = MAGIC, .type = (uint16_t)type, .len = len, .count = count
+	};
 	uint32_t total = ff_round(fs, (uint32_t)sizeof(rec) + len);
 
 	rec.crc = crc_of(fs, &rec, fs->record + sizeof(rec));
@@ -214,7 +216,18 @@ int ff_next_record(struct as_fs *fs, uint32_t at, uint32_t end, struct ff_record
 	if (rec->magic != MAGIC || rec->len > end - at - sizeof(*rec) ||
 	    (rec->type != FF_REC_PAGE && rec->type != FF_REC_COMMIT))
 		return -ENOENT;
-	return rec->crc == crc_of(fs, rec, body + in + sizeof(*rec)) ? 0 : -ENOENT;
+	return rec->crc == crc_of(fs, rec, body + in + sizeof(*rec)) ? 0 : -EBADMSG;
+}
+
+/* A page that has rotted is skipped, if a good record comes after it: then no power cut has torn
+ * it. Whoever reads it is told. */
+static bool is_rotten(struct as_fs *fs, uint32_t at, uint32_t end, const struct ff_record *rec)
+{
+	struct ff_record next;
+
+	at += ff_round(fs, (uint32_t)sizeof(*rec) + rec->len);
+	return rec->type == FF_REC_PAGE && rec->len == FF_PAGE && at < end &&
+	       !ff_next_record(fs, at, end, &next, fs->page);
 }
 
 /* False: it is longer than what is there. */
@@ -241,10 +254,13 @@ int ff_each_state(struct as_fs *fs, uint32_t block, ff_state_fn fn, uint32_t *en
 	struct ff_record rec;
 	int rc = ff_read(fs, from, fs->page, fs->block_bytes);
 
-	while (!rc && !ff_next_record(fs, at, stop, &rec, fs->page)) {
+	while (!rc) {
 		const unsigned char *body = fs->page + at % fs->block_bytes + sizeof(rec);
 		uint32_t in = 0;
+		int got = at < stop ? ff_next_record(fs, at, stop, &rec, fs->page) : -ENOENT;
 
+		if (got && (got != -EBADMSG || !is_rotten(fs, at, stop, &rec)))
+			break;
 		for (uint32_t i = 0; rec.type == FF_REC_COMMIT && i < rec.count && !rc; i++) {
 			const unsigned char *pages;
 			struct ff_state state;

@@ -28,9 +28,8 @@ struct ff_node *ff_new_node(struct as_fs *fs, uint32_t ino)
 		return NULL;
 	if (fs->n_nodes == fs->cap_nodes) {
 		size_t cap = fs->cap_nodes ? fs->cap_nodes * 2 : 16;
-		struct ff_node **nodes = as_realloc(fs->host, fs->nodes,
-						    fs->n_nodes * sizeof(*nodes),
-						    cap * sizeof(*nodes));
+		struct ff_node **nodes = as_realloc(
+			fs->host, fs->nodes, fs->n_nodes * sizeof(*nodes), cap * sizeof(*nodes));
 
 		if (!nodes) {
 			as_free(fs->host, node);

@@ -131,7 +131,9 @@ static int make(struct as_fs *fs, const struct place *p, enum ff_kind kind, stru
 		return -EEXIST;
 	if (strlen(p->name) > FF_NAME)
 		return -ENAMETOOLONG;
-	rc = ff_begin(fs, 0);
+	rc = ff_has_room(fs, ff_state_bytes(fs));
+	if (!rc)
+		rc = ff_begin(fs, 0);
 	if (rc)
 		return rc;
 	node = reusable(fs);
@@ -169,6 +171,7 @@ static int drop(struct as_fs *fs, struct ff_node *node)
 	int rc = ff_begin(fs, 0);
 
 	change.kind = FF_GONE;
+	change.size = 0;
 	if (!rc)
 		rc = ff_commit(fs, &change, 1);
 	if (!rc)
@@ -262,6 +265,7 @@ static int ff_rename(struct as_fs *fs, const char *from_path, const char *to_pat
 	if (to.node) {
 		changes[1] = ff_as_it_is(to.node);
 		changes[1].kind = FF_GONE;
+		changes[1].size = 0;
 	}
 	if (fs->bug == FF_RENAME_TWICE && to.node) {
 		rc = ff_commit(fs, &changes[1], 1);
@@ -412,9 +416,10 @@ static const struct as_contract contract = {
 	.busy_errno = EBUSY,
 };
 
-static const struct as_flash_geometry flash = {
-	.erase_bytes = 4096, .program_bytes = 16, .read_bytes = 1, .erased = 0xff
-};
+static const struct as_flash_geometry flash = { .erase_bytes = 4096,
+						.program_bytes = 16,
+						.read_bytes = 1,
+						.erased = 0xff };
 
 __attribute__((visibility("default"))) extern const struct as_target_ops as_target;
 const struct as_target_ops as_target = {
@@ -422,7 +427,7 @@ const struct as_target_ops as_target = {
 	.caps = 0,
 	.name = "flashfs",
 	.version = "1",
-	.min_bytes = 64 * 1024,
+	.min_bytes = 32 * 1024,
 	.default_bytes = 128 * 1024,
 	.mkfs = ff_mkfs,
 	.mount = ff_mount,

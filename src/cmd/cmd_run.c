@@ -326,6 +326,7 @@ static const struct as_opt opts[] = {
 	  .help = "also run the workloads that this file lists: each line has a path or, separated "
 		  "by a tab, a path and a name for reports; with -, the names of such files are "
 		  "read from standard input, up to an empty line" },
+	AS_CLI_MATRIX_OPT,
 	{ .name = "scenario",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME",

@@ -40,6 +40,7 @@ struct as_emuflash {
 	struct as_bd *bd;
 	uint32_t n_blocks;
 	uint32_t *erases; /* of each block */
+	uint64_t hits;
 	bool tears;
 	char misuse[200];
 };
@@ -137,9 +138,9 @@ static bool take_word(struct as_flash_setup *s, const char *key, size_t len, con
 		const char *key;
 		uint32_t *field;
 	} numbers[] = {
-		{ "erase", &g->erase_bytes },	  { "program", &g->program_bytes },
-		{ "read", &g->read_bytes },	  { "cycles", &s->cycles },
-		{ "wear", &s->wear },		  { "spread", &s->spread },
+		{ "erase", &g->erase_bytes }, { "program", &g->program_bytes },
+		{ "read", &g->read_bytes },   { "cycles", &s->cycles },
+		{ "wear", &s->wear },	      { "spread", &s->spread },
 	};
 	uint32_t n;
 
@@ -178,11 +179,12 @@ int as_flash_setup_word(struct as_flash_setup *setup, const char *word, struct a
 
 	if (equals && take_word(setup, word, (size_t)(equals - word), equals + 1))
 		return 0;
-	return as_fail(err, AS_EUSE,
-		       "flash: '%.60s' is none of erase=N, program=N, read=N, erased=0|255, over=1, "
-		       "bad=B[@N][+B...], cycles=N, weak=B[+B...], rot=A[+A...], wear=N, spread=N, "
-		       "tear=unit|bits|off, cache=1",
-		       word);
+	return as_fail(
+		err, AS_EUSE,
+		"flash: '%.60s' is none of erase=N, program=N, read=N, erased=0|255, over=1, "
+		"bad=B[@N][+B...], cycles=N, weak=B[+B...], rot=A[+A...], wear=N, spread=N, "
+		"tear=unit|bits|off, cache=1",
+		word);
 }
 
 int as_flash_setup_vet(const struct as_flash_setup *s, uint64_t size, struct as_err *err)
@@ -362,8 +364,10 @@ static int emu_read(struct as_flash *flash, uint64_t off, void *buf, size_t len)
 	for (uint32_t i = 0; i < f->setup.n_rot; i++) {
 		uint64_t at = f->setup.rot[i];
 
-		if (at >= off && at < off + len && !f->erases[block_of(f, at)])
+		if (at >= off && at < off + len && !f->erases[block_of(f, at)]) {
 			((unsigned char *)buf)[at - off] ^= 1;
+			f->hits++;
+		}
 	}
 	return is_weak(f, off, len) ? -EUCLEAN : 0;
 }
@@ -553,6 +557,11 @@ void as_emuflash_replaced(struct as_emuflash *f)
 const char *as_emuflash_misuse(const struct as_emuflash *f)
 {
 	return f->misuse[0] ? f->misuse : NULL;
+}
+
+uint64_t as_emuflash_hits(const struct as_emuflash *f)
+{
+	return f->hits;
 }
 
 uint32_t as_emuflash_wear(const struct as_emuflash *f, uint32_t block)

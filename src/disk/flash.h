@@ -65,6 +65,8 @@ void as_emuflash_tears(struct as_emuflash *flash);
 void as_emuflash_replaced(struct as_emuflash *flash);
 /* The first rule that was broken, in words; NULL: none. */
 const char *as_emuflash_misuse(const struct as_emuflash *flash);
+/* How many reads gave wrong bytes, as the setup says. */
+uint64_t as_emuflash_hits(const struct as_emuflash *flash);
 /* How often a block was erased. */
 uint32_t as_emuflash_wear(const struct as_emuflash *flash, uint32_t block);
 uint32_t as_emuflash_blocks(const struct as_emuflash *flash);

@@ -35,7 +35,8 @@ bool as_child_excused(struct child *c, int err)
 	if (err == EIO || err == ENOMEM || err == EROFS)
 		return true;
 	/* A checksum that catches a flipped bit says so. */
-	return (err == EUCLEAN || err == EBADMSG) && as_plan_is_silent(c->args->plan);
+	return (err == EUCLEAN || err == EBADMSG) &&
+	       (!c->args->plan || as_plan_is_silent(c->args->plan));
 }
 
 bool as_child_writes_were_hit(const struct child *c)

@@ -170,13 +170,36 @@ static const char *library_misuse(const struct as_instance *i)
 	return why || !i->args.disk ? why : as_medium_misuse(i->args.disk);
 }
 
+static uint64_t library_hits(const struct as_instance *i)
+{
+	const struct as_emuflash *flash = ((const struct library_instance *)i)->flash;
+
+	return flash ? as_emuflash_hits(flash) : 0;
+}
+
+/* The wear is shown with a finding, as what it has logged is. */
+static void tell_wear(struct as_instance *i)
+{
+	const struct as_flash_setup *setup = as_target_flash(i->args.target);
+	struct as_buf text = { 0 };
+
+	if (!setup || !(setup->wear || setup->spread) || !i->args.log || !i->args.disk)
+		return;
+	as_emuflash_print_wear(((struct library_instance *)i)->flash, &text);
+	as_buf_addc(&text, '\n');
+	as_host_log_add(i->args.log, as_buf_str(&text));
+	as_buf_free(&text);
+}
+
 static const char *library_trouble(struct as_instance *i, enum as_finding_kind *kind)
 {
 	const struct as_emuflash *flash = ((const struct library_instance *)i)->flash;
 	const char *why = as_vfs_lib_trouble(i->vfs, kind);
 
-	if (!why && flash && (why = as_emuflash_misuse(flash)))
+	if (!why && flash && (why = as_emuflash_misuse(flash))) {
 		*kind = AS_FIND_MISUSE;
+		tell_wear(i);
+	}
 	return why;
 }
 
@@ -311,6 +334,7 @@ const struct as_instance_ops as_instance_library = {
 	.set_caller = library_set_caller,
 	.trouble = library_trouble,
 	.leak_op = library_leak_op,
+	.hits = library_hits,
 	.misuse = library_misuse,
 	.restore = library_restore,
 	.check = library_check,

@@ -19,8 +19,8 @@ struct as_target_traits as_target_traits(const struct as_target *target)
 			.source = AS_TRAITS_CAPS,
 			.caps = ops->caps,
 			.semantics = target->contract.semantics,
-			.busy_errno = target->contract.busy_errno ? target->contract.busy_errno
-								  : EBUSY,
+			.busy_errno =
+				target->contract.busy_errno ? target->contract.busy_errno : EBUSY,
 		};
 	if (!type)
 		return (struct as_target_traits){ .source = AS_TRAITS_PLACE,
@@ -92,6 +92,8 @@ static struct as_promise promise_of(const struct as_target *target)
 			promise.crash |= promises[i].trait;
 	if (said->promises & AS_PROMISE_ONLY_SYNC)
 		promise.guarantee = AS_GUARANTEE_REPAIR;
+	if (!target->remounts)
+		promise.crash |= AS_CRASH_NO_REMOUNT;
 	/* Raw flash has no cache. */
 	if (target->flash.geometry.erase_bytes && !target->flash.cache)
 		promise.crash |= AS_CRASH_NO_FLUSH;

@@ -67,6 +67,8 @@ enum as_crash_trait {
 	AS_CRASH_NAMES_NOW = 8192,
 	/* Contents and size of a file are those of one moment. */
 	AS_CRASH_WHOLE_FILES = 16384,
+	/* It is not told of the options of a remount. */
+	AS_CRASH_NO_REMOUNT = 32768,
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at

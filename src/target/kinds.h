@@ -23,6 +23,7 @@ struct as_target {
 	char *commands; /* the text that `own` points into */
 	struct as_limits limits;
 	struct as_contract contract; /* of a library */
+	bool remounts; /* of a library: it has the function */
 	struct as_flash_setup flash; /* of a library on raw flash; else all zeros */
 	uint32_t block_bytes;
 	struct as_plugin *plugin; /* NULL: it is no plugin */
@@ -40,6 +41,8 @@ struct as_contract as_target_contract_of(const struct as_target_ops *ops);
 /* How long a table of this version is. */
 size_t as_target_ops_bytes(uint32_t api);
 
+/* How much of PATH.so[:OPTIONS] is the path. */
+size_t as_plugin_path_len(const char *rest);
 /* What is known of it: its own table where this process has loaded it. */
 const struct as_target_ops *as_plugin_ops(const struct as_plugin *plugin);
 void as_plugin_free(struct as_plugin *plugin); /* takes NULL */

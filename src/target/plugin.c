@@ -37,7 +37,7 @@
 
 /* What the main process is told of a table. */
 struct card {
-	bool done;
+	bool done, remounts;
 	int rc;
 	struct as_err err;
 	uint32_t api, caps;
@@ -58,7 +58,7 @@ struct as_plugin {
 
 /* The path ends after the first ".so" that is followed by a colon or by the end of the text. So a
  * path may hold colons, and options may hold ".so". */
-static size_t path_len(const char *rest)
+size_t as_plugin_path_len(const char *rest)
 {
 	for (const char *s = strstr(rest, ".so"); s; s = strstr(s + 1, ".so"))
 		if (!s[3] || s[3] == ':')
@@ -187,6 +187,7 @@ static void fill(struct card *card, const struct as_target_ops *ops)
 	copy_text(card->version, ops->version);
 	if (ops->limits)
 		card->limits = *ops->limits;
+	card->remounts = ops->remount;
 	card->contract = as_target_contract_of(ops);
 	if (ops->flash)
 		card->flash = *ops->flash;
@@ -336,7 +337,7 @@ static int take_flash(struct as_target *t, const struct card *card, struct as_er
 
 int as_target_open_plugin(struct as_target *t, const char *rest, struct as_err *err)
 {
-	size_t len = path_len(rest);
+	size_t len = as_plugin_path_len(rest);
 	struct as_plugin *plugin;
 	struct as_buf path = { 0 }, name = { 0 };
 	int rc;
@@ -364,6 +365,7 @@ int as_target_open_plugin(struct as_target *t, const char *rest, struct as_err *
 	t->name = name.data;
 	t->limits = plugin->card.limits;
 	t->contract = plugin->card.contract;
+	t->remounts = plugin->card.remounts;
 	return take_flash(t, &plugin->card, err);
 }
 

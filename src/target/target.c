@@ -301,8 +301,7 @@ static int vet_contract(const struct as_target_ops *ops, const char *who, struct
 		return as_fail(err, AS_EUSE,
 			       "%s: busy_errno of its contract is %d: a positive errno, or 0", who,
 			       c->busy_errno);
-	if (c->semantics & (AS_MEANS_NLINK_ANY | AS_MEANS_INO_ANY) &&
-	    ops->caps & AS_CAP_HARDLINK)
+	if (c->semantics & (AS_MEANS_NLINK_ANY | AS_MEANS_INO_ANY) && ops->caps & AS_CAP_HARDLINK)
 		return as_fail(err, AS_EUSE,
 			       "%s: claims AS_CAP_HARDLINK, but link counts or inode numbers say "
 			       "nothing: hard links could not be told from files",
@@ -376,6 +375,18 @@ int as_target_parse_size(const char *text, uint64_t *size_bytes, struct as_err *
 	return 0;
 }
 
+void as_target_join_opts(struct as_buf *spec, const char *opts)
+{
+	const char *text = as_buf_str(spec), *rest = text;
+	bool has;
+
+	/* The path of a plugin comes after a colon, too. */
+	if (!strncmp(text, "plugin:", 7))
+		rest += 7 + as_plugin_path_len(text + 7);
+	has = strchr(rest, ':');
+	as_buf_addf(spec, "%s%s", !*opts ? "" : has ? "," : ":", opts);
+}
+
 int as_target_parse_meta(const char *value, struct as_buf *spec, uint64_t *size_bytes,
 			 struct as_err *err)
 {
@@ -394,9 +405,7 @@ int as_target_parse_meta(const char *value, struct as_buf *spec, uint64_t *size_
 		if (!strncmp(word, "size=", 5))
 			rc = as_target_parse_size(word + 5, size_bytes, err);
 		else if (!strncmp(word, "opts=", 5))
-			/* The first option after a bare name, or one more after others. */
-			as_buf_addf(spec, "%c%s", strchr(as_buf_str(spec), ':') ? ',' : ':',
-				    word + 5);
+			as_target_join_opts(spec, word + 5);
 		else
 			rc = as_fail(err, AS_EUSE, "@target: '%s' is neither size=N nor opts=TEXT",
 				     word);

@@ -78,9 +78,7 @@ static bool has_word(const char *opts, const char *word)
 int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts)
 {
 	struct as_lib *l = (struct as_lib *)vfs;
-	struct as_mount_args args = { .host = l->host,
-				      .bd = l->args.bd,
-				      .flash = l->args.flash };
+	struct as_mount_args args = { .host = l->host, .bd = l->args.bd, .flash = l->args.flash };
 	int rc;
 
 	as_buf_clear(&l->opts);

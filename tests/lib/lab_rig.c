@@ -19,10 +19,9 @@ void t_text_add(struct text *t, const char *fmt, ...)
 
 int t_rig_mount(struct rig *r, bool readonly)
 {
-	struct as_mount_args args = { .host = &r->host.host,
-				      .bd = &r->disk.bd,
-				      .opts = r->opts,
-				      .readonly = readonly };
+	struct as_mount_args args = {
+		.host = &r->host.host, .bd = &r->disk.bd, .opts = r->opts, .readonly = readonly
+	};
 
 	r->fs = NULL;
 	return FS->mount(&args, &r->fs);
@@ -65,10 +64,9 @@ void t_rig_again(struct rig *r)
 
 int t_rig_fsck(struct rig *r)
 {
-	struct as_mount_args args = { .host = &r->host.host,
-				      .bd = &r->disk.bd,
-				      .opts = "",
-				      .readonly = true };
+	struct as_mount_args args = {
+		.host = &r->host.host, .bd = &r->disk.bd, .opts = "", .readonly = true
+	};
 
 	return FS->fsck(&args, AS_FSCK_FULL);
 }
