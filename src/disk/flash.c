@@ -360,15 +360,16 @@ static int emu_read(struct as_flash *flash, uint64_t off, void *buf, size_t len)
 	rc = fetch(f, off, buf, len);
 	if (rc)
 		return rc;
-	turn(f, buf, len);
 	for (uint32_t i = 0; i < f->setup.n_rot; i++) {
 		uint64_t at = f->setup.rot[i];
+		unsigned char *byte = (unsigned char *)buf + (at - off);
 
-		if (at >= off && at < off + len && !f->erases[block_of(f, at)]) {
-			((unsigned char *)buf)[at - off] ^= 1;
+		if (at >= off && at < off + len && *byte) {
+			*byte ^= 1;
 			f->hits++;
 		}
 	}
+	turn(f, buf, len);
 	return is_weak(f, off, len) ? -EUCLEAN : 0;
 }
 

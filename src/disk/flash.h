@@ -10,7 +10,7 @@
  *	bad=B[@N][+B...]  block B fails to be programmed and erased, from the start or after N erases
  *	cycles=N          every block fails after N erases
  *	weak=B[+B...]     reads of block B answer EUCLEAN with the right bytes, until it is erased
- *	rot=A[+A...]      the lowest bit of byte A reads inverted, until its block is erased
+ *	rot=A[+A...]      the lowest bit of byte A reads inverted whenever A is not erased
  *	wear=N            it is a finding if a block is erased more than N times
  *	spread=N          ... or N times more than the block that is erased least
  *	tear=unit|bits|off  what a power cut leaves of a program or an erase: see flash.c
