@@ -462,11 +462,33 @@ static bool is_whole(const struct as_tree_node *node, const struct as_history_ve
 	return true;
 }
 
+/* Whether the version came by an operation that an executor makes of several writes. */
+static bool came_in_parts(const struct possible *p, const struct as_history_version *v)
+{
+	const struct as_history *h = p->j->h;
+
+	if (!v->point || !(v->what & (AS_CHANGE_DATA | AS_CHANGE_SIZE)))
+		return false;
+	switch (h->ops->ops[h->point[v->point].op].code) {
+	case AS_OP_COPY_FILE_RANGE:
+	case AS_OP_SENDFILE:
+	case AS_OP_SPLICE:
+	case AS_OP_MMAP_WRITE:
+	case AS_OP_MSTORE:
+	case AS_OP_MSYNC:
+	case AS_OP_MUNMAP:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool is_whole_once(const struct possible *p, const struct as_tree_node *node,
 			  struct as_legal_fault *fault)
 {
 	for (uint32_t i = p->last + 1; i-- > p->first;)
-		if (is_whole(node, &p->inode->v[i]))
+		if (is_whole(node, &p->inode->v[i]) ||
+		    (i > p->first && came_in_parts(p, &p->inode->v[i])))
 			return true;
 	fault->rule = AS_RULE_ATOMIC;
 	fault->kind = FAULT_MIXED;
