@@ -69,7 +69,8 @@ ARCHIVES := $(LIBASSAY) $(B)/liblabfs.a $(B)/libbench.a
 PROGRAMS := $(if $(wildcard src/cmd/main.c),$(B)/assay) \
 	$(if $(wildcard labfs/mkfs_main.c),$(B)/labfs-mkfs) \
 	$(if $(wildcard labfs/fsck_main.c),$(B)/labfs-fsck)
-PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) $(if $(FLASHFS_SRC),$(B)/plugins/flashfs.so) $(if $(LABFS_SRC),$(B)/plugins/labfs.so)
+PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) \
+	$(if $(FLASHFS_SRC),$(B)/plugins/flashfs.so) $(if $(LABFS_SRC),$(B)/plugins/labfs.so)
 # What tests and fuzz entries share.
 LIBTESTS := $(B)/libtests.a
 TESTS := $(TEST_SRC:%.c=$(B)/%)

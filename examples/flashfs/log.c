@@ -193,7 +193,7 @@ int ff_commit(struct as_fs *fs, const struct ff_change *changes, unsigned n)
 		node->records++;
 		node->flash_size = c->size;
 		if (c->name != node->name)
-			strcpy(node->name, c->name);
+			memcpy(node->name, c->name, strlen(c->name) + 1);
 		if (c->kind == FF_GONE)
 			memset(node->flash_pages, 0, sizeof(node->flash_pages));
 		else if (c->pages != node->flash_pages)

@@ -150,7 +150,7 @@ static int make(struct as_fs *fs, const struct place *p, enum ff_kind kind, stru
 	if (fs->bug == FF_NAMES_LATE) {
 		node->kind = kind;
 		node->parent = p->dir->ino;
-		strcpy(node->name, p->name);
+		memcpy(node->name, p->name, strlen(p->name) + 1);
 		node->unnamed = true;
 	} else {
 		rc = ff_commit(fs, &change, 1);

@@ -3,7 +3,7 @@
  * flash: see flash.h.
  *
  * Method. The device beneath has every byte exclusive-or'ed with the erased value, so that erased
- * flash is zeros there: a fresh disk is erased flash, and an erase is as_bd_zero(). So the recorder,
+ * flash is zeros there: a fresh disk is erased flash, and an erase is as_bd_zero(). The recorder,
  * power cuts, faults and images know programs (writes) and erases (zeroes) without knowing flash.
  * The device has sectors; a program of less writes its sectors again.
  *

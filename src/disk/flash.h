@@ -7,7 +7,7 @@
  * words KEY=VALUE, separated by commas.
  *
  *	erase=N program=N read=N erased=N    geometry; over=1: AS_FLASH_OVERWRITE
- *	bad=B[@N][+B...]  block B fails to be programmed and erased, from the start or after N erases
+ *	bad=B[@N][+B...]  block B cannot be programmed and erased, from the start or after N erases
  *	cycles=N          every block fails after N erases
  *	weak=B[+B...]     reads of block B answer EUCLEAN with the right bytes, until it is erased
  *	rot=A[+A...]      the lowest bit of byte A reads inverted whenever A is not erased

@@ -78,8 +78,8 @@ static void say_byte(struct as_legal_judge *j, const struct as_legal_fault *f, c
 	case FAULT_MIXED:
 		as_legal_after(j, f->by);
 		as_buf_addf(why,
-			    "%s must have all of its old contents or all of the new ones; recovered "
-			    "tree has %llu bytes that are of no one moment",
+			    "%s must have all of its old contents or all of the new ones; "
+			    "recovered tree has %llu bytes that are of no one moment",
 			    path, at);
 		break;
 	case FAULT_MOVED:

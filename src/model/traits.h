@@ -98,7 +98,8 @@ enum as_quirk {
 	AS_QUIRK_QUOTA_CHOWN = AS_TRAIT_BIT(33),
 	/* a library's contract: st_nlink says nothing (AS_MEANS_NLINK_ANY) */
 	AS_QUIRK_NLINK_ANY = AS_TRAIT_BIT(34),
-	/* the same: after ENOSPC, what was written and not synced may be gone (AS_MEANS_FULL_DROPS) */
+	/* the same: after ENOSPC, what was written and not synced may be gone
+	 * (AS_MEANS_FULL_DROPS) */
 	AS_QUIRK_FULL_DROPS = AS_TRAIT_BIT(35),
 };
 

@@ -28,6 +28,9 @@ bool as_child_fault_hit(struct child *c)
 
 bool as_child_excused(struct child *c, int err)
 {
+	/* What it could not write, it may not be able to write when it is unmounted, either. */
+	if (err == ENOSPC && as_model_traits(c->model)->quirks & AS_QUIRK_FULL_DROPS)
+		return true;
 	if (!as_child_fault_hit(c))
 		return false;
 	if (!as_instance_can(c->instance, AS_INSTANCE_STRICT))

@@ -52,7 +52,7 @@ struct as_plugin {
 	char *path; /* as it is named, with a slash in it */
 	struct card card;
 	struct as_target_ops facts; /* the card as a table: all functions NULL */
-	/* Of this process, as long as ours are, whatever the version; NULL: it is not loaded here. */
+	/* Of this process, as long as ours are, whatever the version; NULL: not loaded here. */
 	struct as_target_ops *ops;
 };
 
