@@ -150,8 +150,9 @@ DONE="s/rc = put\\(fs, from.number, &from.record\\);/$AGAIN; if (rc \\&\\& ($AGA
  $UNLOCK; return -EIO; }/"
 # A contract for the skeleton.
 says() {
-	printf '%s' "s/^const struct as_target_ops as_target = \\{/static const struct as_contract" \
-		" contract = { $1 };\\n&/; s/\\.limits = &limits,/&.contract = \\&contract,/"
+	printf '%s' "s/^const struct as_target_ops as_target = \\{/static const struct" \
+		" as_contract contract = { $1 };\\n&/;" \
+		"s/\\.limits = &limits,/&.contract = \\&contract,/"
 }
 skeleton forward "$DONE"
 finds forward run "$WORK/failed.txt" "--sweep write --size 256K" 'rename'
