@@ -37,6 +37,8 @@ bool as_child_excused(struct child *c, int err)
 		return true;
 	if (err == EIO || err == ENOMEM || err == EROFS)
 		return true;
+	if (c->args->plan && as_plan_gives(c->args->plan, err))
+		return true;
 	/* A checksum that catches a flipped bit says so. */
 	return (err == EUCLEAN || err == EBADMSG) &&
 	       (!c->args->plan || as_plan_is_silent(c->args->plan));

@@ -71,6 +71,13 @@ struct as_contract as_target_contract(const struct as_target *target)
 	return target->contract;
 }
 
+uint32_t as_target_api(const struct as_target *target)
+{
+	const struct as_target_ops *ops = as_target_library(target);
+
+	return ops ? ops->api : 0;
+}
+
 const struct as_flash_setup *as_target_flash(const struct as_target *target)
 {
 	return target->flash.geometry.erase_bytes ? &target->flash : NULL;

@@ -47,6 +47,8 @@ struct as_contract as_target_contract(const struct as_target *target);
 const char *as_target_promise_name(unsigned i);
 const char *as_target_means_name(unsigned i);
 
+/* The version of the interface that its table was built for. */
+uint32_t as_target_api(const struct as_target *target);
 /* The flash that it works on; NULL: it works on a block device. */
 struct as_flash_setup;
 const struct as_flash_setup *as_target_flash(const struct as_target *target);

@@ -23,6 +23,8 @@ void as_plan_free(struct as_plan *plan); /* takes NULL */
 /* Prints the canonical form. */
 void as_plan_print(const struct as_plan *plan, struct as_buf *out);
 uint64_t as_plan_alloc(const struct as_plan *plan); /* 0: none */
+/* Whether some call is answered with this error (positive). */
+bool as_plan_gives(const struct as_plan *plan, int err);
 /* Whether the plan can lose or change what is written. */
 bool as_plan_hits_writes(const struct as_plan *plan);
 /* Whether it can do so, or change what is read, without reporting an error. */
