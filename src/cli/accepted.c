@@ -18,13 +18,13 @@ struct accepted {
 	bool met;
 };
 
-struct list {
+struct accepted_list {
 	struct as_buf text; /* the rows point into it */
 	struct accepted *rows;
 	size_t n, cap;
 };
 
-static int read_list(const char *path, struct list *list, struct as_err *err)
+static int read_list(const char *path, struct accepted_list *list, struct as_err *err)
 {
 	char *save = NULL, *line;
 	int rc = as_buf_read_file(&list->text, path, KNOWN_MAX_BYTES, err);
@@ -49,7 +49,7 @@ static int read_list(const char *path, struct list *list, struct as_err *err)
 	return 0;
 }
 
-static struct accepted *find(struct list *list, const char *signature)
+static struct accepted *find(struct accepted_list *list, const char *signature)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (!strcmp(list->rows[i].signature, signature))
@@ -87,8 +87,8 @@ static void add_case(struct as_buf *out, const struct as_hunt_sign *sign,
 		    (unsigned long long)sign->count);
 }
 
-static int write_junit(const char *path, const struct as_hunt_state *state, struct list *list,
-		       struct as_err *err)
+static int write_junit(const char *path, const struct as_hunt_state *state,
+		       struct accepted_list *list, struct as_err *err)
 {
 	struct as_buf out = { 0 }, cases = { 0 };
 	size_t failures = 0;
@@ -117,7 +117,8 @@ static int write_junit(const char *path, const struct as_hunt_state *state, stru
 	return rc;
 }
 
-static size_t tell(const struct as_hunt_state *state, struct list *list, struct as_sink *sinks)
+static size_t tell(const struct as_hunt_state *state, struct accepted_list *list,
+		   struct as_sink *sinks)
 {
 	size_t n_new = 0;
 
@@ -139,7 +140,7 @@ static size_t tell(const struct as_hunt_state *state, struct list *list, struct 
 int as_cli_accepted(const struct as_args *args, const struct as_hunt_state *state,
 		    struct as_sink *sinks, bool *fails, struct as_err *err)
 {
-	struct list list = { 0 };
+	struct accepted_list list = { 0 };
 	int rc = 0;
 
 	*fails = state->n_signs;
