@@ -60,6 +60,7 @@ TEST_SRC := $(wildcard tests/*/test_*.c)
 TEST_LIB_SRC := $(filter-out $(BENCH_SRC),$(wildcard tests/lib/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 SKELETON_SRC := $(wildcard examples/plugin_skeleton/*.c)
+FLASHFS_SRC := $(wildcard examples/flashfs/*.c)
 SHIM_SRC := $(wildcard src/tool/shim/*.c) src/os/stack_catch.c
 
 obj = $(patsubst %.c,$(B)/%.o,$1)
@@ -68,7 +69,8 @@ ARCHIVES := $(LIBASSAY) $(B)/liblabfs.a $(B)/libbench.a
 PROGRAMS := $(if $(wildcard src/cmd/main.c),$(B)/assay) \
 	$(if $(wildcard labfs/mkfs_main.c),$(B)/labfs-mkfs) \
 	$(if $(wildcard labfs/fsck_main.c),$(B)/labfs-fsck)
-PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) $(if $(LABFS_SRC),$(B)/plugins/labfs.so)
+PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) \
+	$(if $(FLASHFS_SRC),$(B)/plugins/flashfs.so) $(if $(LABFS_SRC),$(B)/plugins/labfs.so)
 # What tests and fuzz entries share.
 LIBTESTS := $(B)/libtests.a
 TESTS := $(TEST_SRC:%.c=$(B)/%)
@@ -173,6 +175,7 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 
 # What is put in by .incbin, which the compiler does not report as a dependency.
 $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
+$(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
 $(B)/src/box/sandbox_uml.o: $(B)/shim_uml.so
 $(B)/src/box/sandbox_uml.o: EMBED = -I$(B)
@@ -225,6 +228,7 @@ $(B)/pic/%.o: %.c $(B)/flags.stamp
 	$(Q)$(CC_ALL) -Iinclude -fPIC $(PIC) -c $< -o $@
 
 $(B)/plugins/skeleton.so: $(patsubst %.c,$(B)/pic/%.o,$(SKELETON_SRC))
+$(B)/plugins/flashfs.so: $(patsubst %.c,$(B)/pic/%.o,$(FLASHFS_SRC))
 $(B)/plugins/labfs.so: $(patsubst %.c,$(B)/pic/%.o,$(LABFS_SRC)) $(B)/sources.stamp
 $(B)/plugins/%.so:
 	@mkdir -p $(@D)

@@ -173,7 +173,7 @@ void bench_labfs(as_bench_report report)
 	uint64_t clock = 1;
 	struct lab_filehost file_host;
 	struct as_host host;
-	struct as_mount_args args = { &host, &disk.bd, "", false };
+	struct as_mount_args args = { .host = &host, .bd = &disk.bd, .opts = "" };
 	struct as_fs *fs;
 	double start;
 

@@ -33,6 +33,7 @@
 #define ASSAY_TARGET_H
 
 #include <assay/bd.h>
+#include <assay/flash.h>
 #include <assay/host.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,8 +41,11 @@
 
 /* Raised when the interface grows. A plugin that was built for an older version is loaded and works
  * as ever, but is not held to what it could not know: version 2 added what <assay/host.h> has under
- * "What a file system may tell". A plugin for a newer version is refused. */
-#define AS_TARGET_API 2u
+ * "What a file system may tell", version 3 the contract and raw flash. A plugin for a newer version
+ * is refused. */
+#define AS_TARGET_API 3u
+/* The version of struct as_target_ops that has `contract` and `flash`. */
+#define AS_TARGET_CONTRACT 3u
 
 /* ---- Values that cross the seam ------------------------------------------------------------- */
 
@@ -119,6 +123,53 @@ struct as_limits {
 	uint64_t file_bytes; /* of a file: EFBIG */
 };
 
+/* ---- What it promises, and what it does not -------------------------------------------------- */
+
+/* What is there after a power cut when nothing was synced. */
+enum as_after_cut {
+	AS_CUT_PREFIX, /* names and attributes as they were after some call, in order */
+	AS_CUT_OBJECT, /* each file and directory as it was at some moment of its own */
+	AS_CUT_REPAIR, /* what nobody touched since it was synced; the rest may be anything */
+};
+
+/* Promises, which widen or narrow that. */
+enum as_promises {
+	/* What is written to a file, and its size, is stable when a handle of it is closed, and at
+	 * fsync and sync. Until then the disk may have what it had before. */
+	AS_PROMISE_AT_CLOSE = 1u << 0,
+	/* What makes, renames or removes a name is stable when it returns. */
+	AS_PROMISE_NAMES_NOW = 1u << 1,
+	/* A file has all of its old contents and size, or all of the new ones. */
+	AS_PROMISE_WHOLE_FILES = 1u << 2,
+	/* Nothing is promised of what was touched since the last sync: AS_CUT_REPAIR for all. */
+	AS_PROMISE_ONLY_SYNC = 1u << 3,
+	/* fsync of a file also makes its names stable; its times; the blocks that it has. */
+	AS_PROMISE_FSYNC_NAMES = 1u << 4,
+	AS_PROMISE_FSYNC_TIMES = 1u << 5,
+	AS_PROMISE_FSYNC_BLOCKS = 1u << 6,
+};
+
+/* Where it differs from POSIX and means it. */
+enum as_semantics {
+	AS_MEANS_NLINK_ANY = 1u << 0, /* st_nlink says nothing */
+	AS_MEANS_INO_ANY = 1u << 1, /* st_ino says nothing: 0, not unique, or not lasting */
+	/* A call that answers an error of the disk (EIO and the like) may have been done. */
+	AS_MEANS_FAILED_MAYBE_DONE = 1u << 2,
+	/* A call that answers ENOSPC may lose what was written to open files and not synced. */
+	AS_MEANS_FULL_DROPS = 1u << 3,
+};
+
+/* Of a table without one, a contract with AS_CUT_PREFIX and the three AS_PROMISE_FSYNC_* is
+ * assumed. */
+struct as_contract {
+	enum as_after_cut after_cut;
+	uint32_t promises; /* enum as_promises */
+	uint32_t semantics; /* enum as_semantics */
+	/* Without AS_CAP_OPEN_UNLINKED: what the removal of an open file is refused with, also by a
+	 * rename onto it. 0: EBUSY. */
+	int32_t busy_errno;
+};
+
 struct as_fs; /* a mounted file system: yours, opaque to assay */
 struct as_handle; /* an open file or directory: yours, opaque to assay */
 
@@ -130,6 +181,8 @@ struct as_mount_args {
 	struct as_bd *bd;
 	const char *opts;
 	bool readonly;
+	/* Since AS_TARGET_CONTRACT. Of a table with `flash`; bd is NULL then. */
+	struct as_flash *flash;
 };
 
 struct as_target_ops {
@@ -197,6 +250,12 @@ struct as_target_ops {
 	 * host->log(). */
 	int (*fsck)(const struct as_mount_args *args, enum as_fsck_mode mode);
 	const struct as_limits *limits; /* optional */
+
+	/* Since AS_TARGET_CONTRACT; both optional. */
+	const struct as_contract *contract;
+	/* It works on raw flash of this geometry and not on a block device. size_bytes is not
+	 * looked at: default_bytes says it. */
+	const struct as_flash_geometry *flash;
 };
 
 #endif

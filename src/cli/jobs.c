@@ -112,6 +112,41 @@ static int read_file(const struct as_args *args, struct as_cli_jobs *all, const 
 	return rc;
 }
 
+/* Each job once for each line of the matrix: the options of the line are added to its target's. */
+static int multiply(const char *matrix, struct as_cli_jobs *all, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	struct as_cli_jobs out = { .list = all->list };
+	char *save = NULL, *line;
+	int rc = as_buf_read_file(&text, matrix, LIST_MAX_BYTES, err);
+
+	if (rc)
+		return rc;
+	for (line = text.len ? strtok_r(text.data, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		line += strspn(line, " \t");
+		line[strcspn(line, " \t\r")] = '\0';
+		for (size_t i = 0; *line && *line != '#' && i < all->n; i++) {
+			const struct as_cli_job *from = &all->jobs[i];
+			struct as_cli_job *job;
+
+			add_job(&out, from->path, from->name);
+			job = &out.jobs[out.n - 1];
+			job->seq = as_seq_copy(from->seq);
+			job->size_bytes = from->size_bytes;
+			as_buf_adds(&job->spec, as_buf_str(&from->spec));
+			as_target_join_opts(&job->spec, strcmp(line, "-") ? line : "");
+		}
+	}
+	as_buf_free(&text);
+	if (!out.n && all->n)
+		return as_fail(err, AS_EUSE, "%s: has no line of options", matrix);
+	memset(&all->list, 0, sizeof(all->list));
+	as_cli_jobs_free(all);
+	*all = out;
+	return 0;
+}
+
 int as_cli_jobs_read(const struct as_args *args, const char *list, struct as_cli_jobs *all,
 		     struct as_err *err)
 {
@@ -140,6 +175,8 @@ int as_cli_jobs_read(const struct as_args *args, const char *list, struct as_cli
 		if (!rc)
 			rc = read_file(args, all, file->path, file->name, err);
 	}
+	if (!rc && as_args_has(args, "opts-matrix"))
+		rc = multiply(as_args_text(args, "opts-matrix", ""), all, err);
 	free(files.jobs);
 	return rc;
 }

@@ -32,6 +32,14 @@ AS_MUST_CHECK int as_cli_jobs_read(const struct as_args *args, const char *list,
 /* Adds the workloads of one file, without a target; `path` and `name` must outlive them. */
 AS_MUST_CHECK int as_cli_jobs_add_file(struct as_cli_jobs *all, const char *path, const char *name,
 				       struct as_err *err);
+/* The option of a command that reads jobs: each is done once for each line of a file. */
+#define AS_CLI_MATRIX_OPT                                                                 \
+	{                                                                                 \
+		.name = "opts-matrix", .kind = AS_OPT_TEXT, .arg = "FILE",                \
+		.help = "do this with each workload once for each line of FILE: the "     \
+			"options of the line are added to the target's (`-`: none are); " \
+			"lines with # are left out"                                       \
+	}
 void as_cli_jobs_free(struct as_cli_jobs *all);
 /* Whether both run on the same target, with a disk of the same size. */
 bool as_cli_jobs_alike(const struct as_cli_job *a, const struct as_cli_job *b);

@@ -504,6 +504,7 @@ static const struct as_opt opts[] = {
 	  .choices = "on|off|verify",
 	  .help = "reuse the result of a recovery for disks that are the same wherever recovery "
 		  "reads; verify: also recover a sample of them and compare; default on" },
+	AS_CLI_MATRIX_OPT,
 	{ .name = "faults",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "disk|record|all",

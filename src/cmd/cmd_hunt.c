@@ -5,6 +5,7 @@
  * in its folder.
  */
 #include "base/choice.h"
+#include "cli/accepted.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/drawn.h"
@@ -42,8 +43,9 @@
 /* The options that the state of a hunt keeps. */
 static bool is_remembered(const char *name)
 {
-	static const char *const new[] = { "resume", "out",	      "json",	     "trust",
-					   "for",    "max-workloads", "max-findings" };
+	static const char *const new[] = { "resume",  "out",	       "json",	       "trust",
+					   "for",     "max-workloads", "max-findings", "known",
+					   "fail-on", "junit" };
 
 	for (size_t i = 0; i < sizeof(new) / sizeof(new[0]); i++)
 		if (!strcmp(name, new[i]))
@@ -462,6 +464,7 @@ static int run(const struct as_args *given, struct as_err *err)
 				  .terminal = isatty(STDERR_FILENO),
 				  .start_us = as_now_us() };
 	struct as_args args = *given;
+	bool fails;
 	int rc;
 
 	s.talk = as_cli_talk_new(s.json);
@@ -494,8 +497,8 @@ static int run(const struct as_args *given, struct as_err *err)
 				     strncmp(s.state.scenario, "crash", 5)
 					     ? ""
 					     : ", and a smaller --budget needs less");
-		if (!rc)
-			rc = s.state.n_signs	? AS_EXIT_FOUND
+		if (!rc && !(rc = as_cli_accepted(given, &s.state, s.talk, &fails, err)))
+			rc = fails		? AS_EXIT_FOUND
 			     : as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped()
 						: AS_EXIT_CLEAN;
 	}
@@ -529,12 +532,7 @@ static const struct as_opt opts[] = {
 	  .max = INT64_MAX,
 	  .help = "end after N workloads of all jobs together, instead of after a time; the "
 		  "findings then depend only on the seed and --jobs" },
-	{ .name = "max-findings",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .min = 1,
-	  .max = INT64_MAX,
-	  .help = "end when N kinds of findings were found and reduced; default: no limit" },
+	AS_CLI_MAX_FINDINGS_OPT,
 	AS_CLI_SCENARIO_OPTS,
 	{ .name = "crash",
 	  .help = "cut the power at every point of each workload; the same as --scenario crash" },
@@ -552,6 +550,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_CHOICES_OPT,
 	AS_CLI_JOBS_OPT(AS_HUNT_JOBS_MAX,
 			"hunt in N processes at once, each with workloads of its own"),
+	{ .name = "no-reduce", .help = "do not reduce findings" },
 	{ .name = "resume", .help = "continue the hunt in the folder, however it was stopped" },
 	{ .name = "reduce-for",
 	  .kind = AS_OPT_NUMBER,
@@ -559,7 +558,6 @@ static const struct as_opt opts[] = {
 	  .min = 1,
 	  .max = 1000000,
 	  .help = "how long to reduce each kind of finding; default 60" },
-	{ .name = "no-reduce", .help = "do not reduce findings" },
 	{ .name = "no-draw",
 	  .help = "always make and mount the target in the same way; default: a type named without "
 		  "options also gets drawn options of mkfs (`assay targets --mkfs`) and mount" },
@@ -574,6 +572,7 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",
 	  .help = "keep the hunt and its findings in this folder; default " AS_OUT_DEFAULT },
+	AS_CLI_ACCEPTED_OPTS,
 	{ .name = "json", .help = "print everything as JSON lines" },
 	{ 0 },
 };

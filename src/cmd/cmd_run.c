@@ -313,10 +313,12 @@ static const struct as_opt opts[] = {
 	  .many = true,
 	  .help = "make a call fail: read:3:eio, write:2+:eio, flush:1:drop, alloc:7" },
 	{ .name = "sweep",
-	  .kind = AS_OPT_CHOICE,
-	  .choices = "alloc|read|write",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "KIND",
 	  .help = "run the workload several times: call 1 of this kind fails, then call 2, then "
-		  "call 3, and so on until there is no such call" },
+		  "call 3, and so on until there is no such call: alloc, read, write, or erase of "
+		  "flash, with EIO; or read:eilseq, read:flip, write:enospc, write:eilseq, "
+		  "write:drop, write:flip, erase:drop" },
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
 	AS_CLI_BOUND_OPTS,
@@ -326,6 +328,7 @@ static const struct as_opt opts[] = {
 	  .help = "also run the workloads that this file lists: each line has a path or, separated "
 		  "by a tab, a path and a name for reports; with -, the names of such files are "
 		  "read from standard input, up to an empty line" },
+	AS_CLI_MATRIX_OPT,
 	{ .name = "scenario",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME",

@@ -133,7 +133,9 @@ static void say_place(struct teller *t, const struct as_log_entry *e, uint64_t o
 	uint64_t apart = journal_at(t);
 	size_t len_before;
 
-	if (e->kind == AS_CALL_DISCARD)
+	if (as_target_flash(t->story->target))
+		as_buf_adds(out, e->kind == AS_CALL_ZERO ? "erased flash to " : "a program to ");
+	else if (e->kind == AS_CALL_DISCARD)
 		as_buf_adds(out, "discard of ");
 	else if (e->kind == AS_CALL_ZERO)
 		as_buf_adds(out, "zeros over ");
@@ -158,6 +160,13 @@ static void say_place(struct teller *t, const struct as_log_entry *e, uint64_t o
 static bool is_uncached(const struct teller *t)
 {
 	return as_target_promise(t->story->target).crash & AS_CRASH_NO_FLUSH;
+}
+
+static bool is_step(const struct teller *t, const struct as_log_entry *e,
+		    const struct as_log_entry *next)
+{
+	return as_target_flash(t->story->target) && e->kind == AS_CALL_WRITE &&
+	       next->kind == e->kind && next->off == e->off && next->len == e->len;
 }
 
 /* A journal may have a disk, and so flushes, of its own. */
@@ -193,6 +202,9 @@ static void say_entries(struct teller *t, const struct as_reclog *log, size_t fi
 		struct as_buf what = { 0 };
 
 		if (!flush && !as_log_entry_changes(e))
+			continue;
+		/* A program of flash goes by steps, of which the last one is told. */
+		if (i + 1 < end && is_step(t, e, as_reclog_at(log, i + 1)))
 			continue;
 		if (!flush) {
 			say_place(t, e, e->off, e->len, &what);

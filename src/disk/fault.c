@@ -129,12 +129,16 @@ static int parse_kind(struct parser *p, struct as_fault_rule *rule)
 {
 	char name[16];
 	size_t len = word(p, name, sizeof(name));
+	/* What flash calls them: disk/flash.c. */
+	const char *asked = len && !strcmp(name, "program") ? as_call_name(AS_CALL_WRITE)
+			    : len && !strcmp(name, "erase") ? as_call_name(AS_CALL_ZERO)
+							    : name;
 
 	for (unsigned kind = 0; len && kind < AS_CALL_KINDS; kind++) {
-		if (strcmp(name, as_call_name((enum as_call)kind)) != 0)
+		if (strcmp(asked, as_call_name((enum as_call)kind)) != 0)
 			continue;
 		rule->kind = (enum as_call)kind;
-		p->at += len;
+		p->at += len; /* of the word as it was written */
 		return colon(p);
 	}
 	return expected(p, "read, write, flush, discard or zero");

@@ -5,7 +5,7 @@
  *
  *	KIND:WHEN:ACTION[,ACTION]
  *
- *	KIND    read, write, flush, discard, zero
+ *	KIND    read, write, flush, discard, zero; of flash: program (a write), erase (a zero)
  *	WHEN    3 (the third call of that kind), 3+ (from the third on), 3..5
  *	ACTION  eio (or any errno name)  the call fails
  *	        tear=N  write, discard, zero: only the first N sectors are done, the rest stays old

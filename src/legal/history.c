@@ -402,6 +402,8 @@ static void add_policy(struct as_history *h, const struct as_op *op, const struc
 
 	if (got->ret < 0 || (!remounts && op->code != AS_OP_MOUNT && op->code != AS_OP_CRASH))
 		return;
+	if (remounts && first.no_remount)
+		return;
 	policy.sync = first.sync;
 	policy.dirsync = kept || first.sync;
 	as_policy_mount(&policy, op->opts);
@@ -515,8 +517,9 @@ struct as_persist as_history_persist(const struct as_history *h, const struct as
 				     const struct as_outcome *outcome)
 {
 	const struct as_policy *policy = &h->policy[h->n_policies - 1].policy;
-	unsigned mounted =
-		(policy->sync ? AS_MOUNTED_SYNC : 0) | (policy->dirsync ? AS_MOUNTED_DIRSYNC : 0);
+	unsigned mounted = (policy->sync ? AS_MOUNTED_SYNC : 0) |
+			   (policy->dirsync ? AS_MOUNTED_DIRSYNC : 0) |
+			   (policy->at_close ? AS_MOUNTED_CLOSE : 0);
 
 	return as_model_persists(h->model, op, outcome, mounted);
 }

@@ -22,6 +22,8 @@
  *      anything is seen to have happened that came after the close.
  *   4. data=journal: data is of one point, as names and attributes are. Only the operation that was
  *      under way then may be there in part.
+ *   6. at-close: data and size are those of any version that is still possible, whatever names and
+ *      attributes show. whole-files: all of them are of the same version.
  *   5. data=writeback: what was touched since it was made stable may be anything.
  */
 #include "legal/legal_priv.h"
@@ -147,6 +149,9 @@ static struct possible possible_of(const struct as_legal_judge *j, uint32_t ino,
 		.meta = UINT32_MAX,
 	};
 
+	/* Rule 6. */
+	if (j->policy.at_close)
+		meta = p.meta_point = NO_POINT;
 	p.first = p.by ? as_history_version_index(p.inode, p.by->point) : 0;
 	if (p.first == UINT32_MAX) /* it was made since */
 		p.first = 0;
@@ -442,6 +447,56 @@ static void classify(const struct possible *p, const struct as_content_piece *pi
 		fault->kind = FAULT_OTHER;
 }
 
+/* Whether size and bytes are all those of one version. */
+static bool is_whole(const struct as_tree_node *node, const struct as_history_version *v)
+{
+	if (node->size != v->size)
+		return false;
+	for (uint32_t i = 0; i < node->content->n; i++) {
+		const struct as_content_piece *piece = &node->content->piece[i];
+
+		if (piece->kind != AS_PIECE_UNREAD &&
+		    matches(v, piece, piece->start, piece->len) < piece->len)
+			return false;
+	}
+	return true;
+}
+
+/* Whether the version came by an operation that an executor makes of several writes. */
+static bool came_in_parts(const struct possible *p, const struct as_history_version *v)
+{
+	const struct as_history *h = p->j->h;
+
+	if (!v->point || !(v->what & (AS_CHANGE_DATA | AS_CHANGE_SIZE)))
+		return false;
+	switch (h->ops->ops[h->point[v->point].op].code) {
+	case AS_OP_COPY_FILE_RANGE:
+	case AS_OP_SENDFILE:
+	case AS_OP_SPLICE:
+	case AS_OP_MMAP_WRITE:
+	case AS_OP_MSTORE:
+	case AS_OP_MSYNC:
+	case AS_OP_MUNMAP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_whole_once(const struct possible *p, const struct as_tree_node *node,
+			  struct as_legal_fault *fault)
+{
+	for (uint32_t i = p->last + 1; i-- > p->first;)
+		if (is_whole(node, &p->inode->v[i]) ||
+		    (i > p->first && came_in_parts(p, &p->inode->v[i])))
+			return true;
+	fault->rule = AS_RULE_ATOMIC;
+	fault->kind = FAULT_MIXED;
+	fault->by = p->by;
+	fault->at = node->size;
+	return false;
+}
+
 bool as_legal_data_ok(const struct as_legal_judge *j, uint32_t ino, const struct as_tree_node *node,
 		      uint32_t meta, struct as_legal_fault *fault)
 {
@@ -468,5 +523,5 @@ bool as_legal_data_ok(const struct as_legal_judge *j, uint32_t ino, const struct
 			pos += n;
 		}
 	}
-	return true;
+	return !j->policy.whole_files || is_whole_once(&p, node, fault);
 }

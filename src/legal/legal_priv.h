@@ -33,6 +33,7 @@ enum as_legal_fault_kind {
 	FAULT_OTHER, /* data of another file */
 	FAULT_MOVED, /* its own data, of another place */
 	FAULT_UNKNOWN, /* written by no operation */
+	FAULT_MIXED, /* old and new data, or a size of another moment than the data */
 	FAULT_ATIME, /* another one than was made stable */
 	FAULT_MTIME,
 	FAULT_CTIME,

@@ -75,6 +75,13 @@ static void say_byte(struct as_legal_judge *j, const struct as_legal_fault *f, c
 			as_buf_adds(why, "a file that was removed");
 		}
 		break;
+	case FAULT_MIXED:
+		as_legal_after(j, f->by);
+		as_buf_addf(why,
+			    "%s must have all of its old contents or all of the new ones; "
+			    "recovered tree has %llu bytes that are of no one moment",
+			    path, at);
+		break;
 	case FAULT_MOVED:
 		as_buf_addf(why,
 			    "byte %llu of %s was never written there: recovered tree has data that "
@@ -127,6 +134,7 @@ void as_legal_say_fault(struct as_legal_judge *j, const struct as_legal_fault *f
 		[FAULT_OTHER] = "data of another file",
 		[FAULT_MOVED] = "misplaced data",
 		[FAULT_UNKNOWN] = "bytes nobody wrote",
+		[FAULT_MIXED] = "contents of no one moment",
 		[FAULT_ATIME] = "another atime",
 		[FAULT_MTIME] = "another mtime",
 		[FAULT_CTIME] = "another ctime",

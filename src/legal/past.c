@@ -172,7 +172,8 @@ static struct as_persist persists(const struct as_past *past, const struct as_op
 				  const struct as_outcome *outcome)
 {
 	unsigned mounted = (past->policy.sync ? AS_MOUNTED_SYNC : 0) |
-			   (past->policy.dirsync ? AS_MOUNTED_DIRSYNC : 0);
+			   (past->policy.dirsync ? AS_MOUNTED_DIRSYNC : 0) |
+			   (past->policy.at_close ? AS_MOUNTED_CLOSE : 0);
 
 	return as_model_persists(past->model, op, outcome, mounted);
 }

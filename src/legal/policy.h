@@ -42,6 +42,11 @@ struct as_policy {
 	/* A file that a rename puts in the place of another one is not shorter than it was then;
 	 * nor is one that was emptied, written and closed. */
 	bool replaces;
+	/* Data and size are stable at close, too; until then they may be old ones, whatever else is
+	 * seen to have happened. */
+	bool at_close;
+	/* Contents and size are those of one moment. */
+	bool whole_files;
 	/* fsync of a file makes its times stable; the blocks that it has. */
 	bool times, blocks;
 	/* After a checker's run, what has no name is in lost+found. */
@@ -50,6 +55,8 @@ struct as_policy {
 	bool makes_found;
 	/* A recovery that was interrupted may come to another state that is allowed. */
 	bool redo_differs;
+	/* The options of a remount change nothing. */
+	bool no_remount;
 	uint32_t block_bytes; /* what the file system writes at once; 0: not known */
 };
 

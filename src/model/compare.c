@@ -135,7 +135,7 @@ static void compare_stat(struct compare *c, const struct as_inode *inode, const 
 		number(c, "uid", st->uid, inode->uid);
 		number(c, "gid", st->gid, inode->gid);
 	}
-	if (!is_dir(inode))
+	if (!is_dir(inode) && !quirk(c, AS_QUIRK_NLINK_ANY))
 		number(c, "link count", st->nlink, inode->nlink);
 	if (is_reg(inode))
 		number(c, "size", st->size, inode->reg.size);

@@ -224,6 +224,8 @@ static uint32_t letter_bits(uint32_t mode)
 
 static bool nlink_matters(const struct as_traits *traits, const struct as_inode *inode)
 {
+	if (traits->quirks & AS_QUIRK_NLINK_ANY)
+		return false;
 	return !is_dir(inode) ||
 	       !(traits->quirks & (AS_QUIRK_DIR_NLINK_ANY | AS_QUIRK_DIR_NLINK_ONE));
 }

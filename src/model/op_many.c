@@ -62,6 +62,30 @@ static bool cannot_empty(const struct as_model *m, uint32_t ino)
 	return is_dir(inode) && holds_on(m, ino, inode->dir.entries);
 }
 
+static bool is_open_in(const struct as_model *m, const struct as_entry *entry);
+
+static bool is_open(const struct as_model *m, uint32_t ino)
+{
+	const struct as_inode *inode = inode_at(m, ino);
+
+	return inode->opens || (is_dir(inode) && is_open_in(m, inode->dir.entries));
+}
+
+static bool is_open_in(const struct as_model *m, const struct as_entry *entry)
+{
+	return entry && (is_open(m, entry->ino) || is_open_in(m, entry->left) ||
+			 is_open_in(m, entry->right));
+}
+
+/* include/assay/target.h, struct as_contract: busy_errno. */
+void as_rule_allow_busy(struct as_rule_step *s, uint32_t ino)
+{
+	const struct as_traits *traits = s->m->traits;
+
+	if (traits->quirks & AS_QUIRK_NO_OPEN_UNLINKED && s->m->n_open && is_open(s->m, ino))
+		as_rule_allow(s, traits->busy_errno ? traits->busy_errno : EBUSY);
+}
+
 /* A composite that failed may have got somewhere. */
 static bool go_on(struct as_rule_step *s, int64_t ret)
 {
@@ -137,6 +161,7 @@ void as_rule_remove(struct as_rule_step *s)
 	err = is_dir(inode_at(s->m, ino)) ? cut_off(s->m, s->op->path, ino) : 0;
 	if (err)
 		return emptied_only(s, ino, err);
+	as_rule_allow_busy(s, ino);
 	if (!go_on(s, 0))
 		return;
 	as_rule_changes(s);
@@ -161,6 +186,7 @@ void as_rule_prune(struct as_rule_step *s)
 		as_rule_allow_removed_list(s);
 	if (cannot_empty(s->m, w.ino))
 		return emptied_only(s, w.ino, EPERM);
+	as_rule_allow_busy(s, w.ino);
 	if (!go_on(s, 0))
 		return;
 	as_rule_changes(s);

@@ -425,6 +425,8 @@ static void rename_step(struct as_rule_step *s, int64_t flags)
 		return as_rule_refuse(s, err);
 	}
 	as_rule_allow_full(s);
+	if (to.ino && !(flags & AS_RENAME_EXCHANGE))
+		as_rule_allow_busy(s, to.ino);
 	/* The whiteout is an inode more. */
 	if (flags & AS_RENAME_WHITEOUT && !as_rule_room_for_node(s, from.parent))
 		return;
@@ -465,8 +467,7 @@ void as_rule_unlink(struct as_rule_step *s)
 		return as_rule_refuse(s, EPERM);
 	if (is_dir(inode_at(s->m, w.ino)))
 		return as_rule_refuse(s, EISDIR);
-	if ((s->m->traits->quirks & AS_QUIRK_NO_OPEN_UNLINKED) && inode_at(s->m, w.ino)->opens)
-		as_rule_allow(s, EBUSY);
+	as_rule_allow_busy(s, w.ino);
 	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
@@ -495,6 +496,7 @@ void as_rule_rmdir(struct as_rule_step *s)
 		return as_rule_refuse(s, ENOTDIR);
 	if (inode_at(s->m, w.ino)->dir.children)
 		return as_rule_refuse(s, ENOTEMPTY);
+	as_rule_allow_busy(s, w.ino);
 	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);

@@ -349,6 +349,10 @@ struct as_persist as_model_persists(const struct as_model *m, const struct as_op
 		p.kind = AS_PERSIST_ALL;
 		return p;
 	default:
+		/* What is mapped stays open. */
+		if (op->code == AS_OP_CLOSE && mounted & AS_MOUNTED_CLOSE &&
+		    !as_file_at(m, AS_MAP_SLOT + op->fd))
+			return of_fd(m, op->fd, AS_PERSIST_DATA);
 		if (as_op_table[op->code].changes & AS_CHANGES_AS_OPENED)
 			return of_write(m, op, got, mounted);
 		if ((mounted & (AS_MOUNTED_SYNC | AS_MOUNTED_DIRSYNC)) && makes_names(m, op))

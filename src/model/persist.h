@@ -81,7 +81,8 @@ struct as_persist {
 	uint64_t off, len; /* the bytes, 0 and UINT64_MAX for all */
 };
 
-enum { AS_MOUNTED_SYNC = 1, AS_MOUNTED_DIRSYNC = 2 };
+/* CLOSE: a library's contract (AS_PROMISE_AT_CLOSE). */
+enum { AS_MOUNTED_SYNC = 1, AS_MOUNTED_DIRSYNC = 2, AS_MOUNTED_CLOSE = 4 };
 
 /*
  * What the operation made stable when it answered `got` in the state `before` (of before the
@@ -94,6 +95,7 @@ enum { AS_MOUNTED_SYNC = 1, AS_MOUNTED_DIRSYNC = 2 };
  *   a write with O_DSYNC    as fdatasync, of the bytes written; so with mount -o sync (mount(8))
  *   msync, mmap_write, both with MS_SYNC: as fdatasync, of the range (msync(2), vfs_fsync_range())
  *   names, -o dirsync       the operation itself (mount(8), IS_DIRSYNC())
+ *   close, AS_MOUNTED_CLOSE as fdatasync
  *   sync_file_range         nothing (its manual page: "extremely dangerous", no metadata)
  *   O_DIRECT, remount       nothing
  * What failed made nothing stable.

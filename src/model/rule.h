@@ -46,6 +46,8 @@ void as_rule_refuse(struct as_rule_step *s, int err);
 void as_rule_allow(struct as_rule_step *s, int err);
 /* Running out of space or quota, where the file system can (open(2), write(2): ENOSPC, EDQUOT). */
 void as_rule_allow_full(struct as_rule_step *s);
+/* The removal of what is open, or has something open below it (AS_QUIRK_NO_OPEN_UNLINKED). */
+void as_rule_allow_busy(struct as_rule_step *s, uint32_t ino);
 /* Success with this value (-1: any); true when the change is to be made. */
 bool as_rule_accept(struct as_rule_step *s, int64_t ret);
 /* The answer was of the right kind but its payload is not: "byte 7 is 0x01, model says 0x00". */

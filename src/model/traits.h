@@ -99,6 +99,11 @@ enum as_quirk {
 	/* reiserfs: reiserfs_xattr_set() is content when there is nothing to remove, once an
 	 * attribute was ever set */
 	AS_QUIRK_XATTR_GONE = AS_TRAIT_BIT(34),
+	/* a library's contract: st_nlink says nothing (AS_MEANS_NLINK_ANY) */
+	AS_QUIRK_NLINK_ANY = AS_TRAIT_BIT(35),
+	/* the same: after ENOSPC, what was written and not synced may be gone
+	 * (AS_MEANS_FULL_DROPS) */
+	AS_QUIRK_FULL_DROPS = AS_TRAIT_BIT(36),
 };
 
 enum as_feature {
@@ -184,6 +189,8 @@ struct as_traits {
 	uint32_t quota_own; /* inodes that root has besides those in the tree */
 	int64_t time_min_s, time_max_s; /* others become the nearer one; both 0: no limit */
 	uint8_t flags_handed_on; /* AS_FS_*_FL that what is new takes from its directory */
+	/* AS_QUIRK_NO_OPEN_UNLINKED: what the removal of an open file may be refused with */
+	int busy_errno;
 	bool may_fill; /* ENOSPC and EDQUOT are possible */
 };
 

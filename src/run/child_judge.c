@@ -28,14 +28,20 @@ bool as_child_fault_hit(struct child *c)
 
 bool as_child_excused(struct child *c, int err)
 {
+	/* What it could not write, it may not be able to write when it is unmounted, either. */
+	if (err == ENOSPC && as_model_traits(c->model)->quirks & AS_QUIRK_FULL_DROPS)
+		return true;
 	if (!as_child_fault_hit(c))
 		return false;
 	if (!as_instance_can(c->instance, AS_INSTANCE_STRICT))
 		return true;
 	if (err == EIO || err == ENOMEM || err == EROFS)
 		return true;
+	if (c->args->plan && as_plan_gives(c->args->plan, err))
+		return true;
 	/* A checksum that catches a flipped bit says so. */
-	return (err == EUCLEAN || err == EBADMSG) && as_plan_is_silent(c->args->plan);
+	return (err == EUCLEAN || err == EBADMSG) &&
+	       (!c->args->plan || as_plan_is_silent(c->args->plan));
 }
 
 bool as_child_writes_were_hit(const struct child *c)
@@ -118,6 +124,9 @@ static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
 	/* It may have turned itself off, or kept half of an operation. */
 	if (c->args->plan && !as_instance_can(c->instance, AS_INSTANCE_STRICT) &&
 	    as_child_fault_hit(c))
+		c->blind = true;
+	if (got->ret < 0 && got->err == ENOSPC &&
+	    as_model_traits(c->model)->quirks & AS_QUIRK_FULL_DROPS)
 		c->blind = true;
 	/* A mount after a power cut finds what reached the disk. */
 	if (op->code == AS_OP_CRASH && c->unsure)

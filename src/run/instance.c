@@ -297,10 +297,11 @@ uint64_t as_instance_hits(struct as_instance *i)
 	struct as_medium *disk;
 	uint64_t hits;
 
+	hits = i->ops->hits ? i->ops->hits(i) : 0;
 	if (!i->args.plan)
-		return 0;
+		return hits;
 	disk = as_instance_hold_disk(i);
-	hits = as_medium_fired(disk) + as_host_failed(i->host);
+	hits += as_medium_fired(disk) + as_host_failed(i->host);
 	as_instance_release_disk(i);
 	return hits;
 }

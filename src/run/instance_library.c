@@ -3,7 +3,9 @@
 #include "run/instance_priv.h"
 
 #include "disk/cow.h"
+#include "disk/flash.h"
 #include "disk/log.h"
+#include "target/facts.h"
 #include "vfs/lib_new.h"
 
 #include <errno.h>
@@ -14,13 +16,38 @@
 
 static uint32_t library_lacks(const struct as_target *target)
 {
-	return as_target_library(target)->caps & AS_CAP_FSCK ? 0 : AS_INSTANCE_CHECK;
+	uint32_t lacks = as_target_library(target)->caps & AS_CAP_FSCK ? 0 : AS_INSTANCE_CHECK;
+
+	if (as_target_contract(target).semantics & AS_MEANS_FAILED_MAYBE_DONE)
+		lacks |= AS_INSTANCE_STRICT;
+	return lacks;
 }
 
 struct library_instance {
 	struct as_instance base;
 	struct as_bd *bd; /* NULL: it visits disks, and none is inserted */
+	struct as_emuflash *flash; /* on it; NULL: it works on a block device */
 };
+
+static struct as_flash *flash_of(const struct as_instance *i)
+{
+	struct as_emuflash *flash = ((const struct library_instance *)i)->flash;
+
+	return flash ? as_emuflash_seam(flash) : NULL;
+}
+
+/* From now on it works on this device, or on a flash on it. */
+static void put_on(struct as_instance *i, struct as_bd *bd)
+{
+	struct library_instance *l = (struct library_instance *)i;
+	const struct as_flash_setup *setup = as_target_flash(i->args.target);
+
+	as_emuflash_free(l->flash);
+	l->flash = setup && bd ? as_emuflash_new(setup, bd) : NULL;
+	if (l->flash && i->args.disk && as_medium_log(i->args.disk))
+		as_emuflash_tears(l->flash);
+	l->bd = bd;
+}
 
 static struct as_bd *bd_of(const struct as_instance *i)
 {
@@ -35,7 +62,8 @@ static const struct as_target_ops *ops_of(const struct as_instance *i)
 static struct as_mount_args mount_args(struct as_instance *i)
 {
 	return (struct as_mount_args){ .host = as_host_seam(i->host),
-				       .bd = bd_of(i),
+				       .bd = flash_of(i) ? NULL : bd_of(i),
+				       .flash = flash_of(i),
 				       .opts = as_target_opts(i->args.target) };
 }
 
@@ -54,7 +82,9 @@ static int library_new_vfs(struct as_instance *i, struct as_err *err)
 	i->vfs = as_vfs_lib_new(&(struct as_lib_args){
 		.ops = ops_of(i),
 		.host = i->host,
-		.bd = bd_of(i),
+		.bd = flash_of(i) ? NULL : bd_of(i),
+		.flash = flash_of(i),
+		.semantics = as_target_contract(i->args.target).semantics,
 		.opts = as_target_opts(i->args.target),
 		.name_max = i->args.name_max,
 		.size_max_bytes = as_target_limits(i->args.target).file_bytes,
@@ -68,7 +98,7 @@ static int library_open(struct as_instance *i, const struct as_instance_args *ar
 {
 	if (args->visits)
 		return 0;
-	((struct library_instance *)i)->bd = as_medium_bd(args->disk);
+	put_on(i, as_medium_bd(args->disk));
 	return library_new_vfs(i, err);
 }
 
@@ -77,6 +107,7 @@ static void library_close(struct as_instance *i)
 	if (i->vfs)
 		as_vfs_lib_abandon(i->vfs);
 	as_vfs_free(i->vfs);
+	put_on(i, NULL);
 }
 
 static int library_make(struct as_instance *i)
@@ -124,11 +155,6 @@ static void library_set_caller(struct as_instance *i, uint32_t thread)
 	as_host_set_caller(i->host, thread);
 }
 
-static const char *library_trouble(struct as_instance *i, enum as_finding_kind *kind)
-{
-	return as_vfs_lib_trouble(i->vfs, kind);
-}
-
 static int64_t library_leak_op(const struct as_instance *i)
 {
 	uint32_t op = as_vfs_lib_leak_op(i->vfs);
@@ -138,13 +164,51 @@ static int64_t library_leak_op(const struct as_instance *i)
 
 static const char *library_misuse(const struct as_instance *i)
 {
-	return as_medium_misuse(i->args.disk);
+	const struct as_emuflash *flash = ((const struct library_instance *)i)->flash;
+	const char *why = flash ? as_emuflash_misuse(flash) : NULL;
+
+	return why || !i->args.disk ? why : as_medium_misuse(i->args.disk);
+}
+
+static uint64_t library_hits(const struct as_instance *i)
+{
+	const struct as_emuflash *flash = ((const struct library_instance *)i)->flash;
+
+	return flash ? as_emuflash_hits(flash) : 0;
+}
+
+/* The wear is shown with a finding, as what it has logged is. */
+static void tell_wear(struct as_instance *i)
+{
+	const struct as_flash_setup *setup = as_target_flash(i->args.target);
+	struct as_buf text = { 0 };
+
+	if (!setup || !(setup->wear || setup->spread) || !i->args.log || !i->args.disk)
+		return;
+	as_emuflash_print_wear(((struct library_instance *)i)->flash, &text);
+	as_buf_addc(&text, '\n');
+	as_host_log_add(i->args.log, as_buf_str(&text));
+	as_buf_free(&text);
+}
+
+static const char *library_trouble(struct as_instance *i, enum as_finding_kind *kind)
+{
+	const struct as_emuflash *flash = ((const struct library_instance *)i)->flash;
+	const char *why = as_vfs_lib_trouble(i->vfs, kind);
+
+	if (!why && flash && (why = as_emuflash_misuse(flash))) {
+		*kind = AS_FIND_MISUSE;
+		tell_wear(i);
+	}
+	return why;
 }
 
 static int library_restore(struct as_instance *i, struct as_disk *disk, struct as_err *err)
 {
 	(void)err;
 	as_disk_restore(as_medium_disk(i->args.disk), disk);
+	if (((struct library_instance *)i)->flash)
+		as_emuflash_replaced(((struct library_instance *)i)->flash);
 	return 0;
 }
 
@@ -183,7 +247,7 @@ static int library_check(struct as_instance *i, unsigned deadline_ms,
 static int library_insert(struct as_instance *i, struct as_disk *disk, struct as_bd *above,
 			  struct as_err *err)
 {
-	((struct library_instance *)i)->bd = above ? above : as_disk_bd(disk);
+	put_on(i, above ? above : as_disk_bd(disk));
 	return library_new_vfs(i, err);
 }
 
@@ -193,7 +257,7 @@ static int library_eject(struct as_instance *i, struct as_err *err)
 	as_vfs_lib_abandon(i->vfs);
 	as_vfs_free(i->vfs);
 	i->vfs = NULL;
-	((struct library_instance *)i)->bd = NULL;
+	put_on(i, NULL);
 	return 0;
 }
 
@@ -270,6 +334,7 @@ const struct as_instance_ops as_instance_library = {
 	.set_caller = library_set_caller,
 	.trouble = library_trouble,
 	.leak_op = library_leak_op,
+	.hits = library_hits,
 	.misuse = library_misuse,
 	.restore = library_restore,
 	.check = library_check,

@@ -39,6 +39,8 @@ struct as_instance_ops {
 	const char *(*trouble)(struct as_instance *instance, enum as_finding_kind *kind);
 	int64_t (*leak_op)(const struct as_instance *instance); /* or -1 */
 	const char *(*output)(struct as_instance *instance);
+	/* How often its memory gave wrong bytes, besides the plan; NULL: never. */
+	uint64_t (*hits)(const struct as_instance *instance);
 	const char *(*misuse)(const struct as_instance *instance);
 	const char *(*device)(const struct as_instance *instance);
 

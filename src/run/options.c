@@ -2,35 +2,64 @@
 /* options: the options of a run as text. A finding keeps them, so that a replay does the same. */
 #include "run/run.h"
 
+#include "base/buf.h"
 #include "base/choice.h"
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const sweeps[] = {
-	[AS_SWEEP_NONE] = "none",
-	[AS_SWEEP_ALLOC] = "alloc",
-	[AS_SWEEP_READ] = "read",
-	[AS_SWEEP_WRITE] = "write",
+/* What --sweep takes, and the rule of the plan around the number of a call. */
+static const struct {
+	const char *name, *kind, *action;
+} sweeps[] = {
+	[AS_SWEEP_NONE] = { "none", "", "" },
+	[AS_SWEEP_ALLOC] = { "alloc", "alloc", "" },
+	[AS_SWEEP_READ] = { "read", "read", ":eio" },
+	[AS_SWEEP_WRITE] = { "write", "write", ":eio" },
+	[AS_SWEEP_ERASE] = { "erase", "zero", ":eio" },
+	[AS_SWEEP_READ_EILSEQ] = { "read:eilseq", "read", ":eilseq" },
+	[AS_SWEEP_READ_FLIP] = { "read:flip", "read", ":flip=300" },
+	[AS_SWEEP_WRITE_ENOSPC] = { "write:enospc", "write", ":enospc" },
+	[AS_SWEEP_WRITE_EILSEQ] = { "write:eilseq", "write", ":eilseq" },
+	[AS_SWEEP_WRITE_DROP] = { "write:drop", "write", ":drop" },
+	[AS_SWEEP_WRITE_FLIP] = { "write:flip", "write", ":flip=300" },
+	[AS_SWEEP_ERASE_DROP] = { "erase:drop", "zero", ":drop" },
 };
 
 #define NSWEEPS (sizeof(sweeps) / sizeof(sweeps[0]))
 
 const char *as_sweep_name(enum as_sweep sweep)
 {
-	return sweeps[sweep];
+	return sweeps[sweep].name;
+}
+
+void as_sweep_plan(enum as_sweep sweep, unsigned long long n, char *text, size_t len)
+{
+	snprintf(text, len, "%s:%llu%s", sweeps[sweep].kind, n, sweeps[sweep].action);
 }
 
 int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err)
 {
+	struct as_buf known = { 0 };
+	int rc;
+
 	for (size_t i = 0; i < NSWEEPS; i++)
-		if (!strcmp(name, sweeps[i])) {
+		if (!strcmp(name, sweeps[i].name)) {
 			*sweep = (enum as_sweep)i;
 			return 0;
 		}
-	return as_fail(err, AS_EUSE, "unknown sweep '%s': expected alloc, read or write", name);
+	for (size_t i = AS_SWEEP_ALLOC; i < NSWEEPS; i++)
+		as_buf_addf(&known, "%s%s",
+			    i == AS_SWEEP_ALLOC ? ""
+			    : i + 1 < NSWEEPS	? ", "
+						: " or ",
+			    sweeps[i].name);
+	rc = as_fail(err, AS_EUSE, "unknown sweep '%s': expected %s", name, as_buf_str(&known));
+	as_buf_free(&known);
+	return rc;
 }
 
 static int parse_number(const char *word, const char *value, uint64_t *number, struct as_err *err)

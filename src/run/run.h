@@ -24,7 +24,20 @@ struct as_watch;
 
 /* Run a workload again and again, failing call 1, 2, 3, ... of a kind, until a run ends in which
  * nothing failed. */
-enum as_sweep { AS_SWEEP_NONE, AS_SWEEP_ALLOC, AS_SWEEP_READ, AS_SWEEP_WRITE };
+enum as_sweep {
+	AS_SWEEP_NONE,
+	AS_SWEEP_ALLOC,
+	AS_SWEEP_READ,
+	AS_SWEEP_WRITE,
+	AS_SWEEP_ERASE,
+	AS_SWEEP_READ_EILSEQ,
+	AS_SWEEP_READ_FLIP,
+	AS_SWEEP_WRITE_ENOSPC,
+	AS_SWEEP_WRITE_EILSEQ,
+	AS_SWEEP_WRITE_DROP,
+	AS_SWEEP_WRITE_FLIP,
+	AS_SWEEP_ERASE_DROP,
+};
 
 struct as_answers;
 
@@ -117,6 +130,8 @@ AS_MUST_CHECK int as_run_options_parse(const char *text, struct as_run_options *
 AS_MUST_CHECK int as_run_choices(const char *text, struct as_run_options *options,
 				 struct as_err *err);
 const char *as_sweep_name(enum as_sweep sweep);
+/* The plan of its nth run. */
+void as_sweep_plan(enum as_sweep sweep, unsigned long long n, char *text, size_t len);
 AS_MUST_CHECK int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err);
 
 #endif

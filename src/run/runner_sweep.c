@@ -2,8 +2,6 @@
 /* runner_sweep: one workload again and again, each time with another call that fails. */
 #include "run/runner_priv.h"
 
-#include <stdio.h>
-
 int as_runner_sweep(struct as_runner *r, const struct as_run_batch *one,
 		    struct as_run_result *result, struct as_err *err)
 {
@@ -14,9 +12,7 @@ int as_runner_sweep(struct as_runner *r, const struct as_run_batch *one,
 		struct as_plan *plan = NULL;
 		char text[64];
 
-		snprintf(text, sizeof(text),
-			 r->options.sweep == AS_SWEEP_ALLOC ? "%s:%llu" : "%s:%llu:eio",
-			 as_sweep_name(r->options.sweep), n);
+		as_sweep_plan(r->options.sweep, n, text, sizeof(text));
 		rc = as_plan_parse(text, &plan, err);
 		if (!rc)
 			rc = as_runner_once(r, one, text, plan, result, err);

@@ -2,6 +2,9 @@
 /* facts: see facts.h. Of a type, its row in fstype.def says it all. */
 #include "target/facts.h"
 
+#include "target/kinds.h"
+
+#include <errno.h>
 #include <string.h>
 
 #define ALL_CHECKERS ((1u << AS_CHECK_MODES) - 1)
@@ -12,7 +15,13 @@ struct as_target_traits as_target_traits(const struct as_target *target)
 	const struct as_fstype *type = as_target_row(target);
 
 	if (ops)
-		return (struct as_target_traits){ .source = AS_TRAITS_CAPS, .caps = ops->caps };
+		return (struct as_target_traits){
+			.source = AS_TRAITS_CAPS,
+			.caps = ops->caps,
+			.semantics = target->contract.semantics,
+			.busy_errno =
+				target->contract.busy_errno ? target->contract.busy_errno : EBUSY,
+		};
 	if (!type)
 		return (struct as_target_traits){ .source = AS_TRAITS_PLACE,
 						  .place = as_target_place(target) };
@@ -23,15 +32,88 @@ struct as_target_traits as_target_traits(const struct as_target *target)
 	};
 }
 
+/* ---- Promises -------------------------------------------------------------------------------- */
+
+#define MEANS(flag, name, quirk)
+#define PROMISE(flag, name, trait) { AS_PROMISE_##flag, trait, name },
+static const struct {
+	uint32_t flag;
+	unsigned trait;
+	const char *name;
+} promises[] = {
+#include "target/promise.def"
+};
+#undef PROMISE
+#undef MEANS
+
+#define PROMISE(flag, name, trait)
+#define MEANS(flag, name, quirk) name,
+static const char *const means[] = {
+#include "target/promise.def"
+};
+#undef PROMISE
+#undef MEANS
+
+#define NPROMISES (sizeof(promises) / sizeof(promises[0]))
+
+const char *as_target_promise_name(unsigned i)
+{
+	return i < NPROMISES ? promises[i].name : NULL;
+}
+
+const char *as_target_means_name(unsigned i)
+{
+	return i < sizeof(means) / sizeof(means[0]) ? means[i] : NULL;
+}
+
+struct as_contract as_target_contract(const struct as_target *target)
+{
+	return target->contract;
+}
+
+uint32_t as_target_api(const struct as_target *target)
+{
+	const struct as_target_ops *ops = as_target_library(target);
+
+	return ops ? ops->api : 0;
+}
+
+const struct as_flash_setup *as_target_flash(const struct as_target *target)
+{
+	return target->flash.geometry.erase_bytes ? &target->flash : NULL;
+}
+
+/* What a library says, as a row of fstype.def would say it. */
+static struct as_promise promise_of(const struct as_target *target)
+{
+	static const enum as_guarantee guarantees[] = {
+		[AS_CUT_PREFIX] = AS_GUARANTEE_PREFIX,
+		[AS_CUT_OBJECT] = AS_GUARANTEE_OBJECT,
+		[AS_CUT_REPAIR] = AS_GUARANTEE_REPAIR,
+	};
+	const struct as_contract *said = &target->contract;
+	struct as_promise promise = { guarantees[said->after_cut], 0, "" };
+
+	for (size_t i = 0; i < NPROMISES; i++)
+		if (said->promises & promises[i].flag)
+			promise.crash |= promises[i].trait;
+	if (said->promises & AS_PROMISE_ONLY_SYNC)
+		promise.guarantee = AS_GUARANTEE_REPAIR;
+	if (!target->remounts)
+		promise.crash |= AS_CRASH_NO_REMOUNT;
+	/* Raw flash has no cache. */
+	if (target->flash.geometry.erase_bytes && !target->flash.cache)
+		promise.crash |= AS_CRASH_NO_FLUSH;
+	return promise;
+}
+
 struct as_promise as_target_promise(const struct as_target *target)
 {
 	const struct as_fstype *type = as_target_fstype(target);
 
 	if (type)
 		return (struct as_promise){ type->guarantee, type->crash, type->mount };
-	/* labfs, and libraries of which nothing else is known: a journal written in order. */
-	return (struct as_promise){ AS_GUARANTEE_PREFIX,
-				    AS_CRASH_NAMES | AS_CRASH_TIMES | AS_CRASH_BLOCKS, "" };
+	return promise_of(target);
 }
 
 /* ---- Recovery -------------------------------------------------------------------------------- */

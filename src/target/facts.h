@@ -22,6 +22,8 @@ enum as_traits_source {
 struct as_target_traits {
 	enum as_traits_source source;
 	uint32_t caps; /* AS_TRAITS_CAPS: enum as_cap */
+	uint32_t semantics; /* AS_TRAITS_CAPS: enum as_semantics */
+	int busy_errno; /* AS_TRAITS_CAPS: what the removal of an open file is refused with */
 	unsigned row; /* AS_TRAITS_ROW: its number */
 	struct as_variants variants; /* AS_TRAITS_ROW: what changes it */
 	struct as_target_place place; /* AS_TRAITS_PLACE */
@@ -37,6 +39,19 @@ struct as_promise {
 };
 
 struct as_promise as_target_promise(const struct as_target *target);
+
+/* What a library says of itself; of one that says nothing, what is assumed. */
+struct as_contract as_target_contract(const struct as_target *target);
+/* "at-close", ...: bit 1 << i of enum as_promises; "nlink-any", ...: of enum as_semantics. NULL
+ * after the last. */
+const char *as_target_promise_name(unsigned i);
+const char *as_target_means_name(unsigned i);
+
+/* The version of the interface that its table was built for. */
+uint32_t as_target_api(const struct as_target *target);
+/* The flash that it works on; NULL: it works on a block device. */
+struct as_flash_setup;
+const struct as_flash_setup *as_target_flash(const struct as_target *target);
 
 /* How a disk is recovered after a power cut. */
 struct as_recovery {

@@ -63,6 +63,15 @@ enum as_crash_trait {
 	/* The mark that tells a checker that there is nothing to do is there also if something
 	 * could not be written. */
 	AS_CRASH_MARK_UNSURE = 4096,
+	/* Data and size of a file are stable when a descriptor of it is closed, and at fsync and
+	 * sync; until then the disk may have the old ones, whatever else has reached it. */
+	AS_CRASH_AT_CLOSE = 8192,
+	/* What makes, renames and removes names is stable when it returns. */
+	AS_CRASH_NAMES_NOW = 16384,
+	/* Contents and size of a file are those of one moment. */
+	AS_CRASH_WHOLE_FILES = 32768,
+	/* It is not told of the options of a remount. */
+	AS_CRASH_NO_REMOUNT = 65536,
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at

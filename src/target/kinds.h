@@ -4,6 +4,7 @@
 #ifndef AS_TARGET_KINDS_H
 #define AS_TARGET_KINDS_H
 
+#include "disk/flash.h"
 #include "target/fstype.h"
 #include "target/target.h"
 #include "target/variant.h"
@@ -21,6 +22,9 @@ struct as_target {
 	struct as_variants variants;
 	char *commands; /* the text that `own` points into */
 	struct as_limits limits;
+	struct as_contract contract; /* of a library */
+	bool remounts; /* of a library: it has the function */
+	struct as_flash_setup flash; /* of a library on raw flash; else all zeros */
 	uint32_t block_bytes;
 	struct as_plugin *plugin; /* NULL: it is no plugin */
 	struct as_target_place place; /* for a directory */
@@ -32,6 +36,13 @@ int as_target_open_fuse(struct as_target *target, const char *rest, struct as_er
 int as_target_open_dir(struct as_target *target, const char *rest, struct as_err *err);
 const char *as_target_fuse_lacks(void);
 
+/* What a table says, or what is assumed of one that says nothing. */
+struct as_contract as_target_contract_of(const struct as_target_ops *ops);
+/* How long a table of this version is. */
+size_t as_target_ops_bytes(uint32_t api);
+
+/* How much of PATH.so[:OPTIONS] is the path. */
+size_t as_plugin_path_len(const char *rest);
 /* What is known of it: its own table where this process has loaded it. */
 const struct as_target_ops *as_plugin_ops(const struct as_plugin *plugin);
 void as_plugin_free(struct as_plugin *plugin); /* takes NULL */

@@ -18,6 +18,8 @@ int as_target_open_lab(struct as_target *t, const char *rest, struct as_err *err
 	t->name = as_xstrdup("lab");
 	t->opts = as_xstrdup(rest);
 	t->ops = &lab_target;
+	t->remounts = t->ops->remount;
+	t->contract = as_target_contract_of(t->ops);
 	t->block_bytes = LAB_BLOCK;
 	t->limits = (struct as_limits){
 		.name_max = LAB_NAME_MAX,

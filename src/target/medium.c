@@ -113,6 +113,14 @@ const uint64_t *as_plan_allocs(const struct as_plan *plan, unsigned *n)
 	return plan->alloc;
 }
 
+bool as_plan_gives(const struct as_plan *plan, int err)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->rules[i].actions & AS_FAULT_ERROR && plan->rules[i].errnum == err)
+			return true;
+	return false;
+}
+
 bool as_plan_hits_writes(const struct as_plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++)

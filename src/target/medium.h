@@ -26,6 +26,8 @@ void as_plan_print(const struct as_plan *plan, struct as_buf *out);
 uint64_t as_plan_alloc(const struct as_plan *plan); /* the first of them; 0: none */
 /* The *n allocations that fail, the first one first; valid as long as the plan. */
 const uint64_t *as_plan_allocs(const struct as_plan *plan, unsigned *n);
+/* Whether some call is answered with this error (positive). */
+bool as_plan_gives(const struct as_plan *plan, int err);
 /* Whether the plan can lose or change what is written. */
 bool as_plan_hits_writes(const struct as_plan *plan);
 /* Whether it can do so, or change what is read, without reporting an error. */

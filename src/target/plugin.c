@@ -38,12 +38,14 @@
 
 /* What the main process is told of a table. */
 struct card {
-	bool done;
+	bool done, remounts;
 	int rc;
 	struct as_err err;
 	uint32_t api, caps;
 	uint64_t min_bytes, default_bytes;
 	struct as_limits limits;
+	struct as_contract contract;
+	struct as_flash_geometry flash; /* erase_bytes 0: none */
 	char name[NAME_BYTES], version[NAME_BYTES];
 };
 
@@ -51,12 +53,13 @@ struct as_plugin {
 	char *path; /* as it is named, with a slash in it */
 	struct card card;
 	struct as_target_ops facts; /* the card as a table: all functions NULL */
-	const struct as_target_ops *ops; /* of this process; NULL: it is not loaded here */
+	/* Of this process, as long as ours are, whatever the version; NULL: not loaded here. */
+	struct as_target_ops *ops;
 };
 
 /* The path ends after the first ".so" that is followed by a colon or by the end of the text. So a
  * path may hold colons, and options may hold ".so". */
-static size_t path_len(const char *rest)
+size_t as_plugin_path_len(const char *rest)
 {
 	for (const char *s = strstr(rest, ".so"); s; s = strstr(s + 1, ".so"))
 		if (!s[3] || s[3] == ':')
@@ -110,6 +113,7 @@ static int vet_symbol(const char *path, const void *symbol, struct as_err *err)
 {
 	const ElfW(Sym) *entry = NULL;
 	Dl_info info;
+	uint32_t api;
 
 	if (!symbol)
 		return as_fail(
@@ -124,14 +128,18 @@ static int vet_symbol(const char *path, const void *symbol, struct as_err *err)
 			       path);
 	if ((uintptr_t)symbol % _Alignof(struct as_target_ops))
 		return as_fail(err, AS_EUSE, "plugin %s: 'as_target' is not aligned", path);
-	/* A table of an unknown version may be shorter: as_target_vet() reports that. */
-	if (entry->st_size < sizeof(struct as_target_ops) &&
-	    (entry->st_size < sizeof(uint32_t) || as_target_knows(*(const uint32_t *)symbol)))
+	if (entry->st_size < sizeof(uint32_t))
 		return as_fail(err, AS_EUSE,
-			       "plugin %s: 'as_target' has %llu bytes, a table has %zu: was it "
-			       "built with another target.h?",
-			       path, (unsigned long long)entry->st_size,
-			       sizeof(struct as_target_ops));
+			       "plugin %s: 'as_target' has %llu bytes: it is no table", path,
+			       (unsigned long long)entry->st_size);
+	api = *(const uint32_t *)symbol;
+	/* A table of an unknown version may be shorter: as_target_vet() reports that. */
+	if (as_target_knows(api) && entry->st_size < as_target_ops_bytes(api))
+		return as_fail(err, AS_EUSE,
+			       "plugin %s: 'as_target' has %llu bytes, a table of version %u has "
+			       "%zu: was it built with another target.h?",
+			       path, (unsigned long long)entry->st_size, api,
+			       as_target_ops_bytes(api));
 	return 0;
 }
 
@@ -155,8 +163,12 @@ static int load(struct as_plugin *plugin, struct as_err *err)
 	as_buf_addf(&who, "plugin %s", path);
 	rc = as_target_vet(symbol, as_buf_str(&who), err);
 	as_buf_free(&who);
-	if (!rc)
-		plugin->ops = symbol;
+	if (!rc) {
+		uint32_t api = *(const uint32_t *)symbol;
+
+		plugin->ops = as_xcalloc(1, sizeof(*plugin->ops));
+		memcpy(plugin->ops, symbol, as_target_ops_bytes(api));
+	}
 	return rc;
 }
 
@@ -176,6 +188,10 @@ static void fill(struct card *card, const struct as_target_ops *ops)
 	copy_text(card->version, ops->version);
 	if (ops->limits)
 		card->limits = *ops->limits;
+	card->remounts = ops->remount;
+	card->contract = as_target_contract_of(ops);
+	if (ops->flash)
+		card->flash = *ops->flash;
 }
 
 struct probing {
@@ -200,6 +216,17 @@ static int probe(void *ctx)
 	return 0;
 }
 
+static bool same_words(const struct card *a, const struct card *b)
+{
+	const struct as_contract *x = &a->contract, *y = &b->contract;
+	const struct as_flash_geometry *f = &a->flash, *g = &b->flash;
+
+	return x->after_cut == y->after_cut && x->promises == y->promises &&
+	       x->semantics == y->semantics && x->busy_errno == y->busy_errno &&
+	       f->erase_bytes == g->erase_bytes && f->program_bytes == g->program_bytes &&
+	       f->read_bytes == g->read_bytes && f->erased == g->erased && f->flags == g->flags;
+}
+
 static bool same(const struct card *a, const struct card *b)
 {
 	const struct as_limits *x = &a->limits, *y = &b->limits;
@@ -208,7 +235,8 @@ static bool same(const struct card *a, const struct card *b)
 	       a->default_bytes == b->default_bytes && !strcmp(a->name, b->name) &&
 	       x->name_max == y->name_max && x->link_max == y->link_max &&
 	       x->dir_link_max == y->dir_link_max && x->symlink_max == y->symlink_max &&
-	       x->xattr_bytes == y->xattr_bytes && x->file_bytes == y->file_bytes;
+	       x->xattr_bytes == y->xattr_bytes && x->file_bytes == y->file_bytes &&
+	       same_words(a, b);
 }
 
 int as_target_load(const struct as_target *t, struct as_err *err)
@@ -225,6 +253,7 @@ int as_target_load(const struct as_target *t, struct as_err *err)
 	fill(&now, plugin->ops);
 	if (same(&now, &plugin->card))
 		return 0;
+	free(plugin->ops);
 	plugin->ops = NULL;
 	return as_fail(err, AS_EUSE, "plugin %s: it changed while it was in use", plugin->path);
 }
@@ -279,9 +308,38 @@ static int learn(struct as_plugin *plugin, struct as_err *err)
 	return rc;
 }
 
+#define FLASH_OPTION "flash."
+
+/* Takes the options of the flash out of those of the plugin. */
+static int take_flash(struct as_target *t, const struct card *card, struct as_err *err)
+{
+	struct as_buf rest = { 0 };
+	char *save = NULL, *word;
+	int rc = 0;
+
+	t->flash.geometry = card->flash;
+	if (!card->flash.erase_bytes && !strstr(t->opts, FLASH_OPTION))
+		return 0;
+	for (word = strtok_r(t->opts, ",", &save); word && !rc; word = strtok_r(NULL, ",", &save)) {
+		if (strncmp(word, FLASH_OPTION, strlen(FLASH_OPTION)))
+			as_buf_addf(&rest, "%s%s", rest.len ? "," : "", word);
+		else if (!card->flash.erase_bytes)
+			rc = as_fail(err, AS_EUSE, "target %s: '%s': it does not work on flash",
+				     t->spec, word);
+		else
+			rc = as_flash_setup_word(&t->flash, word + strlen(FLASH_OPTION), err);
+	}
+	free(t->opts);
+	t->opts = as_xstrdup(as_buf_str(&rest));
+	as_buf_free(&rest);
+	if (!rc && card->flash.erase_bytes)
+		rc = as_flash_setup_vet(&t->flash, t->flash.geometry.erase_bytes, err);
+	return rc;
+}
+
 int as_target_open_plugin(struct as_target *t, const char *rest, struct as_err *err)
 {
-	size_t len = path_len(rest);
+	size_t len = as_plugin_path_len(rest);
 	struct as_plugin *plugin;
 	struct as_buf path = { 0 }, name = { 0 };
 	int rc;
@@ -302,12 +360,15 @@ int as_target_open_plugin(struct as_target *t, const char *rest, struct as_err *
 						.version = plugin->card.version,
 						.min_bytes = plugin->card.min_bytes,
 						.default_bytes = plugin->card.default_bytes,
-						.limits = &plugin->card.limits };
+						.limits = &plugin->card.limits,
+						.contract = &plugin->card.contract };
 	/* The name goes into messages and ids. */
 	as_show(&name, plugin->card.name);
 	t->name = name.data;
 	t->limits = plugin->card.limits;
-	return 0;
+	t->contract = plugin->card.contract;
+	t->remounts = plugin->card.remounts;
+	return take_flash(t, &plugin->card, err);
 }
 
 const struct as_target_ops *as_plugin_ops(const struct as_plugin *plugin)
@@ -317,7 +378,9 @@ const struct as_target_ops *as_plugin_ops(const struct as_plugin *plugin)
 
 void as_plugin_free(struct as_plugin *plugin)
 {
-	if (plugin)
+	if (plugin) {
 		free(plugin->path);
+		free(plugin->ops);
+	}
 	free(plugin);
 }

@@ -2,6 +2,7 @@
 /* target: the table of ways to name a target, and what they have in common. */
 #include "target/target.h"
 
+#include "target/facts.h"
 #include "target/kinds.h"
 
 #include <ctype.h>
@@ -212,7 +213,7 @@ int as_target_disk_bytes(const struct as_target *t, uint64_t asked, uint64_t *si
 			"target %s: a disk of %llu bytes is not a multiple of %u up to 1 TiB",
 			t->spec, (unsigned long long)size, SECTOR_BYTES);
 	*size_bytes = size;
-	return 0;
+	return as_target_flash(t) ? as_flash_setup_vet(&t->flash, size, err) : 0;
 }
 
 uint64_t as_target_small_bytes(const struct as_target *t)
@@ -222,6 +223,8 @@ uint64_t as_target_small_bytes(const struct as_target *t)
 
 	if (!ops)
 		return t->fstype ? t->fstype->min_bytes : 0;
+	if (as_target_flash(t))
+		return ops->default_bytes;
 	bytes = ops->min_bytes * 4 > SMALL_BYTES ? ops->min_bytes * 4 : SMALL_BYTES;
 	return bytes < ops->default_bytes ? bytes : ops->default_bytes;
 }
@@ -280,6 +283,32 @@ bool as_target_knows(uint32_t api)
 	return api >= 1 && api <= AS_TARGET_API;
 }
 
+/* What a newer header may have, or what contradicts itself. */
+static int vet_contract(const struct as_target_ops *ops, const char *who, struct as_err *err)
+{
+	const struct as_contract *c = ops->contract;
+	const uint32_t all = (AS_PROMISE_FSYNC_BLOCKS << 1) - 1;
+	const uint32_t means = (AS_MEANS_FULL_DROPS << 1) - 1;
+
+	if (!c)
+		return 0;
+	if ((unsigned)c->after_cut > AS_CUT_REPAIR || c->promises & ~all || c->semantics & ~means)
+		return as_fail(err, AS_EUSE,
+			       "%s: its contract has what this assay does not know (%u, 0x%x, "
+			       "0x%x)",
+			       who, (unsigned)c->after_cut, c->promises, c->semantics);
+	if (c->busy_errno < 0 || c->busy_errno > 4095)
+		return as_fail(err, AS_EUSE,
+			       "%s: busy_errno of its contract is %d: a positive errno, or 0", who,
+			       c->busy_errno);
+	if (c->semantics & (AS_MEANS_NLINK_ANY | AS_MEANS_INO_ANY) && ops->caps & AS_CAP_HARDLINK)
+		return as_fail(err, AS_EUSE,
+			       "%s: claims AS_CAP_HARDLINK, but link counts or inode numbers say "
+			       "nothing: hard links could not be told from files",
+			       who);
+	return 0;
+}
+
 int as_target_vet(const struct as_target_ops *ops, const char *who, struct as_err *err)
 {
 	if (!as_target_knows(ops->api))
@@ -304,7 +333,22 @@ int as_target_vet(const struct as_target_ops *ops, const char *who, struct as_er
 		return as_fail(err, AS_EUSE,
 			       "%s: claims capabilities this assay does not know (0x%x)", who,
 			       ops->caps);
-	return 0;
+	return ops->api >= AS_TARGET_CONTRACT ? vet_contract(ops, who, err) : 0;
+}
+
+struct as_contract as_target_contract_of(const struct as_target_ops *ops)
+{
+	if (ops->api >= AS_TARGET_CONTRACT && ops->contract)
+		return *ops->contract;
+	return (struct as_contract){ .after_cut = AS_CUT_PREFIX,
+				     .promises = AS_PROMISE_FSYNC_NAMES | AS_PROMISE_FSYNC_TIMES |
+						 AS_PROMISE_FSYNC_BLOCKS };
+}
+
+size_t as_target_ops_bytes(uint32_t api)
+{
+	return api >= AS_TARGET_CONTRACT ? sizeof(struct as_target_ops)
+					 : offsetof(struct as_target_ops, contract);
 }
 
 /* ---- @target --------------------------------------------------------------------------------- */
@@ -331,6 +375,18 @@ int as_target_parse_size(const char *text, uint64_t *size_bytes, struct as_err *
 	return 0;
 }
 
+void as_target_join_opts(struct as_buf *spec, const char *opts)
+{
+	const char *text = as_buf_str(spec), *rest = text;
+	bool has;
+
+	/* The path of a plugin comes after a colon, too. */
+	if (!strncmp(text, "plugin:", 7))
+		rest += 7 + as_plugin_path_len(text + 7);
+	has = strchr(rest, ':');
+	as_buf_addf(spec, "%s%s", !*opts ? "" : has ? "," : ":", opts);
+}
+
 int as_target_parse_meta(const char *value, struct as_buf *spec, uint64_t *size_bytes,
 			 struct as_err *err)
 {
@@ -349,9 +405,7 @@ int as_target_parse_meta(const char *value, struct as_buf *spec, uint64_t *size_
 		if (!strncmp(word, "size=", 5))
 			rc = as_target_parse_size(word + 5, size_bytes, err);
 		else if (!strncmp(word, "opts=", 5))
-			/* The first option after a bare name, or one more after others. */
-			as_buf_addf(spec, "%c%s", strchr(as_buf_str(spec), ':') ? ',' : ':',
-				    word + 5);
+			as_target_join_opts(spec, word + 5);
 		else
 			rc = as_fail(err, AS_EUSE, "@target: '%s' is neither size=N nor opts=TEXT",
 				     word);

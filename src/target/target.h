@@ -104,6 +104,8 @@ const char *as_target_cap_name(unsigned i);
  */
 AS_MUST_CHECK int as_target_parse_meta(const char *value, struct as_buf *spec, uint64_t *size_bytes,
 				       struct as_err *err);
+/* Adds options to a specification: the first ones after a bare name, or more after others. */
+void as_target_join_opts(struct as_buf *spec, const char *opts);
 /* Reads "16M" and the like. */
 AS_MUST_CHECK int as_target_parse_size(const char *text, uint64_t *size_bytes, struct as_err *err);
 

@@ -52,10 +52,10 @@ int as_lib_slot_stat(struct as_lib *l, struct as_lib_slot *slot, struct as_stat 
 	int rc;
 
 	if (slot->handle)
-		return l->ops->fgetattr(l->fs, slot->handle, st);
+		return as_lib_fgetattr(l, slot->handle, st);
 	if (!slot->path)
 		return -AS_ERR_UNSUPPORTED;
-	rc = l->ops->getattr(l->fs, slot->path, st);
+	rc = as_lib_getattr(l, slot->path, st);
 	return !rc && st->ino != slot->ino ? -AS_ERR_UNSUPPORTED : rc;
 }
 

@@ -78,7 +78,7 @@ static bool has_word(const char *opts, const char *word)
 int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts)
 {
 	struct as_lib *l = (struct as_lib *)vfs;
-	struct as_mount_args args = { .host = l->host, .bd = l->args.bd };
+	struct as_mount_args args = { .host = l->host, .bd = l->args.bd, .flash = l->args.flash };
 	int rc;
 
 	as_buf_clear(&l->opts);
@@ -227,7 +227,7 @@ static int tree_stat(void *ctx, const char *path, struct as_stat *st)
 {
 	struct as_lib *l = ctx;
 
-	return l->ops->getattr(l->fs, path, st);
+	return as_lib_getattr(l, path, st);
 }
 
 static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx)

@@ -16,7 +16,7 @@ static int type_at(struct as_lib *l, const struct as_lib_place *p, struct as_sta
 {
 	if (p->gone)
 		return -ENOENT;
-	return l->ops->getattr(l->fs, as_lib_place_path(p), st);
+	return as_lib_getattr(l, as_lib_place_path(p), st);
 }
 
 /* -EEXIST when something is there, 0 when nothing is. */

@@ -12,6 +12,8 @@ struct as_lib_args {
 	const struct as_target_ops *ops;
 	struct as_host_mem *host;
 	struct as_bd *bd;
+	struct as_flash *flash; /* in place of bd, where it works on one */
+	uint32_t semantics; /* enum as_semantics */
 	const char *opts; /* of the target */
 	uint32_t name_max;
 	uint64_t size_max_bytes; /* largest file offset, 0: none but the type's */

@@ -57,7 +57,7 @@ static int end_in_dir(struct as_lib *l, enum as_lib_walk how, enum as_lib_last l
 		return 0;
 	p->there = true;
 	if (!p->gone)
-		return l->ops->getattr(l->fs, as_lib_place_path(p), &p->st);
+		return as_lib_getattr(l, as_lib_place_path(p), &p->st);
 	/* A removed directory is reached through the handle that the working directory keeps. */
 	if (p->gone == l->cwd.gone && l->cwd.handle)
 		return l->ops->fgetattr(l->fs, l->cwd.handle, &p->st);
@@ -107,7 +107,7 @@ static int step(struct as_lib *l, enum as_lib_walk how, bool last, const char **
 	/* open(2) with O_CREAT: fs/namei.c, open_last_lookups(). */
 	if (last && creates && p->slash)
 		return -EISDIR;
-	rc = l->ops->getattr(l->fs, as_lib_place_path(p), &p->st);
+	rc = as_lib_getattr(l, as_lib_place_path(p), &p->st);
 	if (rc == -ENOENT && last && creates)
 		return 1;
 	if (rc)

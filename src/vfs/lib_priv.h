@@ -125,6 +125,9 @@ int as_lib_unlink_at(struct as_lib *l, const char *text);
 int as_lib_truncate_at(struct as_lib *l, const char *text, uint64_t size);
 int as_lib_open_at(struct as_lib *l, const char *text, unsigned flags, uint32_t mode,
 		   struct as_lib_slot *slot);
+/* The attributes, without what its contract says nothing of (enum as_semantics). */
+int as_lib_getattr(struct as_lib *l, const char *path, struct as_stat *st);
+int as_lib_fgetattr(struct as_lib *l, struct as_handle *handle, struct as_stat *st);
 int as_lib_list(struct as_lib *l, const char *path, struct as_vfs_names *names);
 
 #endif

@@ -7,6 +7,7 @@
 #include "vfs/lib_priv.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,6 +29,27 @@ static int add_name(void *ctx, const char *name, uint64_t ino, uint32_t type_bit
 	if (!listing->rc)
 		listing->rc = as_vfs_names_add(listing->names, as_vfs_type_letter(type_bits), name);
 	return listing->rc;
+}
+
+/* Without hard links, which such a library has not, a path is a file of its own. */
+int as_lib_getattr(struct as_lib *l, const char *path, struct as_stat *st)
+{
+	int rc = l->ops->getattr(l->fs, path, st);
+
+	if (!rc && l->args.semantics & AS_MEANS_NLINK_ANY && !S_ISDIR(st->mode))
+		st->nlink = 1;
+	if (!rc && l->args.semantics & AS_MEANS_INO_ANY)
+		st->ino = as_hash64(path, strlen(path)) | 1;
+	return rc;
+}
+
+int as_lib_fgetattr(struct as_lib *l, struct as_handle *handle, struct as_stat *st)
+{
+	int rc = l->ops->fgetattr(l->fs, handle, st);
+
+	if (!rc && l->args.semantics & AS_MEANS_NLINK_ANY && !S_ISDIR(st->mode))
+		st->nlink = 1;
+	return rc;
 }
 
 int as_lib_list(struct as_lib *l, const char *path, struct as_vfs_names *names)
@@ -87,7 +109,7 @@ static int descend(struct as_lib *l, struct lib_tree_climb *c)
 static int remove_entry(struct as_lib *l, struct lib_tree_climb *c)
 {
 	struct as_stat st;
-	int rc = l->ops->getattr(l->fs, c->path.data, &st);
+	int rc = as_lib_getattr(l, c->path.data, &st);
 
 	if (rc)
 		return rc;
@@ -243,7 +265,7 @@ static int deepen_dir(struct as_lib *l, struct as_buf *path, uint64_t count, uin
 		if (rc != -EEXIST)
 			return rc;
 		/* openat(O_DIRECTORY|O_NOFOLLOW) */
-		rc = l->ops->getattr(l->fs, path->data, &st);
+		rc = as_lib_getattr(l, path->data, &st);
 		if (rc)
 			return rc;
 		if (!S_ISDIR(st.mode))

@@ -43,6 +43,17 @@ static const struct {
 	{ AS_CAP_TIMES, AS_FEAT_TIMES },
 };
 
+#define PROMISE(flag, name, trait)
+#define MEANS(flag, name, quirks) { AS_MEANS_##flag, quirks },
+static const struct {
+	uint32_t means;
+	uint64_t quirks;
+} means_quirks[] = {
+#include "target/promise.def"
+};
+#undef PROMISE
+#undef MEANS
+
 static void take_caps(const struct as_target_traits *known, struct as_traits *traits)
 {
 	uint32_t caps = known->caps;
@@ -62,6 +73,10 @@ static void take_caps(const struct as_target_traits *known, struct as_traits *tr
 	traits->quirks = AS_QUIRK_NO_ATIME;
 	if (!(caps & AS_CAP_OPEN_UNLINKED))
 		traits->quirks |= AS_QUIRK_NO_OPEN_UNLINKED;
+	for (size_t i = 0; i < sizeof(means_quirks) / sizeof(means_quirks[0]); i++)
+		if (known->semantics & means_quirks[i].means)
+			traits->quirks |= means_quirks[i].quirks;
+	traits->busy_errno = known->busy_errno;
 }
 
 /* ---- File systems of the kernel ------------------------------------------------------------ */

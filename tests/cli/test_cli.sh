@@ -118,7 +118,7 @@ build symbol -DBREAK_symbol
 refuses "plugin without the symbol" 2 "exports no symbol 'as_target'" \
 	"$ASSAY" run --target plugin:./symbol.so good.txt
 build api -DBREAK_api
-refuses "plugin of another version" 2 "built for version 99 .* this assay has 2" \
+refuses "plugin of another version" 2 "built for version 99 .* this assay has 3" \
 	"$ASSAY" run --target plugin:./api.so good.txt
 build function -DBREAK_function
 refuses "plugin that lacks a function" 2 "lacks the required function 'rename'" \

@@ -476,7 +476,7 @@ static unsigned cut_check(void (*fn)(struct img *), const char *opts, bool in_pl
 	struct img img = t_sample_build(data);
 	struct membd disk = t_sample_disk(&img);
 	struct sample_host host;
-	struct as_mount_args args = { &host.mem.host, &disk.bd, opts, false };
+	struct as_mount_args args = { .host = &host.mem.host, .bd = &disk.bd, .opts = opts };
 	struct sample_run before;
 	uint32_t uid;
 	unsigned bad;
@@ -542,7 +542,7 @@ static bool fail_nth(enum fault fault, unsigned n, uint8_t *data, struct tree *t
 	struct img img = t_sample_build(data);
 	struct membd disk = t_sample_disk(&img);
 	struct sample_host host;
-	struct as_mount_args args = { &host.mem.host, &disk.bd, "", false };
+	struct as_mount_args args = { .host = &host.mem.host, .bd = &disk.bd, .opts = "" };
 	struct sample_run run;
 	bool fired;
 	int rc;

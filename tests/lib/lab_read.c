@@ -73,7 +73,7 @@ int t_mount_and_read(struct img *img)
 {
 	struct membd disk = t_sample_disk(img);
 	struct memhost host;
-	struct as_mount_args args = { &host.host, &disk.bd, "", false };
+	struct as_mount_args args = { .host = &host.host, .bd = &disk.bd, .opts = "" };
 	struct as_fs *fs;
 	int rc, un;
 

@@ -19,7 +19,9 @@ void t_text_add(struct text *t, const char *fmt, ...)
 
 int t_rig_mount(struct rig *r, bool readonly)
 {
-	struct as_mount_args args = { &r->host.host, &r->disk.bd, r->opts, readonly };
+	struct as_mount_args args = {
+		.host = &r->host.host, .bd = &r->disk.bd, .opts = r->opts, .readonly = readonly
+	};
 
 	r->fs = NULL;
 	return FS->mount(&args, &r->fs);
@@ -35,7 +37,7 @@ int t_rig_unmount(struct rig *r)
 
 void t_rig_open(struct rig *r, uint64_t size, const char *opts)
 {
-	struct as_mount_args args = { &r->host.host, &r->disk.bd, "", false };
+	struct as_mount_args args = { .host = &r->host.host, .bd = &r->disk.bd, .opts = "" };
 
 	memset(r, 0, sizeof(*r));
 	t_mem_open(&r->disk, size);
@@ -62,7 +64,9 @@ void t_rig_again(struct rig *r)
 
 int t_rig_fsck(struct rig *r)
 {
-	struct as_mount_args args = { &r->host.host, &r->disk.bd, "", true };
+	struct as_mount_args args = {
+		.host = &r->host.host, .bd = &r->disk.bd, .opts = "", .readonly = true
+	};
 
 	return FS->fsck(&args, AS_FSCK_FULL);
 }

@@ -128,7 +128,7 @@ static void vetting(void **state)
 	assert_non_null(strstr(err.msg, "version 0"));
 	ops.api = AS_TARGET_API + 1;
 	assert_int_equal(as_target_vet(&ops, "it", &err), AS_EUSE);
-	assert_non_null(strstr(err.msg, "version 3"));
+	assert_non_null(strstr(err.msg, "version 4"));
 #define CAP(flag, name)
 #define REQUIRED(fn)                                                \
 	ops = lab_target;                                           \

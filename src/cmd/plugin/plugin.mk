@@ -1,0 +1,26 @@
+# @NAME@: a file system as a plugin of assay.
+ASSAY ?= assay
+CFLAGS ?= -O1 -g -Wall -Wextra
+CPPFLAGS += $(shell pkg-config --cflags assay 2>/dev/null)
+T = plugin:./@NAME@.so
+
+@NAME@.so: @NAME@.c
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared $< -o $@
+
+# A workload as it is, and with each write, read and allocation failing once.
+check: @NAME@.so
+	$(ASSAY) run --target $(T) first.txt
+	$(ASSAY) run --target $(T) --sweep write first.txt
+	$(ASSAY) run --target $(T) --sweep read first.txt
+	$(ASSAY) run --target $(T) --sweep alloc first.txt
+
+# Generated workloads; the same seed and number of workloads find the same.
+hunt: @NAME@.so
+	$(ASSAY) hunt --target $(T) --seed 1 --max-workloads 200
+
+# What assay sees of it, and power cuts. Say in struct as_contract what yours promises.
+cuts: @NAME@.so
+	$(ASSAY) plugin check ./@NAME@.so
+	$(ASSAY) hunt --crash --target $(T) --seed 1 --max-workloads 20
+
+.PHONY: check hunt cuts

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * flash: see flash.h.
+ *
+ * Method. The device beneath has every byte exclusive-or'ed with the erased value, so that erased
+ * flash is zeros there: a fresh disk is erased flash, and an erase is as_bd_zero(). The recorder,
+ * power cuts, faults and images know programs (writes) and erases (zeroes) without knowing flash.
+ * The device has sectors; a program of less writes its sectors again.
+ *
+ * Power cuts. There is a cut between any two writes of a record. So what a power cut may leave of a
+ * program or an erase is written on the way, when a record is made (as_emuflash_tears()):
+ *   unit  a program goes unit by unit; a unit of more than a byte is half done first. An erase goes
+ *         sector by sector from the start, as every write of a record may.
+ *   bits  the same, and before each of them a state in which some of the bits have changed and
+ *         others have not, all over the unit or the block
+ *   off   a program or an erase is done or not
+ * The bits are drawn from the place and the bytes: the same calls give the same states.
+ *
+ * Invariants
+ *   1. What is wrong is judged by the bytes that are there, and by nothing that is remembered: so
+ *      it holds for every disk, whoever made it.
+ *   2. A call that breaks a rule changes what a real flash would change: bits away from the erased
+ *      value.
+ */
+#include "disk/flash.h"
+
+#include "base/hash.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTOR 512u
+
+struct as_emuflash {
+	struct as_flash seam; /* first: it is a flash */
+	struct as_flash_setup setup;
+	struct as_bd *bd;
+	uint32_t n_blocks;
+	uint32_t *erases; /* of each block */
+	uint64_t hits;
+	bool tears;
+	char misuse[200];
+};
+
+/* ---- The setup ------------------------------------------------------------------------------- */
+
+static bool number(const char **at, uint64_t *n)
+{
+	char *end;
+
+	errno = 0;
+	*n = strtoull(*at, &end, 0);
+	if (end == *at || errno || **at == '-' || **at == '+')
+		return false;
+	*at = end;
+	return true;
+}
+
+static bool one_number(const char *text, uint64_t max, uint32_t *out)
+{
+	uint64_t n;
+
+	if (!number(&text, &n) || *text || n > max)
+		return false;
+	*out = (uint32_t)n;
+	return true;
+}
+
+static bool read_bad(struct as_flash_setup *s, const char *text)
+{
+	while (s->n_bad < AS_FLASH_SPOTS) {
+		uint64_t block, after = 0;
+
+		if (!number(&text, &block) || block > UINT32_MAX)
+			return false;
+		if (*text == '@' && (text++, !number(&text, &after) || after > UINT32_MAX))
+			return false;
+		s->bad[s->n_bad++] = (struct as_flash_bad){ (uint32_t)block, (uint32_t)after };
+		if (!*text)
+			return true;
+		if (*text++ != '+')
+			return false;
+	}
+	return false;
+}
+
+static bool read_spots(const char *text, uint64_t *spots, uint32_t *n)
+{
+	while (*n < AS_FLASH_SPOTS) {
+		if (!number(&text, &spots[*n]))
+			return false;
+		++*n;
+		if (!*text)
+			return true;
+		if (*text++ != '+')
+			return false;
+	}
+	return false;
+}
+
+static bool read_weak(struct as_flash_setup *s, const char *text)
+{
+	uint64_t spots[AS_FLASH_SPOTS];
+	uint32_t n = 0;
+
+	if (!read_spots(text, spots, &n))
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		s->weak[i] = (uint32_t)spots[i];
+	s->n_weak = n;
+	return true;
+}
+
+static bool read_tear(struct as_flash_setup *s, const char *text)
+{
+	static const char *const names[] = { "unit", "bits", "off" };
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(text, names[i])) {
+			s->tear = (enum as_flash_tear)i;
+			return true;
+		}
+	return false;
+}
+
+static bool read_flag(const char *text, uint32_t *out)
+{
+	return one_number(text, 1, out);
+}
+
+static bool take_word(struct as_flash_setup *s, const char *key, size_t len, const char *value)
+{
+	struct as_flash_geometry *g = &s->geometry;
+	const struct {
+		const char *key;
+		uint32_t *field;
+	} numbers[] = {
+		{ "erase", &g->erase_bytes }, { "program", &g->program_bytes },
+		{ "read", &g->read_bytes },   { "cycles", &s->cycles },
+		{ "wear", &s->wear },	      { "spread", &s->spread },
+	};
+	uint32_t n;
+
+#define IS(word) (len == strlen(word) && !strncmp(key, word, len))
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (IS(numbers[i].key))
+			return one_number(value, UINT32_MAX, numbers[i].field);
+	if (IS("bad"))
+		return read_bad(s, value);
+	if (IS("weak"))
+		return read_weak(s, value);
+	if (IS("rot"))
+		return (s->n_rot = 0, read_spots(value, s->rot, &s->n_rot));
+	if (IS("tear"))
+		return read_tear(s, value);
+	if (IS("erased") && one_number(value, 255, &n)) {
+		g->erased = (uint8_t)n;
+		return true;
+	}
+	if (IS("over") && read_flag(value, &n)) {
+		g->flags = n ? g->flags | AS_FLASH_OVERWRITE
+			     : g->flags & ~(uint32_t)AS_FLASH_OVERWRITE;
+		return true;
+	}
+	if (IS("cache") && read_flag(value, &n)) {
+		s->cache = n;
+		return true;
+	}
+#undef IS
+	return false;
+}
+
+int as_flash_setup_word(struct as_flash_setup *setup, const char *word, struct as_err *err)
+{
+	const char *equals = strchr(word, '=');
+
+	if (equals && take_word(setup, word, (size_t)(equals - word), equals + 1))
+		return 0;
+	return as_fail(
+		err, AS_EUSE,
+		"flash: '%.60s' is none of erase=N, program=N, read=N, erased=0|255, over=1, "
+		"bad=B[@N][+B...], cycles=N, weak=B[+B...], rot=A[+A...], wear=N, spread=N, "
+		"tear=unit|bits|off, cache=1",
+		word);
+}
+
+int as_flash_setup_vet(const struct as_flash_setup *s, uint64_t size, struct as_err *err)
+{
+	const struct as_flash_geometry *g = &s->geometry;
+
+	if (!g->erase_bytes || g->erase_bytes % SECTOR || g->erase_bytes > 1u << 24)
+		return as_fail(err, AS_EUSE,
+			       "flash: erase blocks of %u bytes are not a multiple of %u up to 16 "
+			       "MiB",
+			       g->erase_bytes, SECTOR);
+	if (!g->program_bytes || g->erase_bytes % g->program_bytes || !g->read_bytes ||
+	    g->erase_bytes % g->read_bytes)
+		return as_fail(err, AS_EUSE,
+			       "flash: units of %u (program) and %u bytes (read) do not divide "
+			       "erase blocks of %u",
+			       g->program_bytes, g->read_bytes, g->erase_bytes);
+	if (g->erased != 0 && g->erased != 0xff)
+		return as_fail(err, AS_EUSE, "flash: the erased value is 0 or 255, not %u",
+			       g->erased);
+	if (size % g->erase_bytes || size / g->erase_bytes > UINT32_MAX)
+		return as_fail(err, AS_EUSE,
+			       "flash: %llu bytes are not whole erase blocks of %u bytes",
+			       (unsigned long long)size, g->erase_bytes);
+	return 0;
+}
+
+/* ---- Rules ----------------------------------------------------------------------------------- */
+
+static struct as_emuflash *of(struct as_flash *flash)
+{
+	return (struct as_emuflash *)flash;
+}
+
+static void note(struct as_emuflash *f, const char *fmt, ...) AS_PRINTF(2, 3);
+static void note(struct as_emuflash *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (f->misuse[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(f->misuse, sizeof(f->misuse), fmt, ap);
+	va_end(ap);
+}
+
+static int check(struct as_emuflash *f, const char *what, uint64_t off, uint64_t len, uint32_t unit)
+{
+	uint64_t size = f->seam.geometry.size_bytes;
+
+	if (off > size || len > size - off)
+		note(f, "%s of %llu bytes at %llu: outside of the flash of %llu bytes", what,
+		     (unsigned long long)len, (unsigned long long)off, (unsigned long long)size);
+	else if (off % unit || len % unit)
+		note(f, "%s of %llu bytes at %llu: not whole units of %u bytes", what,
+		     (unsigned long long)len, (unsigned long long)off, unit);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+static uint32_t block_of(const struct as_emuflash *f, uint64_t off)
+{
+	return (uint32_t)(off / f->seam.geometry.erase_bytes);
+}
+
+static bool is_bad(const struct as_emuflash *f, uint32_t block)
+{
+	for (uint32_t i = 0; i < f->setup.n_bad; i++)
+		if (f->setup.bad[i].block == block && f->erases[block] >= f->setup.bad[i].after)
+			return true;
+	return f->setup.cycles && f->erases[block] >= f->setup.cycles;
+}
+
+static bool is_weak(const struct as_emuflash *f, uint64_t off, uint64_t len)
+{
+	uint32_t first = block_of(f, off), last = block_of(f, off + len - 1);
+
+	for (uint32_t i = 0; i < f->setup.n_weak; i++) {
+		uint32_t block = f->setup.weak[i];
+
+		if (block >= first && block <= last && !f->erases[block])
+			return true;
+	}
+	return false;
+}
+
+/* A program of `was` to `now`, both as beneath. What is there is made what it becomes. */
+static void check_program(struct as_emuflash *f, uint64_t off, unsigned char *was,
+			  const unsigned char *now, size_t len)
+{
+	bool over = f->seam.geometry.flags & AS_FLASH_OVERWRITE;
+	unsigned char erased = f->seam.geometry.erased;
+
+	for (size_t i = 0; i < len; i++) {
+		uint64_t at = off + i;
+
+		if (was[i] && !over)
+			note(f,
+			     "programs a unit twice without an erase between: byte %llu of block "
+			     "%u has 0x%02x",
+			     (unsigned long long)(at % f->seam.geometry.erase_bytes),
+			     block_of(f, at), was[i] ^ erased);
+		else if (was[i] & ~now[i])
+			note(f,
+			     "programs bits back to the erased value without an erase: byte %llu "
+			     "of block %u has 0x%02x, and was to be 0x%02x",
+			     (unsigned long long)(at % f->seam.geometry.erase_bytes),
+			     block_of(f, at), was[i] ^ erased, now[i] ^ erased);
+		was[i] |= now[i];
+	}
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static void turn(const struct as_emuflash *f, unsigned char *bytes, size_t len)
+{
+	for (size_t i = 0; f->seam.geometry.erased && i < len; i++)
+		bytes[i] ^= 0xff;
+}
+
+/* Reads bytes as they are beneath. */
+static int fetch(struct as_emuflash *f, uint64_t off, unsigned char *buf, size_t len)
+{
+	unsigned char sector[SECTOR];
+	size_t done = 0;
+
+	while (done < len) {
+		uint64_t at = off + done, in = at % SECTOR;
+		size_t n = len - done;
+		int rc;
+
+		if (!in && n >= SECTOR) {
+			n -= n % SECTOR;
+			rc = as_bd_read(f->bd, at, buf + done, n);
+		} else {
+			n = n < SECTOR - in ? n : SECTOR - (size_t)in;
+			rc = as_bd_read(f->bd, at - in, sector, SECTOR);
+			memcpy(buf + done, sector + in, n);
+		}
+		if (rc)
+			return rc;
+		done += n;
+	}
+	return 0;
+}
+
+/* Writes bytes as they are beneath: whole sectors in one write. */
+static int put(struct as_emuflash *f, uint64_t off, const unsigned char *buf, size_t len)
+{
+	uint64_t from = off - off % SECTOR, to = (off + len + SECTOR - 1) / SECTOR * SECTOR;
+	unsigned char *sectors;
+	int rc;
+
+	if (from == off && to == off + len)
+		return as_bd_write(f->bd, off, buf, len);
+	sectors = as_xmalloc((size_t)(to - from));
+	rc = as_bd_read(f->bd, from, sectors, (size_t)(to - from));
+	memcpy(sectors + (off - from), buf, len);
+	if (!rc)
+		rc = as_bd_write(f->bd, from, sectors, (size_t)(to - from));
+	free(sectors);
+	return rc;
+}
+
+static int emu_read(struct as_flash *flash, uint64_t off, void *buf, size_t len)
+{
+	struct as_emuflash *f = of(flash);
+	int rc = check(f, "read", off, len, flash->geometry.read_bytes);
+
+	if (rc || !len)
+		return rc;
+	rc = fetch(f, off, buf, len);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < f->setup.n_rot; i++) {
+		uint64_t at = f->setup.rot[i];
+		unsigned char *byte = (unsigned char *)buf + (at - off);
+
+		if (at >= off && at < off + len && *byte) {
+			*byte ^= 1;
+			f->hits++;
+		}
+	}
+	turn(f, buf, len);
+	return is_weak(f, off, len) ? -EUCLEAN : 0;
+}
+
+/* Some of the bits of `all` that are not in `some` yet: those that come first on the way. */
+static void draw_bits(uint64_t off, const unsigned char *from, const unsigned char *to, size_t len,
+		      unsigned char *out)
+{
+	uint64_t seed = as_mix64(as_hash64(to, len) + off);
+
+	for (size_t i = 0; i < len; i++) {
+		seed = as_mix64(seed + i + 1);
+		out[i] = from[i] ^ ((from[i] ^ to[i]) & (unsigned char)seed);
+	}
+}
+
+/* The bytes go from `was` to `now` with what a power cut may leave on the way. */
+static int put_torn(struct as_emuflash *f, uint64_t off, unsigned char *was,
+		    const unsigned char *now, size_t len)
+{
+	uint32_t unit = f->seam.geometry.program_bytes;
+	unsigned char *way = as_xmalloc(len);
+	int rc = 0;
+
+	memcpy(way, was, len);
+	for (size_t at = 0; at < len && !rc; at += unit) {
+		if (f->setup.tear == AS_FLASH_TEAR_BITS) {
+			draw_bits(off + at, was + at, now + at, unit, way + at);
+			rc = put(f, off + at, way + at, unit);
+		}
+		if (!rc && unit > 1) {
+			memcpy(way + at, now + at, unit / 2);
+			memcpy(way + at + unit / 2, was + at + unit / 2, unit - unit / 2);
+			rc = put(f, off + at, way + at, unit);
+		}
+		memcpy(way + at, now + at, unit);
+		if (!rc)
+			rc = put(f, off + at, way + at, unit);
+	}
+	free(way);
+	return rc;
+}
+
+static int program_part(struct as_emuflash *f, uint64_t off, const unsigned char *buf, size_t len)
+{
+	unsigned char *was = as_xmalloc(2 * len), *now = was + len, *is = as_xmalloc(len);
+	int rc = fetch(f, off, was, len);
+
+	if (!rc) {
+		memcpy(is, was, len);
+		memcpy(now, buf, len);
+		turn(f, now, len);
+		check_program(f, off, is, now, len);
+		if (f->tears && f->setup.tear != AS_FLASH_TEAR_OFF)
+			rc = put_torn(f, off, was, is, len);
+		else
+			rc = put(f, off, is, len);
+	}
+	free(was);
+	free(is);
+	return rc;
+}
+
+static int emu_program(struct as_flash *flash, uint64_t off, const void *buf, size_t len)
+{
+	struct as_emuflash *f = of(flash);
+	int rc = check(f, "program", off, len, flash->geometry.program_bytes);
+	size_t done = 0;
+
+	while (!rc && done < len) {
+		uint64_t in = (off + done) % flash->geometry.erase_bytes;
+		size_t n = len - done, room = flash->geometry.erase_bytes - (size_t)in;
+
+		n = n < room ? n : room;
+		if (is_bad(f, block_of(f, off + done)))
+			return -EIO;
+		rc = program_part(f, off + done, (const unsigned char *)buf + done, n);
+		done += n;
+	}
+	return rc;
+}
+
+static int erase_by_bits(struct as_emuflash *f, uint64_t off)
+{
+	uint32_t len = f->seam.geometry.erase_bytes;
+	unsigned char *was = as_xcalloc(3, len), *zeros = was + len, *way = zeros + len;
+	int rc = fetch(f, off, was, len);
+
+	if (!rc) {
+		draw_bits(off, was, zeros, len, way);
+		rc = put(f, off, way, len);
+	}
+	free(was);
+	return rc;
+}
+
+static void check_wear(struct as_emuflash *f, uint32_t block)
+{
+	uint32_t least = UINT32_MAX, n = f->erases[block];
+
+	if (f->setup.wear && n > f->setup.wear)
+		note(f, "wears a block out: block %u was erased %u times, and %u is the limit",
+		     block, n, f->setup.wear);
+	if (!f->setup.spread || n <= f->setup.spread)
+		return;
+	for (uint32_t i = 0; i < f->n_blocks; i++)
+		if (!is_bad(f, i) && f->erases[i] < least)
+			least = f->erases[i];
+	if (n - least > f->setup.spread)
+		note(f,
+		     "does not level wear: block %u was erased %u times, and another one %u times",
+		     block, n, least);
+}
+
+static int emu_erase(struct as_flash *flash, uint64_t off)
+{
+	struct as_emuflash *f = of(flash);
+	uint32_t len = flash->geometry.erase_bytes, block;
+	int rc = check(f, "erase", off, len, len);
+
+	if (rc)
+		return rc;
+	block = block_of(f, off);
+	if (is_bad(f, block))
+		return -EIO;
+	if (f->tears && f->setup.tear == AS_FLASH_TEAR_BITS)
+		rc = erase_by_bits(f, off);
+	if (!rc)
+		rc = as_bd_zero(f->bd, off, len);
+	if (rc)
+		return rc;
+	f->erases[block]++;
+	check_wear(f, block);
+	return 0;
+}
+
+static const struct as_flash_ops emu_ops = {
+	.api = 1,
+	.name = "flash",
+	.read = emu_read,
+	.program = emu_program,
+	.erase = emu_erase,
+};
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+struct as_emuflash *as_emuflash_new(const struct as_flash_setup *setup, struct as_bd *bd)
+{
+	struct as_emuflash *f = as_xcalloc(1, sizeof(*f));
+	struct as_err err;
+	int rc = as_flash_setup_vet(setup, bd->size_bytes, &err);
+
+	as_assert(!rc && bd->sector_bytes == SECTOR);
+	f->seam.ops = &emu_ops;
+	f->seam.geometry = setup->geometry;
+	f->seam.geometry.size_bytes = bd->size_bytes;
+	f->setup = *setup;
+	f->bd = bd;
+	f->n_blocks = (uint32_t)(bd->size_bytes / setup->geometry.erase_bytes);
+	f->erases = as_xcalloc(f->n_blocks, sizeof(*f->erases));
+	return f;
+}
+
+void as_emuflash_free(struct as_emuflash *f)
+{
+	if (!f)
+		return;
+	free(f->erases);
+	free(f);
+}
+
+struct as_flash *as_emuflash_seam(struct as_emuflash *f)
+{
+	return &f->seam;
+}
+
+void as_emuflash_tears(struct as_emuflash *f)
+{
+	f->tears = true;
+}
+
+void as_emuflash_replaced(struct as_emuflash *f)
+{
+	memset(f->erases, 0, f->n_blocks * sizeof(*f->erases));
+}
+
+const char *as_emuflash_misuse(const struct as_emuflash *f)
+{
+	return f->misuse[0] ? f->misuse : NULL;
+}
+
+uint64_t as_emuflash_hits(const struct as_emuflash *f)
+{
+	return f->hits;
+}
+
+uint32_t as_emuflash_wear(const struct as_emuflash *f, uint32_t block)
+{
+	return f->erases[block];
+}
+
+uint32_t as_emuflash_blocks(const struct as_emuflash *f)
+{
+	return f->n_blocks;
+}
+
+void as_emuflash_print_wear(const struct as_emuflash *f, struct as_buf *out)
+{
+	uint32_t worst = 0, counts[33] = { 0 };
+
+	for (uint32_t i = 0; i < f->n_blocks; i++) {
+		uint32_t n = f->erases[i];
+
+		if (n > f->erases[worst])
+			worst = i;
+		counts[n ? 32 - (unsigned)__builtin_clz(n) : 0]++;
+	}
+	as_buf_addf(out, "wear: block %u was erased most, %u times; ", worst, f->erases[worst]);
+	for (unsigned i = 0, n = 0; i < 33; i++)
+		if (counts[i])
+			as_buf_addf(out, "%s%u block%s %s%u times", n++ ? ", " : "", counts[i],
+				    counts[i] == 1 ? "" : "s", i > 1 ? "at least " : "",
+				    i ? 1u << (i - 1) : 0);
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# examples/flashfs: each of its bugs is found by the command of its row in checks.txt, and the same
+# command finds nothing in the file system as it is.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/tap.sh
+
+FLASHFS=${FLASHFS:-$(dirname "$ASSAY")/plugins/flashfs.so}
+DIR=examples/flashfs
+
+# row BUG STATUS COMMAND CASE OPTIONS FLASH
+row() {
+	local bug=$1 want=$2 command=$3 case=$4 opts=$5 flash=$6
+	# shellcheck disable=SC2086 # options are words
+	tap_run "bug $bug: $command $case $flash" "$want" "$ASSAY" "$command" --no-store \
+		--target "plugin:$FLASHFS:bug=$bug${flash:+,$flash}" $opts "$DIR/cases/$case"
+}
+
+clean=" "
+while read -r number command case rest; do
+	opts=${rest%%|*}
+	flash=${rest#*|}
+	flash=${flash# }
+	row "$number" 1 "$command" "$case" "$opts" "$flash"
+	key="$command/$case/$opts/$flash"
+	case $clean in *" ${key// /_} "*) continue ;; esac
+	clean="$clean${key// /_} "
+	row 0 0 "$command" "$case" "$opts" "$flash"
+done < <(grep -v '^#' "$DIR/checks.txt")
+
+tap_is "there is a row for each bug" "$(grep -v '^#' "$DIR/checks.txt" | cut -d ' ' -f 1 | sort)" \
+	"$(sed -n 's/^BUG(\([0-9]*\),.*/\1/p' "$DIR/bugs.def" | sort)"
+
+# Other geometries.
+cat >"$WORK/matrix" <<'END'
+# erase blocks, units
+-
+flash.erase=2048,flash.program=1
+flash.erase=8192,flash.program=64,flash.read=32
+flash.program=512,flash.erased=0
+END
+tap_run "other geometries" 0 "$ASSAY" run --no-store --target "plugin:$FLASHFS" \
+	--opts-matrix "$WORK/matrix" "$DIR/cases/churn.txt"
+tap_like "each line of the matrix was run" "$WORK/out" '^4 workloads'
+tap_run "a bug is found on one line of the matrix" 1 "$ASSAY" run --no-store \
+	--target "plugin:$FLASHFS:bug=5" --opts-matrix <(printf -- '-\nflash.spread=14\n') \
+	"$DIR/cases/churn.txt"
+tap_like "the finding names the line" "$WORK/out" 'FOUND.*bug=5,flash.spread=14'
+
+# What is not possible is refused.
+tap_run "a wrong word" 2 "$ASSAY" run --no-store --target "plugin:$FLASHFS:flash.earse=1" \
+	"$DIR/cases/pages.txt"
+tap_like "it is named" "$WORK/err" "earse=1"
+tap_run "a size that is not whole blocks" 2 "$ASSAY" run --no-store --size 66048 \
+	--target "plugin:$FLASHFS" "$DIR/cases/pages.txt"
+tap_like "it is said" "$WORK/err" "not whole erase blocks"
+tap_run "flash options of a plugin without flash" 2 "$ASSAY" run --no-store \
+	--target "plugin:$(dirname "$FLASHFS")/skeleton.so:flash.wear=1" "$DIR/cases/pages.txt"
+tap_like "it is said, too" "$WORK/err" "does not work on flash"
+
+# A finding comes back with its flash.
+"$ASSAY" run -o "$WORK/found" --target "plugin:$FLASHFS:bug=5,flash.spread=14" \
+	"$DIR/cases/churn.txt" >"$WORK/out" 2>&1
+id=$(grep -o 'flashfs-misuse-[0-9a-f]*' "$WORK/out" | head -n 1)
+tap_like "the wear is told" "$WORK/out" 'wear: block [0-9]* was erased most'
+tap_run "it replays" 1 "$ASSAY" replay -o "$WORK/found" "$id"
+
+tap_run "erases can fail, too" 0 "$ASSAY" run --no-store --target "plugin:$FLASHFS" \
+	--fault erase:2:eio "$DIR/cases/churn.txt"
+tap_done

@@ -1,0 +1,197 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What a plugin says of itself (struct as_contract): a plugin that keeps its word passes, one that
+# breaks it is found, and one that says less is held to less. And plugins that were built before
+# there was a contract are loaded as ever.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/tap.sh
+
+CASES=examples/flashfs/cases
+
+# flashfs NAME [SED FILE]...: flashfs with changes; a change that changes nothing is a mistake here.
+flashfs() {
+	local name=$1
+	shift
+	mkdir -p "$WORK/$name"
+	cp examples/flashfs/*.[ch] examples/flashfs/bugs.def "$WORK/$name"
+	while [ $# -gt 1 ]; do
+		sed -i.bak -E "$1" "$WORK/$name/$2"
+		cmp -s "$WORK/$name/$2" "$WORK/$name/$2.bak" &&
+			tap_not_ok "building $name" "flashfs has no such line: $1"
+		shift 2
+	done
+	${CC:-cc} -fPIC -shared -Wl,-Bsymbolic -Iinclude "$WORK/$name"/*.c -o "$WORK/$name.so" ||
+		tap_not_ok "building $name"
+}
+
+passes() { # NAME COMMAND FILE OPTIONS [FLASH]
+	# shellcheck disable=SC2086 # options are words
+	tap_run "$1 passes: $2 ${3##*/} $4" 0 "$ASSAY" "$2" --no-store \
+		--target "plugin:$WORK/$1.so${5:+:$5}" $4 "$3"
+}
+
+finds() { # NAME COMMAND FILE OPTIONS WORDS [FLASH]
+	# shellcheck disable=SC2086 # options are words
+	tap_run "$1 is found: $2 ${3##*/} $4" 1 "$ASSAY" "$2" --no-store \
+		--target "plugin:$WORK/$1.so${6:+:$6}" $4 "$3"
+	tap_like "$1: the words" "$WORK/out" "$5"
+}
+
+no_promise() { # NAME FLAG: flashfs that does not promise this
+	flashfs "$1" "s/$2( \\| )?//; s/ \\| ,/,/; s/= ,/= 0,/" ops.c
+}
+
+# ---- Promises: bugs of flashfs break one each; without the promise they are none ----
+
+CUT="--view 1"
+OFF=flash.tear=off
+flashfs whole
+finds whole crash $CASES/small.txt "$CUT" 'after close of' bug=11,$OFF
+finds whole crash $CASES/small.txt "$CUT" 'persisted: after mkdir' bug=14,$OFF
+finds whole crash $CASES/small.txt "$CUT" 'all of its old contents or all of the new' bug=15,$OFF
+no_promise mixed AS_PROMISE_WHOLE_FILES
+passes mixed crash $CASES/small.txt "$CUT" bug=15,$OFF
+printf 'mkdir /a 0755\nmkdir /a/b 0755\nsync\nmkdir /c 0755\n' >"$WORK/names.txt"
+no_promise late AS_PROMISE_NAMES_NOW
+finds whole crash "$WORK/names.txt" "$CUT" 'persisted: after mkdir' bug=14,$OFF
+passes late crash "$WORK/names.txt" "$CUT" bug=14,$OFF
+finds late crash $CASES/small.txt "$CUT" 'after close of' bug=11,$OFF
+
+# Nothing is promised but by sync: names and closes may be late; what was synced is not lost.
+cat >"$WORK/synced.txt" <<'END'
+create /kept 0644
+$0 = open /kept O_RDWR
+pwrite $0 len=900 at=0 fill=1
+sync
+create /other 0644
+close $0
+END
+ONLY='s/\.promises = .*/.promises = AS_PROMISE_ONLY_SYNC,/'
+flashfs synced "$ONLY" ops.c
+passes synced crash $CASES/small.txt "$CUT" bug=11,$OFF
+passes synced crash "$WORK/names.txt" "$CUT" bug=14,$OFF
+flashfs unsynced "$ONLY" ops.c 's/int now = ff_flush\(fs, fs->nodes\[i\]\);/int now = 0;/' mount.c
+finds unsynced crash "$WORK/synced.txt" "$CUT" 'after sync' bug=11,$OFF
+
+# ---- What differs from POSIX, and is meant ----
+
+cat >"$WORK/open.txt" <<'END'
+mkdir /d 0755
+create /d/other 0644
+$0 = open /d/open O_RDWR|O_CREAT 0644
+unlink /d/open
+rename /d/other /d/open
+remove /d
+prune /
+close $0
+stat /d
+END
+passes whole run "$WORK/open.txt" ""
+TEXT='s/-EBUSY : drop/-ETXTBSY : drop/; s/opens \? -EBUSY : 0/opens ? -ETXTBSY : 0/'
+flashfs text "$TEXT" ops.c
+finds text run "$WORK/open.txt" "" 'unlink /d/open: returned -1 ETXTBSY'
+flashfs said "$TEXT; "'s/busy_errno = EBUSY/busy_errno = ETXTBSY/' ops.c
+passes said run "$WORK/open.txt" ""
+
+cat >"$WORK/stat.txt" <<'END'
+mkdir /d 0755
+create /d/f 0644
+create /d/g 0644
+stat /d/f
+stat /d
+rename /d/f /d/h
+END
+flashfs links 's/\.nlink = 1/.nlink = 7/' ops.c
+passes links run "$WORK/stat.txt" ""
+flashfs counted 's/\.nlink = 1/.nlink = 7/; s/AS_MEANS_NLINK_ANY \| //' ops.c
+finds counted run "$WORK/stat.txt" "" 'link count 7'
+flashfs numbers 's/\.ino = node->ino/.ino = 0/; s/(AS_MEANS_)(NLINK)(_ANY)/&|\1INO\3/' ops.c
+passes numbers run "$WORK/stat.txt" "--check op"
+passes numbers crash "$WORK/stat.txt" "$CUT" $OFF
+
+# It finds at close that flash is full, and what was written is lost.
+cat >"$WORK/full.txt" <<'END'
+$0 = open /a O_RDWR|O_CREAT 0644
+pwrite $0 len=20000 at=0 fill=1
+close $0
+$0 = open /b O_RDWR|O_CREAT 0644
+pwrite $0 len=20000 at=0 fill=2
+close $0
+stat /b
+END
+full() { # NAME STATUS
+	tap_run "$1: a full flash" "$2" "$ASSAY" run --no-store --size 32K \
+		--target "plugin:$WORK/$1.so:flash.erase=2048" "$WORK/full.txt"
+}
+GUESS='s/if \(good < FF_RESERVE.*/if (!good)/'
+flashfs drops "$GUESS" gc.c
+full drops 0
+flashfs denies "$GUESS" gc.c 's/ \| AS_MEANS_FULL_DROPS//' ops.c
+full denies 1
+tap_like "denies: the words" "$WORK/out" ENOSPC
+
+# A call that fails, and has been done all the same.
+cat >"$WORK/failed.txt" <<'END'
+create /a 0644
+rename /a /b
+stat /b
+END
+# skeleton NAME SED
+skeleton() {
+	sed -E "$2" examples/plugin_skeleton/skeleton.c >"$WORK/$1.c"
+	cmp -s "$WORK/$1.c" examples/plugin_skeleton/skeleton.c &&
+		tap_not_ok "building $1" "the skeleton has no such line"
+	${CC:-cc} -fPIC -shared -Iinclude "$WORK/$1.c" -o "$WORK/$1.so" ||
+		tap_not_ok "building $1"
+}
+AGAIN='rc = put(fs, from.number, \&from.record)'
+UNLOCK='as_unlock(fs->host, "names", 0)'
+DONE="s/rc = put\\(fs, from.number, &from.record\\);/$AGAIN; if (rc \\&\\& ($AGAIN) == 0) {\
+ $UNLOCK; return -EIO; }/"
+# A contract for the skeleton.
+says() {
+	printf '%s' "s/^const struct as_target_ops as_target = \\{/static const struct" \
+		" as_contract contract = { $1 };\\n&/;" \
+		"s/\\.limits = &limits,/&.contract = \\&contract,/"
+}
+skeleton forward "$DONE"
+finds forward run "$WORK/failed.txt" "--sweep write --size 256K" 'rename'
+skeleton forwards "$DONE; $(says ".semantics = AS_MEANS_FAILED_MAYBE_DONE")"
+passes forwards run "$WORK/failed.txt" "--sweep write --size 256K"
+
+# ---- Contracts that are refused ----
+
+refused() { # NAME CONTRACT SED WORDS
+	skeleton "$1" "$(says "$2"); $3"
+	tap_run "$1 is refused" 2 "$ASSAY" run --no-store --target "plugin:$WORK/$1.so" \
+		"$WORK/failed.txt"
+	tap_like "$1: the words" "$WORK/err" "$4"
+}
+refused unknown '.promises = 1u << 20' '' 'contract has what this assay does not know'
+refused negative '.busy_errno = -16' '' 'busy_errno'
+LINK='s/AS_CAP_OWNER \|/AS_CAP_HARDLINK | &/; s/\.statfs = fs_statfs/&, .link = (void *)fs_sync/'
+refused linked '.semantics = AS_MEANS_NLINK_ANY' "$LINK" 'hard links could not be told'
+
+# ---- Plugins of before ----
+
+# The table of version 2 is shorter. One of 1 is told by its number alone.
+V2="-Itests/target/plugins/v2 -Iinclude"
+for api in 1 2; do
+	# shellcheck disable=SC2086 # options are words
+	${CC:-cc} -fPIC -shared $V2 "-DAS_OLD_API=$api" -xc - -o "$WORK/old$api.so" <<END ||
+#include "$PWD/tests/target/plugins/old.c"
+END
+		tap_not_ok "building for version $api"
+	tap_run "a plugin for version $api runs" 0 "$ASSAY" run --no-store --size 256K \
+		--target "plugin:$WORK/old$api.so" --sweep write "$WORK/failed.txt"
+	tap_run "a plugin for version $api meets power cuts" 0 "$ASSAY" crash --no-store \
+		--size 256K --target "plugin:$WORK/old$api.so" "$WORK/failed.txt"
+done
+${CC:-cc} -fPIC -shared -Itests/target/plugins/v2 -Iinclude -DAS_OLD_API=3 -xc - \
+	-o "$WORK/cut.so" <<END || tap_not_ok "building a short table"
+#include "$PWD/tests/target/plugins/old.c"
+END
+tap_run "a table that is shorter than its version says is refused" 2 "$ASSAY" run --no-store \
+	--target "plugin:$WORK/cut.so" "$WORK/failed.txt"
+tap_like "it is named" "$WORK/err" 'a table of version 3 has'
+tap_done
