@@ -22,7 +22,7 @@ AGAIN = $(MAKE) --no-print-directory
 
 # ---- Optional parts: package, what it gives, sources that need it, a program too -----------------
 
-OPTIONAL := fuse3 libbpf zlib babeltrace2 ext2fs
+OPTIONAL := fuse3 libbpf zlib babeltrace2 ext2fs z3
 GIVES_fuse3 := disks and file systems served through FUSE
 SOURCES_fuse3 := $(wildcard src/*/*_fuse.c)
 GIVES_libbpf := recording by a program in the kernel
@@ -33,6 +33,8 @@ GIVES_babeltrace2 := LTTng traces read natively
 SOURCES_babeltrace2 := $(wildcard src/*/*_lttng.c)
 GIVES_ext2fs := blocks of ext2, ext3 and ext4 by name in reports
 SOURCES_ext2fs := $(wildcard src/*/*_ext2fs.c)
+GIVES_z3 := symbolic exploration of checkers (assay fsck --symbolic)
+SOURCES_z3 := $(wildcard src/*/*_z3.c)
 
 have = pkg-config --exists $1 2>/dev/null && command -v $(or $(TOOL_$1),true) >/dev/null
 HAVE := $(foreach p,$(OPTIONAL),$(if $(shell $(call have,$p) && echo yes),$p))
