@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * search: see search.h.
+ *
+ * Method. Generational search (Godefroid et al., SAGE, NDSS 2008): a path is run once under the
+ * tool, each of its branches is negated once, and each answer is a candidate. A candidate whose
+ * branch nobody has gone that way yet comes first; then what came from a path with much new code;
+ * then what is less deep. Each worker has every N-th place. Places take turns; one that found new
+ * code in its last turn comes sooner.
+ *
+ * Invariants
+ *   1. No values are run twice for a place, and no branch is negated twice after the same beginning
+ *      of a path.
+ *   2. A disk is judged before its path is read, so that an error of the tool costs a path and no
+ *      disk.
+ */
+#include "sym/search_priv.h"
+
+#include "base/array.h"
+#include "os/spawn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TURN_US 400000
+#define DEATHS_MAX 5u /* of servers, in a row */
+#define RUN_DEADLINE_MS 20000u
+
+/* ---- Candidates ------------------------------------------------------------------------------ */
+
+uint64_t as_search_way(uint64_t site, as_u128 value)
+{
+	return as_mix64(site ^ as_mix64((uint64_t)value + 0x9e37u) ^ (uint64_t)(value >> 64)) | 1;
+}
+
+uint64_t as_search_mix(uint64_t prefix, uint64_t way)
+{
+	return as_mix64(prefix * 3 + way);
+}
+
+bool as_heap_less(const struct candidate *a, const struct candidate *b)
+{
+	if (a->class != b->class)
+		return a->class < b->class;
+	if (a->gain != b->gain)
+		return a->gain > b->gain;
+	if (a->generation != b->generation)
+		return a->generation < b->generation;
+	return a->seq < b->seq;
+}
+
+static void swap(struct candidate *a, struct candidate *b)
+{
+	struct candidate c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
+void as_heap_push(struct ground *g, const struct candidate *c)
+{
+	size_t i = g->n;
+
+	AS_ARRAY_ROOM(g->heap, g->n, g->cap);
+	g->heap[g->n++] = *c;
+	for (; i && as_heap_less(&g->heap[i], &g->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		swap(&g->heap[i], &g->heap[(i - 1) / 2]);
+}
+
+static void take_first(struct ground *g, struct candidate *out)
+{
+	size_t i = 0;
+
+	*out = g->heap[0];
+	g->heap[0] = g->heap[--g->n];
+	for (;;) {
+		size_t left = 2 * i + 1, least = i;
+
+		for (size_t k = left; k < left + 2 && k < g->n; k++)
+			if (as_heap_less(&g->heap[k], &g->heap[least]))
+				least = k;
+		if (least == i)
+			return;
+		swap(&g->heap[i], &g->heap[least]);
+		i = least;
+	}
+}
+
+bool as_heap_pop(struct search *s, struct ground *g, struct candidate *out)
+{
+	while (g->n) {
+		take_first(g, out);
+		/* Somebody may have gone that way in the meantime. */
+		if (out->class == 0 && out->way &&
+		    as_table_get(&s->ways, out->way) != AS_TABLE_NONE) {
+			out->class = 1;
+			as_heap_push(g, out);
+			continue;
+		}
+		return true;
+	}
+	return false;
+}
+
+void as_search_add(struct search *s, struct ground *g, struct candidate *c)
+{
+	uint64_t hash = as_hash64(c->values, g->place->n);
+
+	if (as_table_get(&g->tried, hash) != AS_TABLE_NONE) {
+		free(c->values);
+		return;
+	}
+	as_table_add(&g->tried, hash, g->tried.n);
+	c->seq = s->seq++;
+	as_heap_push(g, c);
+}
+
+/* ---- Running one ----------------------------------------------------------------------------- */
+
+/* The server of a disk knows all places of that disk that this worker has. */
+static int open_server(struct search *s, uint32_t base, struct as_err *err)
+{
+	struct as_sym_range *all = NULL;
+	size_t n = 0, cap = 0;
+	int rc;
+
+	if (s->server && s->server_base == base)
+		return 0;
+	as_sym_server_free(s->server);
+	s->server = NULL;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct as_place *p = s->grounds[i].place;
+
+		for (size_t k = 0; p->base == base && !s->grounds[i].over && k < p->n_ranges; k++) {
+			AS_ARRAY_ROOM(all, n, cap);
+			all[n++] = p->ranges[k];
+		}
+	}
+	rc = as_sym_server_start(s->subject, s->setup->bases[base].disk, all, n, &s->server, err);
+	free(all);
+	s->server_base = base;
+	return rc;
+}
+
+static uint32_t note_cover(struct search *s, const struct as_path *path)
+{
+	uint32_t gain = 0;
+
+	for (size_t i = 0; i < path->n_cover; i++) {
+		uint64_t bit = as_mix64(path->cover[i].at) % (AS_SEARCH_COVER_BYTES * 8);
+		unsigned char mask = (unsigned char)(1u << bit % 8);
+
+		if (!(__atomic_fetch_or(&s->setup->covered[bit / 8], mask, __ATOMIC_RELAXED) &
+		      mask))
+			gain++;
+	}
+	s->tallies[AS_SEARCH_BLOCKS] += gain;
+	return gain;
+}
+
+static void note_ways(struct search *s, const struct as_path *path)
+{
+	for (size_t i = 0; i < path->n; i++) {
+		uint64_t way = as_search_way(path->steps[i].site, path->steps[i].value);
+
+		if (as_table_get(&s->ways, way) == AS_TABLE_NONE)
+			as_table_add(&s->ways, way, s->ways.n);
+	}
+}
+
+/* Whether the path begins as it was predicted. */
+static bool follows(const struct as_path *path, const struct candidate *c)
+{
+	uint64_t digest = 0;
+
+	for (size_t i = 0; i < path->n && i < c->expect_at; i++)
+		digest = as_search_mix(digest, as_search_way(path->steps[i].site,
+							      path->steps[i].value));
+	return path->n >= c->expect_at && digest == c->expect;
+}
+
+static void on_path(struct search *s, struct ground *g, const struct candidate *c,
+		    struct as_path *path, uint64_t run_us)
+{
+	uint32_t gain;
+
+	if (path->wrong || path->mismatches) {
+		s->tallies[AS_SEARCH_WRONG]++;
+		return;
+	}
+	if (c->way)
+		s->tallies[follows(path, c) ? AS_SEARCH_FOLLOWED : AS_SEARCH_STRAYED]++;
+	gain = note_cover(s, path);
+	g->gain += gain;
+	if (as_table_get(&g->paths, path->digest.lo) != AS_TABLE_NONE) {
+		s->tallies[AS_SEARCH_AGAIN]++;
+		return;
+	}
+	as_table_add(&g->paths, path->digest.lo, g->paths.n);
+	note_ways(s, path);
+	as_search_expand(s, g, path, c, gain, run_us);
+}
+
+static int explore(struct search *s, struct ground *g, const struct candidate *c,
+		   const struct as_fsck_door *door, struct as_err *err)
+{
+	const struct as_place *p = g->place;
+	struct as_damage damage = { 0 };
+	struct as_sym_run run;
+	struct as_path path = { 0 };
+	uint32_t problems = 0;
+	int rc = 0;
+
+	if (as_place_damage(p, &s->setup->bases[p->base], c->values, &damage))
+		rc = door->judge(door->ctx, &damage, &problems, err);
+	s->tallies[AS_SEARCH_BUGGY] += problems != 0;
+	s->tallies[AS_SEARCH_SAVED_BUGGY] += c->concrete && problems;
+	if (!rc)
+		rc = open_server(s, p->base, err);
+	if (rc) {
+		as_damage_free(&damage);
+		return rc;
+	}
+	s->tallies[AS_SEARCH_PATHS]++;
+	if (as_sym_server_run(s->server, &damage, p->ranges, p->n_ranges, s->setup->deadline_ms,
+			      &run, err)) {
+		s->tallies[AS_SEARCH_TOOL_DEATHS]++;
+		s->deaths++;
+		as_sym_server_free(s->server);
+		s->server = NULL;
+		rc = s->deaths > DEATHS_MAX ? err->code : 0;
+	} else {
+		s->deaths = 0;
+		s->tallies[AS_SEARCH_RUN_US] += run.micros;
+		s->tallies[AS_SEARCH_HANGS] += run.late;
+		s->tallies[AS_SEARCH_SAVED_DONE] += c->concrete && !run.late;
+		if (as_path_read(run.log, run.log_bytes, &path, err))
+			s->tallies[AS_SEARCH_WRONG]++;
+		else
+			on_path(s, g, c, &path, run.micros);
+	}
+	as_path_free(&path);
+	as_damage_free(&damage);
+	return rc;
+}
+
+/* ---- Turns ----------------------------------------------------------------------------------- */
+
+/* The place whose turn it is; NULL: all are done. */
+static struct ground *choose(struct search *s)
+{
+	struct ground *best = NULL;
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct ground *g = &s->grounds[i];
+		/* New code is worth two turns; a disk whose server is there is worth half a one. */
+		uint64_t cost = 4 * g->turns + (g->gain ? 0 : 8) +
+				(s->server && g->place->base == s->server_base ? 0 : 2);
+
+		if (g->over || !g->n || (best && cost >= least))
+			continue;
+		best = g;
+		least = cost;
+	}
+	return best;
+}
+
+static void tally_solver(struct search *s)
+{
+	struct as_solve_counts now = as_solver_counts(s->solver), *was = &s->counts;
+
+	s->tallies[AS_SEARCH_QUESTIONS] += now.questions - was->questions;
+	s->tallies[AS_SEARCH_SOLVED] += now.solved - was->solved;
+	s->tallies[AS_SEARCH_NONE] += now.none - was->none;
+	s->tallies[AS_SEARCH_LATE] += now.late - was->late;
+	s->tallies[AS_SEARCH_SAVED] += now.concrete - was->concrete;
+	s->tallies[AS_SEARCH_BY_CACHE] += now.by_cache - was->by_cache;
+	s->tallies[AS_SEARCH_BY_QUICK] += now.by_quick - was->by_quick;
+	s->tallies[AS_SEARCH_BY_TRIES] += now.by_tries - was->by_tries;
+	s->tallies[AS_SEARCH_BY_Z3] += now.by_z3 - was->by_z3;
+	s->tallies[AS_SEARCH_Z3_DEATHS] += now.z3_deaths - was->z3_deaths;
+	s->tallies[AS_SEARCH_WRONG] += now.wrong - was->wrong;
+	*was = now;
+}
+
+static int turn(void *own, const struct as_fsck_door *door, bool *more,
+		uint64_t tallies[AS_FSCK_TALLIES], struct as_err *err)
+{
+	struct search *s = own;
+	struct ground *g = choose(s);
+	int64_t start = as_now_us();
+	struct candidate c;
+	int rc = 0;
+
+	*more = g != NULL;
+	if (!g)
+		return 0;
+	s->tallies = tallies;
+	g->turns++;
+	g->gain = 0;
+	while (!rc && as_now_us() - start < TURN_US && as_heap_pop(s, g, &c)) {
+		rc = explore(s, g, &c, door, err);
+		free(c.values);
+	}
+	tally_solver(s);
+	s->tallies = NULL;
+	return rc;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static void open_ground(struct search *s, struct ground *g, const struct as_place *p)
+{
+	struct candidate c = { 0 };
+	struct as_disk *disk = s->setup->bases[p->base].disk;
+	unsigned char sector[AS_DISK_SECTOR_BYTES];
+
+	g->place = p;
+	g->healthy = as_xcalloc(p->n + 1, 1);
+	for (unsigned i = 0; i < p->n; i++) {
+		uint64_t at = p->offs[i] / sizeof(sector) * sizeof(sector);
+
+		as_assert(!as_bd_read(as_disk_bd(disk), at, sector, sizeof(sector)));
+		g->healthy[i] = sector[p->offs[i] - at];
+	}
+	c.values = as_xcalloc(p->n + 1, 1);
+	memcpy(c.values, g->healthy, p->n);
+	as_search_add(s, g, &c);
+}
+
+static void close_search(void *own)
+{
+	struct search *s = own;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct ground *g = &s->grounds[i];
+
+		for (size_t k = 0; k < g->n; k++)
+			free(g->heap[k].values);
+		free(g->heap);
+		free(g->healthy);
+		as_table_free(&g->asked);
+		as_table_free(&g->tried);
+		as_table_free(&g->paths);
+	}
+	free(s->grounds);
+	as_table_free(&s->ways);
+	as_sym_server_free(s->server);
+	as_solver_free(s->solver);
+	free(s);
+}
+
+static int open_search(const struct as_fsck_source *source, struct as_fsck_subject *subject,
+		       unsigned worker, unsigned workers, void **own, struct as_err *err)
+{
+	struct search *s = as_xcalloc(1, sizeof(*s));
+	int rc;
+
+	s->setup = source->ctx;
+	s->subject = subject;
+	s->grounds = as_xcalloc(s->setup->places->n + 1, sizeof(*s->grounds));
+	for (size_t i = 0; i < s->setup->places->n; i++)
+		if (i % (workers ? workers : 1) == worker)
+			open_ground(s, &s->grounds[s->n++], &s->setup->places->items[i]);
+	rc = as_solver_new(&s->setup->solver, &s->solver, err);
+	if (rc)
+		close_search(s);
+	else
+		*own = s;
+	return rc;
+}
+
+const struct as_fsck_source as_search_source = {
+	.open = open_search,
+	.turn = turn,
+	.close = close_search,
+};
