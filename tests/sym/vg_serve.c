@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* vg_serve RUNS DEADLINE_MS FILE OFFSET LENGTH -- valgrind ... : starts the Valgrind tool as a server
- * and has it run RUNS times. Before run number i, byte i % LENGTH at OFFSET of FILE gets a new value
- * (its old one and i), and gets its old one back afterwards; with LENGTH 0 nothing changes. Prints a
- * line for each answer. The arguments after "--" get --cmd-fd and --answer-fd in place of a word "@".
- */
+/* vg_serve RUNS DEADLINE_MS FILE OFFSET LENGTH -- valgrind ... : starts the Valgrind tool as a
+ * server and has it run RUNS times. Before run number i, byte i % LENGTH at OFFSET of FILE gets a
+ * new value (its old one and i), and gets its old one back afterwards; with LENGTH 0 nothing
+ * changes. Prints a line for each answer. The arguments after "--" get --cmd-fd and --answer-fd in
+ * place of a word "@". */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the path says about the size of values.
  *
- * Method: a branch on a compare with a constant bounds the other side, as an unsigned number and as
- * a signed one. A later compare that follows from the bounds is no branch. A loop up to a symbolic
- * count therefore costs a bound for each turn, and at its end the count is known.
+ * Method: a branch on a compare with a constant bounds the other side, as an unsigned number and
+ * as a signed one. A later compare that follows from the bounds is no branch. A loop up to a
+ * symbolic count therefore costs a bound for each turn, and at its end the count is known.
  *
  * Invariants
  *  1. Bounds follow from the events in the log, and from those that as_vg_bounds_flush will add.
- *  2. `top` values are stored as their distance from the greatest number: zero memory is no bound. */
+ *  2. `top` values are stored as their distance from the greatest number: zero memory is no
+ *     bound. */
 #include "pub_tool_aspacemgr.h"
 #include "vg.h"
 
@@ -69,7 +70,7 @@ static Bool read_fact(UInt op, Id a, Id b, Bool holds, struct fact *f)
 	/* x < v, x <= v, v < x, v <= x, or the opposite of one of them */
 	f->is_upper = swap != holds;
 	if (strict == holds) {
-		/* x < v is x <= v - 1; its opposite, v <= x, needs no change; v < x is v + 1 <= x */
+		/* x < v is x <= v - 1; v < x is v + 1 <= x */
 		if (f->is_upper && v == 0)
 			return False;
 		if (!f->is_upper && v == max_of(f->width))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The path: branches, pins, and the log they go to.
  *
- * Method: a node whose value the path has decided (by a branch or a pin) is no longer symbolic: its
- * support becomes 0, and where the operation can be inverted, so does that of its arguments, down to
- * the input bytes. This is what keeps long loops cheap.
+ * Method: a node whose value the path has decided (by a branch or a pin) is no longer symbolic:
+ * its support becomes 0, and where the operation can be inverted, so does that of its arguments,
+ * down to the input bytes. This is what keeps long loops cheap.
  *
  * Invariants
  *  1. What is decided was logged before: all later decisions follow from the events in the log.
