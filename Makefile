@@ -36,6 +36,17 @@ SOURCES_ext2fs := $(wildcard src/*/*_ext2fs.c)
 GIVES_z3 := symbolic exploration of checkers (assay fsck --symbolic)
 SOURCES_z3 := $(wildcard src/*/*_z3.c)
 
+# The Valgrind tool is a program of its own, built against the package's archives; it is never
+# sanitized. What is linked beside it is what Valgrind looks for in VALGRIND_LIB.
+VG_LIB := $(shell pkg-config --variable=libdir valgrind 2>/dev/null)/valgrind
+VG_ARCHIVES := $(wildcard $(addprefix $(VG_LIB)/,libcoregrind-amd64-linux.a libvex-amd64-linux.a \
+	libgcc-sup-amd64-linux.a))
+VG_HOME := $(patsubst %/default.supp,%,$(firstword $(wildcard /usr/libexec/valgrind/default.supp \
+	$(VG_LIB)/default.supp)))
+VG_BESIDE := $(wildcard $(addprefix $(VG_HOME)/,default.supp *.xml vgpreload_core-amd64-linux.so))
+HAVE_VG := $(if $(SAN),,$(if $(word 2,$(VG_ARCHIVES)),$(VG_BESIDE)))
+GIVES_valgrind := checkers run symbolically, and covered$(if $(SAN), (not with SAN))
+
 have = pkg-config --exists $1 2>/dev/null && command -v $(or $(TOOL_$1),true) >/dev/null
 HAVE := $(foreach p,$(OPTIONAL),$(if $(shell $(call have,$p) && echo yes),$p))
 LACK := $(filter-out $(HAVE),$(OPTIONAL))
@@ -76,7 +87,9 @@ LIBTESTS := $(B)/libtests.a
 TESTS := $(TEST_SRC:%.c=$(B)/%)
 CORPUS_RUNS := $(FUZZ_SRC:%.c=$(B)/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
-MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS)
+VG_TOOL := $(B)/vg/assaysym-amd64-linux
+VG_MADE := $(if $(HAVE_VG),$(VG_TOOL) $(B)/vg/symdump $(B)/vg/vg_serve)
+MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS) $(VG_MADE)
 
 .PHONY: all demo test clang-tests build-tests tidy bench score fuzz torture install clean
 .PHONY: help FORCE check
@@ -87,7 +100,8 @@ MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS)
 all: $(MADE) ## build ./assay, libassay.a, the labfs tools and the example plugins
 	@ln -sfn $(PROGRAMS) $(LIBASSAY) $(B)/liblabfs.a .
 	@printf '%-10s %-4s %s\n' \
-		$(foreach p,$(OPTIONAL),$p $(if $(filter $p,$(HAVE)),in,out) '$(GIVES_$p)')
+		$(foreach p,$(OPTIONAL),$p $(if $(filter $p,$(HAVE)),in,out) '$(GIVES_$p)') \
+		valgrind $(if $(HAVE_VG),in,out) '$(GIVES_valgrind)'
 
 demo: ## set up, build, and show how assay finds bugs (about a minute)
 	@$(SETUP) build fs
@@ -166,7 +180,8 @@ $(B)/%.stamp: FORCE
 	@mkdir -p $(@D)
 	@echo '$(STAMP)' | cmp -s - $@ || echo '$(STAMP)' >$@
 $(B)/flags.stamp: STAMP = $(CC_ALL) $(INC)
-$(B)/sources.stamp: STAMP = $(LIB_SRC) $(LABFS_SRC) $(BENCH_SRC) $(TEST_LIB_SRC)
+$(B)/sources.stamp: STAMP = $(LIB_SRC) $(LABFS_SRC) $(BENCH_SRC) $(TEST_LIB_SRC) \
+	$(wildcard src/sym/vg/*.c)
 
 $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 	@mkdir -p $(@D)
@@ -268,6 +283,28 @@ $(RECORD_BPF): src/record/bpf/record.bpf.c src/calls/event.h
 		-c $< -o $@
 $(B)/src/record/record_bpf.o: $(RECORD_BPF)
 $(B)/src/record/record_bpf.o: private INC += -DAS_RECORD_BPF_O='"$(RECORD_BPF)"'
+
+# The Valgrind tool (src/sym/vg): no libc, at an address of its own, as Valgrind's own tools are.
+VG_CC := $(CC) -std=gnu11 -O2 -g $(WARN) -fno-strict-aliasing -fno-builtin -fno-stack-protector \
+	-fno-pie -fomit-frame-pointer -fcf-protection=none -DVGA_amd64=1 -DVGO_linux=1 \
+	-DVGP_amd64_linux=1 -DVGPV_amd64_linux_vanilla=1 -Isrc/sym/vg \
+	-isystem $(shell pkg-config --variable=includedir valgrind 2>/dev/null) -MMD -MP
+$(B)/vg/obj/%.o: src/sym/vg/%.c $(B)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(VG_CC) -c $< -o $@
+VG_OBJ := $(patsubst src/sym/vg/%.c,$(B)/vg/obj/%.o,$(wildcard src/sym/vg/*.c))
+$(VG_TOOL): $(VG_OBJ) $(B)/sources.stamp
+	$(call say,LD)
+	$(Q)$(CC) -static -no-pie -nodefaultlibs -nostartfiles -u _start -Wl,--build-id=none \
+		-Wl,-Ttext-segment=0x58000000 $(VG_OBJ) \
+		$(filter-out %sup-amd64-linux.a,$(VG_ARCHIVES)) \
+		-lgcc $(filter %sup-amd64-linux.a,$(VG_ARCHIVES)) -o $@
+	$(Q)ln -sfn $(VG_BESIDE) $(@D)
+$(B)/vg/%: tests/sym/%.c src/sym/vg/log.h $(B)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC_ALL) -Isrc $< -o $@
 
 .PHONY: fuzzers run-fuzzers
 fuzzers: $(FUZZERS)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* vg_serve RUNS DEADLINE_MS FILE OFFSET LENGTH -- valgrind ... : starts the Valgrind tool as a server
- * and has it run RUNS times. Before run number i, byte i % LENGTH at OFFSET of FILE gets a new value
- * (its old one and i), and gets its old one back afterwards; with LENGTH 0 nothing changes. Prints a
- * line for each answer. The arguments after "--" get --cmd-fd and --answer-fd in place of a word "@".
- */
+/* vg_serve RUNS DEADLINE_MS FILE OFFSET LENGTH -- valgrind ... : starts the Valgrind tool as a
+ * server and has it run RUNS times. Before run number i, byte i % LENGTH at OFFSET of FILE gets a
+ * new value (its old one and i), and gets its old one back afterwards; with LENGTH 0 nothing
+ * changes. Prints a line for each answer. The arguments after "--" get --cmd-fd and --answer-fd in
+ * place of a word "@". */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include "sym/vg/log.h"
 
-static const char *const kinds[] = {"?", "ready", "done", "late", "unreached", "unfit"};
+static const char *const kinds[] = { "?", "ready", "done", "late", "unreached", "unfit" };
 
 static int start(char **argv, int *cmd, int *answer)
 {
@@ -65,7 +65,7 @@ static int hear(int answer, struct as_symlog_answer *a)
 
 static int run(int fd, long offset, long length, int i, int cmd, int answer, unsigned deadline)
 {
-	struct as_symlog_cmd c = {.kind = AS_SYMLOG_RUN, .deadline_ms = deadline};
+	struct as_symlog_cmd c = { .kind = AS_SYMLOG_RUN, .deadline_ms = deadline };
 	struct as_symlog_answer a;
 	unsigned char was = 0, is;
 
@@ -83,7 +83,7 @@ static int run(int fd, long offset, long length, int i, int cmd, int answer, uns
 
 int main(int argc, char **argv)
 {
-	struct as_symlog_cmd quit = {.kind = AS_SYMLOG_QUIT};
+	struct as_symlog_cmd quit = { .kind = AS_SYMLOG_QUIT };
 	struct as_symlog_answer a;
 	int cmd, answer, pid, fd, status = 1, ended;
 

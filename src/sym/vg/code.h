@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Blocks of translated code, as the tool remembers them: one small instruction for each statement
- * of VEX that matters. instrument.c writes them when a block is translated, replay.c reads them when
- * a symbolic value may have passed through a block. */
+ * of VEX that matters. instrument.c writes them when a block is translated, replay.c reads them
+ * when a symbolic value may have passed through a block. */
 #ifndef AS_SYM_VG_CODE_H
 #define AS_SYM_VG_CODE_H
 
@@ -62,7 +62,7 @@ enum ins_kind {
 	I_DROP, /* dst = what is not modelled; args; x: its name */
 	I_MOVE, /* dst = a */
 	I_ITE, /* dst = a ? b : c */
-	I_CCALL, /* dst = helper x (enum helper) of args */
+	I_CCALL, /* dst = helper x (enum flag_helper) of args */
 	I_DIRTY, /* dst = helper; a: address of memory, b: bytes; args */
 	I_CAS, /* dst = memory[a]; if it is b then memory[a] = c */
 	I_EXIT, /* leave if a */
@@ -70,7 +70,7 @@ enum ins_kind {
 	I_CLEAR, /* state[x], b bytes, is read, and if c written, by a helper */
 };
 
-enum helper { H_NONE, H_CONDITION, H_RFLAGS_C, H_RFLAGS_ALL, H_CRC };
+enum flag_helper { H_NONE, H_CONDITION, H_RFLAGS_C, H_RFLAGS_ALL, H_CRC };
 
 #define CONST_REF 0x8000u /* operand: the constant with that number; else: a temporary */
 #define NO_REF 0x7fffu
@@ -112,6 +112,12 @@ void as_vg_replay(VexGuestAMD64State *state, struct code *code, UWord segment, U
 IRSB *as_vg_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
 		       const VexGuestExtents *vge, const VexArchInfo *host, IRType word,
 		       IRType host_word);
+
+/* cover.c */
+void as_vg_cover_block(IRSB *out, UInt instructions);
+void as_vg_cover_exit(void);
+void as_vg_cover_mark(IRSB *out, const IRStmt *mark);
+ULong as_vg_block_registers(const IRSB *in, UInt *instructions);
 
 /* ---- Values during a replay (replay.c), for the models --------------------------------------- */
 

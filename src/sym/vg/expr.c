@@ -34,6 +34,7 @@ void as_vg_expr_start(void)
 			(struct as_symlog_node *)((Addr)as_vg_head + as_vg_head->nodes_offset);
 	}
 	as_vg_fixed = 0;
+	as_vg_bounds_start();
 }
 
 static UInt hash(UInt op, UInt width, Id a, Id b, Id c, Wide imm)
@@ -127,6 +128,17 @@ Id as_vg_opaque(UInt width, Id from, ULong support)
 	return add(bucket, &node, &x);
 }
 
+static UInt heavier(UInt hashy, UInt by)
+{
+	return hashy + by > HASHY_MAX ? HASHY_MAX : hashy + by;
+}
+
+/* Long chains of arithmetic are checksums, too; moves of bits weigh nothing. */
+static UInt weight(UInt op)
+{
+	return op == AS_SYM_XOR ? WEIGHT_XOR : op >= AS_SYM_ADD && op <= AS_SYM_OR ? 1 : 0;
+}
+
 /* One node, without any simplification but constants. */
 Id as_vg_raw(UInt op, UInt width, Id a, Id b, Id c, ULong imm)
 {
@@ -136,8 +148,7 @@ Id as_vg_raw(UInt op, UInt width, Id a, Id b, Id c, ULong imm)
 	inherit(&x, a);
 	inherit(&x, b);
 	inherit(&x, c);
-	if (op == AS_SYM_XOR && x.hashy < HASHY_MAX)
-		x.hashy++;
+	x.hashy = heavier(x.hashy, weight(op));
 	if (x.hashy >= HASHY_MAX)
 		return as_vg_opaque(width, as_vg_live(a) ? a : as_vg_live(b) ? b : c, x.support);
 	value = as_vg_eval(op, width, as_vg_width(a), as_vg_value(a), b ? as_vg_value(b) : 0,
@@ -151,7 +162,7 @@ Id as_vg_table(UInt width, UInt number, Id offset, Wide value)
 {
 	struct extra x = as_vg_extra[offset];
 
-	x.hashy = x.hashy + 8 > HASHY_MAX ? HASHY_MAX : x.hashy + 8;
+	x.hashy = heavier(x.hashy, WEIGHT_TABLE);
 	if (x.hashy >= HASHY_MAX)
 		return as_vg_opaque(width, offset, x.support);
 	return intern(AS_SYM_TABLE, width, offset, 0, 0, number, value, x.support, x.hashy);

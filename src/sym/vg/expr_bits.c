@@ -382,6 +382,7 @@ static Id unsigned_const(UInt op, Id a, Id b)
 Id as_vg_cmp(UInt op, Id a, Id b)
 {
 	Id r = 0;
+	Bool known;
 
 	tl_assert(as_vg_width(a) == as_vg_width(b));
 	if (as_vg_is_opaque(a) || as_vg_is_opaque(b))
@@ -402,7 +403,11 @@ Id as_vg_cmp(UInt op, Id a, Id b)
 		r = as_vg_cmp(op, arg(a, 0), arg(b, 0));
 	else if (op == AS_SYM_ULT || op == AS_SYM_ULE)
 		r = unsigned_const(op, a, b);
-	return r ? r : as_vg_raw(op, 1, a, b, 0, 0);
+	if (r)
+		return r;
+	if (as_vg_bounds_decide(op, a, b, &known))
+		return as_vg_const(1, known);
+	return as_vg_raw(op, 1, a, b, 0, 0);
 }
 
 Id as_vg_ite(Id c, Id a, Id b)

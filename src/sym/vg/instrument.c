@@ -16,17 +16,6 @@
 #define CONSTS_MAX 4096
 #define ARGS_MAX 8192
 #define STOPS_MAX 1024
-#define PIECES_MAX (1u << 18)
-
-Bool as_vg_cover_only;
-ULong as_vg_instructions;
-
-static UChar covered[PIECES_MAX];
-static struct {
-	ULong addr;
-	UInt size;
-} pieces[PIECES_MAX];
-static UInt piece_count;
 
 /* The block in work. */
 static struct {
@@ -40,9 +29,6 @@ static struct {
 	ULong base, at;
 	IRTemp flag;
 	IRExpr *before; /* the flag at the last stop */
-	UInt piece; /* number + 1 of the piece in work */
-	ULong piece_end;
-	Bool left; /* an exit since the piece began */
 } w;
 
 static UInt type_of(IRType t)
@@ -531,67 +517,7 @@ static void statement(IRStmt *st)
 	}
 }
 
-/* ---- Coverage ------------------------------------------------------------------------------ */
-
-/* A piece of code is what runs as a whole: it ends where the block may be left, or jumps. */
-static void cover(const IRStmt *mark)
-{
-	ULong at = mark->Ist.IMark.addr;
-
-	if (w.piece && !w.left && at == w.piece_end) {
-		pieces[w.piece - 1].size += mark->Ist.IMark.len;
-	} else if (piece_count < PIECES_MAX) {
-		pieces[piece_count].addr = at;
-		pieces[piece_count].size = mark->Ist.IMark.len;
-		add(IRStmt_Store(Iend_LE, word((Addr)&covered[piece_count]),
-				 IRExpr_Const(IRConst_U8(1))));
-		w.piece = ++piece_count;
-		w.left = False;
-	}
-	w.piece_end = at + mark->Ist.IMark.len;
-}
-
-void as_vg_code_cover(void)
-{
-	for (UInt i = 0; i < piece_count; i++)
-		if (covered[i])
-			as_vg_event_cover(pieces[i].addr, pieces[i].size);
-}
-
-static void count_instructions(UInt n)
-{
-	IRExpr *c = tmp(Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, word((Addr)&as_vg_instructions)));
-
-	c = tmp(Ity_I64, IRExpr_Binop(Iop_Add64, c, word(n)));
-	add(IRStmt_Store(Iend_LE, word((Addr)&as_vg_instructions), c));
-}
-
 /* ---- A block ------------------------------------------------------------------------------- */
-
-static ULong registers_of(const IRSB *in, UInt *instructions)
-{
-	ULong bits = 0;
-
-	for (Int i = 0; i < in->stmts_used; i++) {
-		const IRStmt *st = in->stmts[i];
-
-		if (st->tag == Ist_IMark)
-			++*instructions;
-		else if (st->tag == Ist_Put &&
-			 st->Ist.Put.offset != offsetof(VexGuestAMD64State, guest_RIP))
-			bits |= as_vg_reg_bits(
-				st->Ist.Put.offset,
-				sizeofIRType(typeOfIRExpr(in->tyenv, st->Ist.Put.data)));
-		else if (st->tag == Ist_WrTmp && st->Ist.WrTmp.data->tag == Iex_Get)
-			bits |= as_vg_reg_bits(st->Ist.WrTmp.data->Iex.Get.offset,
-					       sizeofIRType(st->Ist.WrTmp.data->Iex.Get.ty));
-		else if (st->tag == Ist_Dirty)
-			for (Int k = 0; k < st->Ist.Dirty.details->nFxState; k++)
-				bits |= as_vg_reg_bits(st->Ist.Dirty.details->fxState[k].offset,
-						       st->Ist.Dirty.details->fxState[k].size);
-	}
-	return bits;
-}
 
 static void *keep(const void *from, SizeT bytes)
 {
@@ -634,7 +560,7 @@ IRSB *as_vg_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayou
 		       IRType host_word)
 {
 	UInt instructions = 0;
-	ULong bits = registers_of(in, &instructions);
+	ULong bits = as_vg_block_registers(in, &instructions);
 	Int i = 0;
 
 	(void)host;
@@ -642,8 +568,6 @@ IRSB *as_vg_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayou
 	tl_assert(layout->total_sizeB == sizeof(VexGuestAMD64State));
 	as_vg_server_translated(closure->nraddr);
 	w.out = deepCopyIRSBExceptStmts(in);
-	w.piece = 0;
-	w.left = False;
 	/* What stands before the first instruction is Valgrind's own. */
 	for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
 		add(in->stmts[i]);
@@ -651,7 +575,7 @@ IRSB *as_vg_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayou
 		begin(in, vge->base[0]);
 		check_registers(bits);
 	}
-	count_instructions(instructions);
+	as_vg_cover_block(w.out, instructions);
 	for (; i < in->stmts_used; i++) {
 		IRStmt *st = in->stmts[i];
 
@@ -659,13 +583,14 @@ IRSB *as_vg_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayou
 			continue;
 		if (st->tag == Ist_IMark) {
 			w.at = st->Ist.IMark.addr;
-			cover(st);
+			as_vg_cover_mark(w.out, st);
 		}
 		if (as_vg_cover_only)
 			add(st);
 		else
 			statement(st);
-		w.left |= st->tag == Ist_Exit;
+		if (st->tag == Ist_Exit)
+			as_vg_cover_exit();
 	}
 	if (!as_vg_cover_only)
 		finish(in);

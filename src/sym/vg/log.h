@@ -121,7 +121,7 @@ enum {
 
 /* The node (width 1) had the value `taken` at the guest's address `site`. */
 struct as_symlog_branch {
-	uint8_t kind; /* BRANCH or SEAL: a SEAL depends on an OPAQUE node and is not to be negated */
+	uint8_t kind; /* BRANCH or SEAL: that depends on an OPAQUE node; not to be negated */
 	uint8_t taken;
 	uint8_t flags; /* AS_SYMLOG_B_* */
 	uint8_t pad;
@@ -195,7 +195,8 @@ enum as_symlog_range_kind {
 	AS_SYMLOG_WATCHED, /* concrete; may differ from run to run */
 };
 
-/* In the file of --ranges, the same as text: "symbolic OFFSET LENGTH" or "watched OFFSET LENGTH". */
+/* In the file of --ranges, the same as text: "symbolic OFFSET LENGTH" or "watched OFFSET LENGTH".
+ */
 struct as_symlog_range {
 	uint64_t offset, length;
 	uint64_t kind;
@@ -225,8 +226,8 @@ enum as_symlog_answer_kind {
 	AS_SYMLOG_READY = 1, /* once: the server stands at the first read of a range */
 	AS_SYMLOG_DONE, /* a run has ended; status says how */
 	AS_SYMLOG_LATE, /* a run missed its deadline and was killed */
-	AS_SYMLOG_UNREACHED, /* once, instead of READY: the checker ended without such a read; the log
-	                      * has its COVER events */
+	AS_SYMLOG_UNREACHED, /* once, instead of READY: the checker ended without such a read;
+	                      * the log has its COVER events */
 	AS_SYMLOG_UNFIT, /* once, instead of READY: the checker has several threads here, or has
 	                      * forked, so that the server cannot stand here */
 };

@@ -19,17 +19,17 @@ static struct op table[OPS];
 #define how_WEAVE_HIGH B_WEAVE_HIGH
 #define how_EVEN B_EVEN
 
-void as_vg_ops_start(void)
-{
-	static const struct {
-		IROp vex;
-		struct op op;
-	} rows[] = {
+static const struct {
+	IROp vex;
+	struct op op;
+} rows[] = {
 #define O(name, model, sym, lane, how) { Iop_##name, { M_##model, AS_SYM_##sym, lane, how_##how } },
 #include "ops.def"
 #undef O
-	};
+};
 
+void as_vg_ops_start(void)
+{
 	for (UInt i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct op *op = &table[rows[i].vex - Iop_INVALID];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The path: branches, pins, and the log they go to.
  *
- * Method: a node whose value the path has decided (by a branch or a pin) is no longer symbolic: its
- * support becomes 0, and where the operation can be inverted, so does that of its arguments, down to
- * the input bytes. This is what keeps long loops cheap.
+ * Method: a node whose value the path has decided (by a branch or a pin) is no longer symbolic:
+ * its support becomes 0, and where the operation can be inverted, so does that of its arguments,
+ * down to the input bytes. This is what keeps long loops cheap.
  *
  * Invariants
  *  1. What is decided was logged before: all later decisions follow from the events in the log.
@@ -100,8 +100,24 @@ void as_vg_log_start(void)
 	VG_(memset)(&counts, 0, sizeof counts);
 }
 
+static void held_bound(Id n)
+{
+	struct as_symlog_branch b = { .kind = AS_SYMLOG_BRANCH,
+				      .taken = 1,
+				      .flags = AS_SYMLOG_B_BOUND | AS_SYMLOG_B_CAPPED,
+				      .node = n };
+
+	if (as_vg_is_const(n))
+		return;
+	if (!as_vg_nodes[n].value[0])
+		as_vg_mismatch("a bound", n, 0, 1);
+	event(&b, sizeof b);
+	counts.branches++;
+}
+
 void as_vg_log_end(void)
 {
+	as_vg_bounds_flush(held_bound);
 	counts.kind = AS_SYMLOG_END;
 	counts.nodes = as_vg_head->nodes_count - 1;
 	counts.mismatches = as_vg_head->mismatches;
@@ -140,10 +156,9 @@ void as_vg_mismatch(const HChar *what, Id n, ULong site, Wide real)
 {
 	if (as_vg_head->mismatches++ < 10)
 		VG_(umsg)
-		("assaysym: mismatch in %s at 0x%llx: node %u (op %u, width %u) has "
-		 "0x%llx, really 0x%llx\n",
-		 what, site, n, as_vg_nodes[n].op, as_vg_width(n), (ULong)as_vg_value(n),
-		 (ULong)real);
+	("assaysym: mismatch in %s at 0x%llx: node %u (op %u, width %u) has "
+	 "0x%llx, really 0x%llx\n",
+	 what, site, n, as_vg_nodes[n].op, as_vg_width(n), (ULong)as_vg_value(n), (ULong)real);
 }
 
 UInt as_vg_drop_name(const HChar *name)
@@ -304,6 +319,8 @@ void as_vg_branch(Id n, Bool taken, ULong site, UInt flags)
 		.kind = AS_SYMLOG_BRANCH, .taken = taken, .flags = flags, .node = n, .site = site
 	};
 	UInt *count;
+	Id known, about;
+	Bool bound;
 
 	if (dead(n))
 		return;
@@ -317,14 +334,20 @@ void as_vg_branch(Id n, Bool taken, ULong site, UInt flags)
 		as_vg_mismatch("a branch", n, site, taken);
 		return;
 	}
+	known = as_vg_bounds_learn(n, taken, &bound, &about);
 	count = site_of(site);
 	if (!count || ++*count > SITE_CAP)
 		b.flags |= AS_SYMLOG_B_CAPPED;
 	if (count && *count == SITE_CAP + 1)
 		counts.capped++;
-	event(&b, sizeof b);
-	counts.branches++;
+	/* Of what is not to be negated, the last bound says all. */
+	if (!(b.flags & AS_SYMLOG_B_CAPPED) || !bound || !as_vg_bounds_hold(about)) {
+		event(&b, sizeof b);
+		counts.branches++;
+	}
 	fix(n, 0);
+	if (known)
+		fix(known, 0);
 }
 
 void as_vg_pin(Id n, UInt why, ULong site)

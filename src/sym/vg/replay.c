@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a block did with symbolic values.
  *
- * Method: translated code runs at nearly its normal speed. It records the values that come in (from
- * registers and memory), and calls as_vg_replay at the end of each segment (before each exit of the
- * block, and at its end) only if something symbolic may have been touched: a register with a shadow,
- * or memory with a tag. The replay then goes through the segment's instructions in order, with a
- * shadow for each temporary, and with numbers calculated from what was recorded, only where they are
- * needed.
+ * Method: translated code runs at nearly its normal speed. It records the values that come in
+ * (from registers and memory), and calls as_vg_replay at the end of each segment (before each exit
+ * of the block, and at its end) only if something symbolic may have been touched: a register with
+ * a shadow, or memory with a tag. The replay then goes through the segment's instructions in
+ * order, with a shadow for each temporary, and with numbers calculated from what was recorded,
+ * only where they are needed.
  *
  * Invariants
  *  1. A temporary without a node is concrete, and its number can be had: recorded, or calculated
  *     from other temporaries of the block.
- *  2. A node's value is what the guest has; where a real value was recorded, the two are compared,
- *     and a difference is a mismatch, after which the temporary is concrete.
+ *  2. A node's value is what the guest has; where a real value was recorded, the two are
+ *     compared, and a difference is a mismatch, after which the temporary is concrete.
  *  3. Nothing of a replay stays but shadows, and events in the log. */
 #include "code.h"
 #include "pub_tool_aspacemgr.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The server: stands at the first read of a range and forks a child for each run.
  *
- * Method: the parent never goes on from there. A child runs the checker to its end; the code that it
- * had to translate is noted in memory that both share (the end of the log's file), and the parent
- * translates it, too, so that the next child finds it.
+ * Method: the parent never goes on from there. A child runs the checker to its end; the code that
+ * it had to translate is noted in memory that both share (the end of the log's file), and the
+ * parent translates it, too, so that the next child finds it.
  *
  * Invariants
- *  1. A run begins with the descriptors' positions that the first one had: they are shared by all.
+ *  1. A run begins with the descriptors' positions that the first one had: they are shared by
+ *     all.
  *  2. The parent has no symbolic byte, no node and no shadow. */
 #include "core.h"
 #include "pub_tool_aspacemgr.h"

@@ -3,12 +3,12 @@
  *
  * Memory: an 8-bit node for each byte, in chunks of 256 bytes found by hash. The disk is kept the
  * same way, at addresses from DISK_BASE up. Registers: a 64-bit node for each word of the guest's
- * state, or one for each byte where some are concrete. In front of both stands a filter that the translated code asks itself: tags by address,
- * and as_vg_regs, a bit for each register.
+ * state, or one for each byte where some are concrete. In front of both stands a filter that the
+ * translated code asks itself: tags by address, and as_vg_regs, a bit for each register.
  *
  * Invariants
- *  1. A byte with a shadow has a tag not 0 for each address from which an access of up to 32 bytes
- *     can reach it. The converse need not hold: tags share entries.
+ *  1. A byte with a shadow has a tag not 0 for each address from which an access of up to 32
+ *     bytes can reach it. The converse need not hold: tags share entries.
  *  2. A word of the state with a shadow has its bit in as_vg_regs. */
 #include "libvex_guest_amd64.h"
 #include "pub_tool_aspacemgr.h"
@@ -31,7 +31,7 @@ UShort as_vg_tags[TAG_COUNT];
 ULong as_vg_regs;
 
 static struct chunk *slots[CHUNK_SLOTS];
-struct word {
+struct guest_word {
 	Bool split; /* a node for each byte; what has none is concrete */
 	Id whole; /* 64 bits; not split */
 	Id bytes[8];
@@ -39,7 +39,7 @@ struct word {
 
 struct regs {
 	ULong mask;
-	struct word words[WORDS];
+	struct guest_word words[WORDS];
 };
 
 static struct regs *threads[THREADS], *regs;
@@ -248,7 +248,7 @@ ULong as_vg_reg_bits(UInt offset, UInt bytes)
 	return bits;
 }
 
-static Bool word_any(const struct word *x)
+static Bool word_any(const struct guest_word *x)
 {
 	if (!x->split)
 		return as_vg_live(x->whole);
@@ -287,7 +287,7 @@ static void note(UInt w)
 /* At most 8 bytes within one word; `real` is what they are. */
 Id as_vg_reg_get(UInt offset, UInt bytes, ULong real)
 {
-	struct word *x = &regs->words[offset / 8];
+	struct guest_word *x = &regs->words[offset / 8];
 	UInt from = offset % 8;
 	Bool any = False;
 	Id n = 0;
@@ -310,7 +310,7 @@ Id as_vg_reg_get(UInt offset, UInt bytes, ULong real)
 
 void as_vg_reg_put(UInt offset, UInt bytes, Id n)
 {
-	struct word *x = &regs->words[offset / 8];
+	struct guest_word *x = &regs->words[offset / 8];
 	UInt from = offset % 8;
 
 	if (bytes == 8) {
@@ -359,7 +359,7 @@ void as_vg_reg_thread(ThreadId tid)
 void as_vg_reg_pin(UInt offset, UInt bytes, UInt why, ULong site)
 {
 	for (UInt w = offset / 8; w <= (offset + bytes - 1) / 8 && w < WORDS; w++) {
-		struct word *x = &regs->words[w];
+		struct guest_word *x = &regs->words[w];
 
 		if (!x->split && as_vg_live(x->whole)) {
 			UInt from = w == offset / 8 ? offset % 8 : 0;

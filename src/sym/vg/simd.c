@@ -49,13 +49,13 @@ static void set_lane(struct vec *v, UInt from, UInt bytes, ULong real, Id n)
 	}
 }
 
-struct pair {
+struct lane_op {
 	const struct op *op;
 	UInt width;
 	UInt count; /* of a shift */
 };
 
-static ULong lane_value(const struct pair *p, ULong x, ULong y)
+static ULong lane_value(const struct lane_op *p, ULong x, ULong y)
 {
 	UInt w = p->width, sym = p->op->sym;
 	Wide all = as_vg_mask(w);
@@ -77,7 +77,7 @@ static ULong lane_value(const struct pair *p, ULong x, ULong y)
 	}
 }
 
-static Id lane_expr(const struct pair *p, Id x, Id y)
+static Id lane_expr(const struct lane_op *p, Id x, Id y)
 {
 	UInt w = p->width, sym = p->op->sym;
 	Id ones = as_vg_const(w, ~(Wide)0), zero = as_vg_const(w, 0), c;
@@ -102,7 +102,7 @@ static Id lane_expr(const struct pair *p, Id x, Id y)
 
 static void lanes(const struct op *op, const struct ins *in, UInt bytes, struct vec *out)
 {
-	struct pair p = { .op = op, .width = op->lane };
+	struct lane_op p = { .op = op, .width = op->lane };
 	Bool two = op->model == M_VBIN || op->model == M_VCMP || op->model == M_VPICK;
 	struct vec a, b;
 	UInt n = op->lane / 8;

@@ -13,7 +13,9 @@ typedef unsigned __int128 Wide;
 
 /* ---- Expressions (expr.c, expr_bits.c, eval.c) --------------------------------------------- */
 
-#define HASHY_MAX 40 /* nested XORs, a table counts as 8: from there on a checksum */
+#define HASHY_MAX 250 /* how deep a checksum is: a step of it weighs WEIGHT_* */
+#define WEIGHT_XOR 6
+#define WEIGHT_TABLE 48
 
 /* What the tool knows of a node and the log does not say. */
 struct extra {
@@ -42,6 +44,13 @@ Id as_vg_raw(UInt op, UInt width, Id a, Id b, Id c, ULong imm);
 Wide as_vg_eval(UInt op, UInt width, UInt width_a, Wide a, Wide b, Wide c, ULong imm);
 /* The range of values that a node of at most 64 bits may have; false if nothing is known. */
 Bool as_vg_range(Id n, UInt depth, ULong *min, ULong *max);
+
+/* bounds.c */
+void as_vg_bounds_start(void);
+Bool as_vg_bounds_decide(UInt op, Id a, Id b, Bool *answer);
+Id as_vg_bounds_learn(Id n, Bool taken, Bool *bound, Id *about);
+Bool as_vg_bounds_hold(Id x);
+void as_vg_bounds_flush(void (*f)(Id n));
 
 static inline Wide as_vg_mask(UInt width)
 {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "log.h"
+#include "sym/vg/log.h"
 
 static const char *const op_names[AS_SYM_OP_COUNT] = {
 	[AS_SYM_INPUT] = "input",  [AS_SYM_CONST] = "const",   [AS_SYM_ADD] = "+",
