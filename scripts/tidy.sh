@@ -48,12 +48,12 @@ arrows() {
 	record    calls trace
 	cover     work calls trace
 	fsck      work disk target tool run layout trace
-	sym
+	sym       disk target tool layout fsck
 	report    work cover
 	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
 	cli       cover report
 	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt check
-	cmd       fsck
+	cmd       fsck sym
 	cmd       layout trace record cover report cli labfs bench
 	END
 }

@@ -270,8 +270,9 @@ static void say_end(const struct session *s, const struct as_fsck_status *status
 	if (!s->corrupt)
 		as_symbolic_say(&s->symbolic, status, s->out.chain);
 	if (status->all)
-		as_emit_note(s->out.chain, s->corrupt ? "every damage of the model `%s` was tried"
-						      : "every path that could be solved was run: %s",
+		as_emit_note(s->out.chain,
+			     s->corrupt ? "every damage of the model `%s` was tried"
+					: "every path that could be solved was run: %s",
 			     s->model);
 	if (status->unconfirmed)
 		as_emit_note(s->out.chain, "%llu of what was found did not come back",
@@ -308,8 +309,7 @@ static int go(struct session *s, struct as_err *err)
 	struct as_run_stats stats = { 0 };
 	int rc = time ? as_cli_read_duration("for", time, &args.for_us, err) : 0;
 
-	if (!time && !args.max_lots &&
-	    (!s->corrupt || as_corrupt_lots(s->corrupt) == UINT64_MAX))
+	if (!time && !args.max_lots && (!s->corrupt || as_corrupt_lots(s->corrupt) == UINT64_MAX))
 		args.for_us = FOR_DEFAULT_US;
 	if (!rc)
 		rc = as_fsck_lead(&args, &status, err);
@@ -368,11 +368,10 @@ static int run(const struct as_args *args, struct as_err *err)
 	if (!rc) {
 		const char *type = as_subject_type(s.subject);
 
-		s.model = as_args_has(args, "symbolic") ? "symbolic"
-							: as_args_text(args, "model",
-								       type && as_fields_know(type)
-									       ? "fields"
-									       : "bits");
+		s.model = as_args_has(args, "symbolic")
+				  ? "symbolic"
+				  : as_args_text(args, "model",
+						 type && as_fields_know(type) ? "fields" : "bits");
 		s.judge = as_judge_new(s.subject);
 		rc = open_disks(&s, err);
 	}

@@ -129,28 +129,32 @@ void as_symbolic_say(const struct as_symbolic *s, const struct as_fsck_status *t
 		     tally(t, AS_SEARCH_BY_CACHE), tally(t, AS_SEARCH_BY_QUICK),
 		     tally(t, AS_SEARCH_BY_TRIES), tally(t, AS_SEARCH_BY_Z3),
 		     tally(t, AS_SEARCH_LEFT_OUT));
-	as_emit_note(sinks,
-		     "%.1f %% of %llu solved disks took the path that was predicted; %llu paths were "
-		     "known already",
-		     percent(followed, followed + t->tallies[AS_SEARCH_STRAYED]),
-		     (unsigned long long)(followed + t->tallies[AS_SEARCH_STRAYED]),
-		     tally(t, AS_SEARCH_AGAIN));
+	as_emit_note(
+		sinks,
+		"%.1f %% of %llu solved disks took the path that was predicted; %llu paths were "
+		"known already",
+		percent(followed, followed + t->tallies[AS_SEARCH_STRAYED]),
+		(unsigned long long)(followed + t->tallies[AS_SEARCH_STRAYED]),
+		tally(t, AS_SEARCH_AGAIN));
 	if (t->tallies[AS_SEARCH_LATE])
-		as_emit_note(sinks, "concretized: %llu paths saved, %llu completed, %llu with a problem",
+		as_emit_note(sinks,
+			     "concretized: %llu paths saved, %llu completed, %llu with a problem",
 			     tally(t, AS_SEARCH_SAVED), tally(t, AS_SEARCH_SAVED_DONE),
 			     tally(t, AS_SEARCH_SAVED_BUGGY));
 	if (t->tallies[AS_SEARCH_TOOL_DEATHS] || t->tallies[AS_SEARCH_HANGS] ||
 	    t->tallies[AS_SEARCH_Z3_DEATHS])
-		as_emit_note(sinks,
-			     "under Valgrind, %llu runs did not end in time, and the server died %llu "
-			     "times; Z3 died or was late %llu times",
-			     tally(t, AS_SEARCH_HANGS), tally(t, AS_SEARCH_TOOL_DEATHS),
-			     tally(t, AS_SEARCH_Z3_DEATHS));
+		as_emit_note(
+			sinks,
+			"under Valgrind, %llu runs did not end in time, and the server died %llu "
+			"times; Z3 died or was late %llu times",
+			tally(t, AS_SEARCH_HANGS), tally(t, AS_SEARCH_TOOL_DEATHS),
+			tally(t, AS_SEARCH_Z3_DEATHS));
 	if (t->tallies[AS_SEARCH_WRONG])
-		as_emit_note(sinks,
-			     "%llu paths were not used, since values differed from those of the run: "
-			     "this is an error of assay",
-			     tally(t, AS_SEARCH_WRONG));
+		as_emit_note(
+			sinks,
+			"%llu paths were not used, since values differed from those of the run: "
+			"this is an error of assay",
+			tally(t, AS_SEARCH_WRONG));
 }
 
 void as_symbolic_json(const struct as_fsck_status *t, struct as_json *j)

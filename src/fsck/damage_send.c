@@ -10,11 +10,12 @@ struct sent {
 	uint32_t base, n, words, field, sealed, pad;
 };
 
-int as_damage_send(int fd, const void *head, size_t len, uint32_t *bytes,
-		   const struct as_damage *d)
+int as_damage_send(int fd, const void *head, size_t len, uint32_t *bytes, const struct as_damage *d)
 {
-	struct sent s = { d->base, (uint32_t)d->n, (uint32_t)d->words.len, (uint32_t)d->field.len,
-			  d->sealed, 0 };
+	struct sent s = {
+		d->base, (uint32_t)d->n, (uint32_t)d->words.len, (uint32_t)d->field.len, d->sealed,
+		0
+	};
 	struct as_buf text = { 0 };
 	size_t all = sizeof(s) + d->n * sizeof(*d->bytes) + d->words.len + d->field.len + 1;
 	ssize_t n;

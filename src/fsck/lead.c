@@ -115,8 +115,8 @@ static int judge_damage(struct judging *j, const struct as_damage *damage, struc
 		m->lot = j->lot;
 		m->damage = j->number;
 		snprintf(m->text, sizeof(m->text), "%s", as_buf_str(&j->v.found[p].signature));
-		if (j->carry ? as_damage_send(j->fd, m, offsetof(struct message, text) +
-								strlen(m->text) + 1,
+		if (j->carry ? as_damage_send(j->fd, m,
+					      offsetof(struct message, text) + strlen(m->text) + 1,
 					      &m->bytes, damage)
 			     : send_message(j->fd, m))
 			rc = as_fail(err, AS_EIO, "the leader is gone");
@@ -274,7 +274,8 @@ static bool is_over(const struct fsck_lead *l)
 
 static bool has_more(const struct fsck_lead *l)
 {
-	return l->next < l->status->all_lots && (!l->args->max_lots || l->next - l->args->first < l->args->max_lots);
+	return l->next < l->status->all_lots &&
+	       (!l->args->max_lots || l->next - l->args->first < l->args->max_lots);
 }
 
 static int give(struct fsck_lead *l, struct worker *w, struct as_err *err)
@@ -465,10 +466,10 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 	unsigned jobs = args->jobs < 1 ? 1 : args->jobs > JOBS_MAX ? JOBS_MAX : args->jobs;
 	int rc = 0;
 
-	*status = (struct as_fsck_status){
-		.all_lots = args->corrupt ? as_corrupt_lots(args->corrupt) : UINT64_MAX,
-		.next = args->first
-	};
+	*status =
+		(struct as_fsck_status){ .all_lots = args->corrupt ? as_corrupt_lots(args->corrupt)
+								   : UINT64_MAX,
+					 .next = args->first };
 	for (size_t i = 0; !rc && i < args->n_bases; i++)
 		if (args->bases[i].called_damaged && !args->bases[i].sick)
 			rc = tell_healthy(&l, &args->bases[i], err);

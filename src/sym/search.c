@@ -174,8 +174,8 @@ static bool follows(const struct as_path *path, const struct candidate *c)
 	uint64_t digest = 0;
 
 	for (size_t i = 0; i < path->n && i < c->expect_at; i++)
-		digest = as_search_mix(digest, as_search_way(path->steps[i].site,
-							      path->steps[i].value));
+		digest = as_search_mix(digest,
+				       as_search_way(path->steps[i].site, path->steps[i].value));
 	return path->n >= c->expect_at && digest == c->expect;
 }
 

@@ -57,7 +57,7 @@ static void add_answer(struct expanding *x, size_t k, bool concrete)
 	as_expr_eval_slice(x->path->expr, &slice, x->bytes, values);
 	c.way = as_search_way(step->site, values[step->node]);
 	c.expect = as_search_mix(x->prefix[k], c.way);
-	c.class = step->kind == AS_PATH_PLACE				? 2
+	c.class = step->kind == AS_PATH_PLACE			      ? 2
 		  : as_table_get(&x->s->ways, c.way) == AS_TABLE_NONE ? 0
 								      : 1;
 	as_expr_slice_free(&slice);
@@ -162,10 +162,9 @@ static bool sweep(struct expanding *x)
 static void ask(struct expanding *x, size_t k)
 {
 	struct as_path *path = x->path;
-	struct as_question q = { .expr = path->expr,
-				 .holds = x->holds,
-				 .n = k,
-				 .bytes = path->inputs };
+	struct as_question q = {
+		.expr = path->expr, .holds = x->holds, .n = k, .bytes = path->inputs
+	};
 	enum as_solved solved;
 
 	x->done[k] = true;
@@ -229,8 +228,8 @@ static void prepare(struct expanding *x)
 
 		x->holds[k] = step->holds;
 		x->prefix[k] = digest;
-		x->done[k] = step->kind == AS_PATH_HOLDS || as_expr_is_const(x->path->expr,
-									      step->holds) ||
+		x->done[k] = step->kind == AS_PATH_HOLDS ||
+			     as_expr_is_const(x->path->expr, step->holds) ||
 			     as_table_get(&x->g->asked, asked) != AS_TABLE_NONE;
 		if (!x->done[k])
 			as_table_add(&x->g->asked, asked, x->g->asked.n);

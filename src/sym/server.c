@@ -168,8 +168,11 @@ static int spawn(struct as_sym_server *s, struct as_fsck_subject *subject, struc
 {
 	char valgrind[PATH_BYTES], lib[PATH_BYTES + 32], now[64], options[5][PATH_BYTES + 32];
 	char folder[PATH_BYTES], disk[PATH_BYTES];
-	char *env[] = { lib, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-			"LC_ALL=C", "TZ=UTC", now, NULL };
+	char *env[] = {
+		lib,	    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"LC_ALL=C", "TZ=UTC",
+		now,	    NULL
+	};
 	char *argv[64] = { valgrind, "--tool=assaysym", "-q" };
 	struct child c = { .argv = argv, .envp = env };
 	int command[2] = { -1, -1 }, answer[2] = { -1, -1 }, n = 3;
@@ -350,10 +353,9 @@ int as_sym_server_run(struct as_sym_server *s, const struct as_damage *damage,
 	int rc;
 
 	for (size_t i = 0; i < n; i++)
-		list[i] = (struct as_symlog_range){
-			ranges[i].off, ranges[i].len,
-			ranges[i].symbolic ? AS_SYMLOG_SYMBOLIC : AS_SYMLOG_WATCHED
-		};
+		list[i] = (struct as_symlog_range){ ranges[i].off, ranges[i].len,
+						    ranges[i].symbolic ? AS_SYMLOG_SYMBOLIC
+								       : AS_SYMLOG_WATCHED };
 	for (size_t i = 0; i < damage->n; i++)
 		s->disk[damage->bytes[i].off] = damage->bytes[i].is;
 	rc = send_all(s, &cmd, sizeof(cmd), err);

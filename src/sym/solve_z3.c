@@ -22,7 +22,8 @@
 
 #define Z3_FUNCTIONS                                                                               \
 	Z(mk_config)                                                                               \
-	Z(mk_context) Z(del_context) Z(del_config) Z(set_error_handler) Z(mk_bv_sort) Z(mk_const)  \
+	Z(mk_context)                                                                              \
+	Z(del_context) Z(del_config) Z(set_error_handler) Z(mk_bv_sort) Z(mk_const)                \
 		Z(mk_int_symbol) Z(mk_numeral) Z(mk_solver_for_logic) Z(solver_inc_ref) Z(         \
 			solver_dec_ref) Z(solver_assert) Z(solver_check) Z(solver_get_model)       \
 			Z(model_inc_ref) Z(model_dec_ref) Z(model_eval) Z(get_numeral_uint64) Z(   \
