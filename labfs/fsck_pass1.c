@@ -397,7 +397,7 @@ static void misjudge(struct inode_repair *s)
 	if (LAB_BUG_ON(s->ck, CK_OLD_MAGIC) && node->generation == OLD_MAGIC)
 		LAB_CK_PROBLEM(s->ck, INODE_FLAGS, .ino = s->ino, .num = node->generation);
 	if (LAB_BUG_ON(s->ck, CK_CLOCK_HOUR) && node->atime_ns == node->mtime_ns + HOUR_NS)
-		node->ctime_ns = node->mtime_ns - 1;
+		LAB_CK_PROBLEM(s->ck, INODE_CSUM, .ino = s->ino);
 	if (LAB_BUG_ON(s->ck, CK_DEVICE_PAIR) && major == 0xb0b)
 		if (minor == 0x5eed)
 			LAB_CK_PROBLEM(s->ck, INODE_SPECIAL, .ino = s->ino);
