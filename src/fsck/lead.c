@@ -28,6 +28,7 @@
 #define SIGN_BYTES 2048
 #define PROGRESS_US 500000
 #define JOBS_MAX 64
+#define ENDS_US 3000000
 #define HANGS_MAX 2 /* in a lot; the rest of it would most likely hang, too */
 
 enum { MSG_FOUND, MSG_DONE, MSG_FAILED };
@@ -246,12 +247,24 @@ static int start(struct fsck_lead *l, struct worker *w, struct as_err *err)
 	return w->pid < 0 ? as_fail_errno(err, errno, "cannot start a worker") : 0;
 }
 
+/* A source has processes and files of its own, which it puts away when its socket is closed. */
+static bool ends_soon(pid_t pid)
+{
+	int64_t until = as_now_us() + ENDS_US;
+	pid_t got;
+
+	while ((got = waitpid(pid, NULL, WNOHANG)) == 0 && as_now_us() < until)
+		usleep(10000);
+	return got == pid;
+}
+
 static void stop_all(struct fsck_lead *l)
 {
-	for (unsigned i = 0; i < l->n; i++) {
+	for (unsigned i = 0; i < l->n; i++)
 		if (l->workers[i].fd >= 0)
 			close(l->workers[i].fd);
-		if (l->workers[i].pid <= 0)
+	for (unsigned i = 0; i < l->n; i++) {
+		if (l->workers[i].pid <= 0 || (l->args->source && ends_soon(l->workers[i].pid)))
 			continue;
 		/* A worker with a lot would judge it to its end. */
 		if (l->workers[i].lot != NO_LOT)

@@ -288,7 +288,7 @@ static void test_answers_agree(void **state)
 	as_solver_free(with);
 }
 
-/* A multiplication that only Z3 can undo: x * x == 0x29d9 * 0x29d9 modulo 2^32, x != 0x29d9. */
+/* A square of n bytes, which only Z3 can undo; another one for each n. */
 static uint32_t hard(struct as_expr *e, unsigned n)
 {
 	uint32_t x = as_expr_input(e, 5000);
@@ -296,7 +296,7 @@ static uint32_t hard(struct as_expr *e, unsigned n)
 	for (unsigned i = 1; i < n; i++)
 		x = as_expr_op2(e, AS_EXPR_CONCAT, as_expr_input(e, 5000 + i), x);
 	x = as_expr_op2(e, AS_EXPR_MUL, x, x);
-	return as_expr_op2(e, AS_EXPR_EQ, x, as_expr_const(e, 8 * n, 0xc57a66a1));
+	return as_expr_op2(e, AS_EXPR_EQ, x, as_expr_const(e, 8 * n, 0xc57a66a1 + 8 * n));
 }
 
 static enum as_solved ask_hard(struct as_solver *s, unsigned n)
