@@ -363,6 +363,15 @@ void as_vg_pin(Id n, UInt why, ULong site)
 	fix(n, 0);
 }
 
+/* A length is concrete where it goes, and stays what it is elsewhere. */
+void as_vg_length(Id n, ULong site)
+{
+	if (!dead(n) && !as_vg_extra[n].is_length) {
+		pin_event(n, AS_SYMLOG_WHY_LENGTH, site);
+		as_vg_extra[n].is_length = 1;
+	}
+}
+
 /* ---- Tables -------------------------------------------------------------------------------- */
 
 static ULong digest(const UChar *p, UInt bytes)
