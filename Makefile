@@ -87,7 +87,7 @@ CORPUS_RUNS := $(FUZZ_SRC:%.c=$(B)/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
 VG_TOOL := $(B)/vg/assaysym-amd64-linux
 VG_MADE := $(if $(HAVE_VG),$(VG_TOOL) $(B)/vg/vgpreload_assaysym-amd64-linux.so \
-	$(B)/vg/symdump $(B)/vg/vg_serve)
+	$(addprefix $(B)/vg/,symdump vg_serve vg_subject))
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS) $(VG_MADE)
 
 .PHONY: all demo test clang-tests build-tests tidy bench score fuzz torture install clean
@@ -307,7 +307,7 @@ $(B)/vg/vgpreload_assaysym-amd64-linux.so: src/sym/vg/preload/preload.c $(B)/fla
 $(B)/vg/%: tests/sym/%.c src/sym/vg/log.h $(B)/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,LD)
-	$(Q)$(CC_ALL) -Isrc $< -o $@
+	$(Q)$(CC_ALL) -Isrc $< -lpthread -o $@
 
 .PHONY: fuzzers run-fuzzers
 fuzzers: $(FUZZERS)
