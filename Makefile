@@ -88,7 +88,8 @@ TESTS := $(TEST_SRC:%.c=$(B)/%)
 CORPUS_RUNS := $(FUZZ_SRC:%.c=$(B)/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
 VG_TOOL := $(B)/vg/assaysym-amd64-linux
-VG_MADE := $(if $(HAVE_VG),$(VG_TOOL) $(B)/vg/symdump $(B)/vg/vg_serve)
+VG_MADE := $(if $(HAVE_VG),$(VG_TOOL) $(B)/vg/vgpreload_assaysym-amd64-linux.so \
+	$(addprefix $(B)/vg/,symdump vg_serve vg_subject))
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS) $(VG_MADE)
 
 .PHONY: all demo test clang-tests build-tests tidy bench score fuzz torture install clean
@@ -301,10 +302,14 @@ $(VG_TOOL): $(VG_OBJ) $(B)/sources.stamp
 		$(filter-out %sup-amd64-linux.a,$(VG_ARCHIVES)) \
 		-lgcc $(filter %sup-amd64-linux.a,$(VG_ARCHIVES)) -o $@
 	$(Q)ln -sfn $(VG_BESIDE) $(@D)
+$(B)/vg/vgpreload_assaysym-amd64-linux.so: src/sym/vg/preload/preload.c $(B)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,SO)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARN) -fno-builtin -fPIC -shared $< -ldl -o $@
 $(B)/vg/%: tests/sym/%.c src/sym/vg/log.h $(B)/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,LD)
-	$(Q)$(CC_ALL) -Isrc $< -o $@
+	$(Q)$(CC_ALL) -Isrc $< -lpthread -o $@
 
 .PHONY: fuzzers run-fuzzers
 fuzzers: $(FUZZERS)

@@ -67,6 +67,7 @@ enum ins_kind {
 	I_CAS, /* dst = memory[a]; if it is b then memory[a] = c */
 	I_EXIT, /* leave if a */
 	I_NEXT, /* go to a */
+	I_LENGTH, /* state[x] is a length: concrete from here on, without a constraint */
 	I_CLEAR, /* state[x], b bytes, is read, and if c written, by a helper */
 };
 
@@ -112,6 +113,9 @@ void as_vg_replay(VexGuestAMD64State *state, struct code *code, UWord segment, U
 IRSB *as_vg_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
 		       const VexGuestExtents *vge, const VexArchInfo *host, IRType word,
 		       IRType host_word);
+
+/* lengths.c: the registers that are lengths if a function begins there; NULL: none. */
+const UShort *as_vg_lengths_at(Addr at);
 
 /* cover.c */
 void as_vg_cover_block(IRSB *out, UInt instructions);

@@ -527,6 +527,19 @@ static void *keep(const void *from, SizeT bytes)
 	return p;
 }
 
+/* A function begins that takes lengths; returns the bits of their registers. */
+static ULong lengths(Addr at)
+{
+	const UShort *regs = as_vg_lengths_at(at);
+	ULong bits = 0;
+
+	for (UInt i = 0; regs && i < 2 && regs[i]; i++) {
+		ins(I_LENGTH, T_I64, IRTemp_INVALID)->x = regs[i];
+		bits |= as_vg_reg_bits(regs[i], 8);
+	}
+	return bits;
+}
+
 static void begin(const IRSB *in, ULong base)
 {
 	w.types = in->tyenv;
@@ -573,7 +586,7 @@ IRSB *as_vg_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayou
 		add(in->stmts[i]);
 	if (!as_vg_cover_only) {
 		begin(in, vge->base[0]);
-		check_registers(bits);
+		check_registers(bits | lengths(closure->readdr));
 	}
 	as_vg_cover_block(w.out, instructions);
 	for (; i < in->stmts_used; i++) {

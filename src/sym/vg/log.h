@@ -11,7 +11,8 @@
  *  2. A node's value is what the expression gives for the bytes that INPUT nodes had in this run.
  *  3. Two nodes of one log differ in op, width, arguments or immediates.
  *  4. BRANCH, PIN and BOUND events, in order, are the constraint of the path: any disk that
- *     satisfies them takes the same path, except for what SEAL events and a full log say.
+ *     satisfies them takes the same path, except for what SEAL events, PIN events with the reasons
+ *     OPAQUE and LENGTH, and a full log say.
  */
 #ifndef AS_SYM_VG_LOG_H
 #define AS_SYM_VG_LOG_H
@@ -137,6 +138,7 @@ enum as_symlog_why {
 	AS_SYMLOG_WHY_SYSCALL, /* argument of a system call */
 	AS_SYMLOG_WHY_CAP, /* log or node room used up */
 	AS_SYMLOG_WHY_OPAQUE, /* like SEAL: no constraint that could be solved */
+	AS_SYMLOG_WHY_LENGTH, /* given to malloc or memcpy: concrete in there, no constraint */
 	AS_SYMLOG_WHY_COUNT
 };
 

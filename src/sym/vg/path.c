@@ -350,6 +350,14 @@ void as_vg_branch(Id n, Bool taken, ULong site, UInt flags)
 		fix(known, 0);
 }
 
+/* What is one bit in a wider dress is a decision, and can be negated like a branch. */
+static Id one_bit(Id n)
+{
+	while (as_vg_nodes[n].op == AS_SYM_ZEXT || as_vg_nodes[n].op == AS_SYM_SEXT)
+		n = as_vg_nodes[n].a;
+	return as_vg_width(n) == 1 ? n : 0;
+}
+
 void as_vg_pin(Id n, UInt why, ULong site)
 {
 	if (dead(n))
@@ -359,8 +367,22 @@ void as_vg_pin(Id n, UInt why, ULong site)
 		/* Once is enough: the node stands for all of its kind. */
 		return;
 	}
+	if (one_bit(n)) {
+		as_vg_branch(one_bit(n), as_vg_nodes[one_bit(n)].value[0] & 1, site, 0);
+		fix(n, 0);
+		return;
+	}
 	pin_event(n, why, site);
 	fix(n, 0);
+}
+
+/* A length is concrete where it goes, and stays what it is elsewhere. */
+void as_vg_length(Id n, ULong site)
+{
+	if (!dead(n) && !as_vg_extra[n].is_length) {
+		pin_event(n, AS_SYMLOG_WHY_LENGTH, site);
+		as_vg_extra[n].is_length = 1;
+	}
 }
 
 /* ---- Tables -------------------------------------------------------------------------------- */

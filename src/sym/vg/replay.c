@@ -560,6 +560,9 @@ static void step(const struct ins *in)
 	case I_NEXT:
 		pin(in->a, AS_SYMLOG_WHY_JUMP);
 		return;
+	case I_LENGTH:
+		as_vg_reg_length(in->x, as_vg_replay_site());
+		return;
 	case I_CLEAR:
 		as_vg_reg_pin(in->x, in->b, AS_SYMLOG_WHY_DROPPED, as_vg_replay_site());
 		if (in->c)

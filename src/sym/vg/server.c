@@ -19,6 +19,7 @@
 #include "pub_tool_vki.h"
 #include "vg.h"
 
+#define FD_FIRST 3 /* the standard ones may be shared with whoever started us */
 #define FDS_MAX 256
 
 Bool as_vg_in_run;
@@ -110,13 +111,13 @@ static ULong micros(void)
 
 static void save_positions(void)
 {
-	for (Int fd = 0; fd < FDS_MAX; fd++)
+	for (Int fd = FD_FIRST; fd < FDS_MAX; fd++)
 		positions[fd] = VG_(lseek)(fd, 0, VKI_SEEK_CUR);
 }
 
 static void restore_positions(void)
 {
-	for (Int fd = 0; fd < FDS_MAX; fd++)
+	for (Int fd = FD_FIRST; fd < FDS_MAX; fd++)
 		if (positions[fd] >= 0)
 			VG_(lseek)(fd, positions[fd], VKI_SEEK_SET);
 }

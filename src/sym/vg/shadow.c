@@ -378,3 +378,17 @@ void as_vg_reg_forget(ULong site)
 	as_vg_reg_pin(0, WORDS * 8, AS_SYMLOG_WHY_SYSCALL, site);
 	as_vg_reg_clear(0, WORDS * 8);
 }
+
+/* The word is a length that somebody else deals with. */
+void as_vg_reg_length(UInt offset, ULong site)
+{
+	struct guest_word *x = &regs->words[offset / 8];
+
+	if (!word_any(x))
+		return;
+	if (x->split)
+		as_vg_reg_pin(offset, 8, AS_SYMLOG_WHY_DROPPED, site);
+	else
+		as_vg_length(x->whole, site);
+	as_vg_reg_clear(offset, 8);
+}

@@ -21,7 +21,8 @@ typedef unsigned __int128 Wide;
 struct extra {
 	ULong support; /* groups of input bytes it depends on; 0 once its value is fixed */
 	UChar hashy; /* at HASHY_MAX: opaque, its value is not to be used */
-	UChar pad[7];
+	UChar is_length; /* an event says that it was one */
+	UChar pad[6];
 };
 
 extern struct as_symlog_node *as_vg_nodes;
@@ -94,6 +95,7 @@ Bool as_vg_log_full(void);
 void as_vg_group_bytes(UInt count); /* how many inputs there are */
 void as_vg_branch(Id n, Bool taken, ULong site, UInt flags);
 void as_vg_pin(Id n, UInt why, ULong site);
+void as_vg_length(Id n, ULong site);
 void as_vg_drop(UInt name, UInt count);
 UInt as_vg_drop_name(const HChar *name);
 void as_vg_mismatch(const HChar *what, Id n, ULong site, Wide real);
@@ -125,6 +127,7 @@ Id as_vg_reg_get(UInt offset, UInt bytes, ULong real); /* at most 8 bytes, withi
 void as_vg_reg_put(UInt offset, UInt bytes, Id n);
 void as_vg_reg_clear(UInt offset, UInt bytes);
 void as_vg_reg_pin(UInt offset, UInt bytes, UInt why, ULong site);
+void as_vg_reg_length(UInt offset, ULong site);
 void as_vg_reg_forget(ULong site); /* pins and clears all */
 void as_vg_reg_thread(ThreadId tid);
 
