@@ -434,8 +434,8 @@ static const struct as_opt opts[] = {
 		  "--symbolic: which fields are unknown, such as `i_mode,superblock.s_magic`; "
 		  "default all, one after the other" },
 	{ .name = "symbolic",
-	  .help = "explore the checker's paths: bytes of the disk are unknown, and each branch that "
-		  "depends on them is taken both ways; needs valgrind and libz3" },
+	  .help = "explore the checker's paths: bytes of the disk are unknown, and each branch "
+		  "that depends on them is taken both ways; needs valgrind and libz3" },
 	{ .name = "range",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "OFF+LEN",

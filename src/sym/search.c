@@ -38,7 +38,7 @@ uint64_t as_search_mix(uint64_t prefix, uint64_t way)
 	return as_mix64(prefix * 3 + way);
 }
 
-bool as_heap_less(const struct candidate *a, const struct candidate *b)
+bool as_heap_less(const struct sym_candidate *a, const struct sym_candidate *b)
 {
 	if (a->class != b->class)
 		return a->class < b->class;
@@ -49,15 +49,15 @@ bool as_heap_less(const struct candidate *a, const struct candidate *b)
 	return a->seq < b->seq;
 }
 
-static void swap(struct candidate *a, struct candidate *b)
+static void swap(struct sym_candidate *a, struct sym_candidate *b)
 {
-	struct candidate c = *a;
+	struct sym_candidate c = *a;
 
 	*a = *b;
 	*b = c;
 }
 
-void as_heap_push(struct ground *g, const struct candidate *c)
+void as_heap_push(struct sym_ground *g, const struct sym_candidate *c)
 {
 	size_t i = g->n;
 
@@ -67,7 +67,7 @@ void as_heap_push(struct ground *g, const struct candidate *c)
 		swap(&g->heap[i], &g->heap[(i - 1) / 2]);
 }
 
-static void take_first(struct ground *g, struct candidate *out)
+static void take_first(struct sym_ground *g, struct sym_candidate *out)
 {
 	size_t i = 0;
 
@@ -86,7 +86,7 @@ static void take_first(struct ground *g, struct candidate *out)
 	}
 }
 
-bool as_heap_pop(struct search *s, struct ground *g, struct candidate *out)
+bool as_heap_pop(struct sym_search *s, struct sym_ground *g, struct sym_candidate *out)
 {
 	while (g->n) {
 		take_first(g, out);
@@ -102,7 +102,7 @@ bool as_heap_pop(struct search *s, struct ground *g, struct candidate *out)
 	return false;
 }
 
-void as_search_add(struct search *s, struct ground *g, struct candidate *c)
+void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c)
 {
 	uint64_t hash = as_hash64(c->values, g->place->n);
 
@@ -118,7 +118,7 @@ void as_search_add(struct search *s, struct ground *g, struct candidate *c)
 /* ---- Running one ----------------------------------------------------------------------------- */
 
 /* The server of a disk knows all places of that disk that this worker has. */
-static int open_server(struct search *s, uint32_t base, struct as_err *err)
+static int open_server(struct sym_search *s, uint32_t base, struct as_err *err)
 {
 	struct as_sym_range *all = NULL;
 	size_t n = 0, cap = 0;
@@ -142,7 +142,7 @@ static int open_server(struct search *s, uint32_t base, struct as_err *err)
 	return rc;
 }
 
-static uint32_t note_cover(struct search *s, const struct as_path *path)
+static uint32_t note_cover(struct sym_search *s, const struct as_path *path)
 {
 	uint32_t gain = 0;
 
@@ -158,7 +158,7 @@ static uint32_t note_cover(struct search *s, const struct as_path *path)
 	return gain;
 }
 
-static void note_ways(struct search *s, const struct as_path *path)
+static void note_ways(struct sym_search *s, const struct as_path *path)
 {
 	for (size_t i = 0; i < path->n; i++) {
 		uint64_t way = as_search_way(path->steps[i].site, path->steps[i].value);
@@ -169,7 +169,7 @@ static void note_ways(struct search *s, const struct as_path *path)
 }
 
 /* Whether the path begins as it was predicted. */
-static bool follows(const struct as_path *path, const struct candidate *c)
+static bool follows(const struct as_path *path, const struct sym_candidate *c)
 {
 	uint64_t digest = 0;
 
@@ -179,7 +179,7 @@ static bool follows(const struct as_path *path, const struct candidate *c)
 	return path->n >= c->expect_at && digest == c->expect;
 }
 
-static void on_path(struct search *s, struct ground *g, const struct candidate *c,
+static void on_path(struct sym_search *s, struct sym_ground *g, const struct sym_candidate *c,
 		    struct as_path *path, uint64_t run_us)
 {
 	uint32_t gain;
@@ -201,7 +201,7 @@ static void on_path(struct search *s, struct ground *g, const struct candidate *
 	as_search_expand(s, g, path, c, gain, run_us);
 }
 
-static int explore(struct search *s, struct ground *g, const struct candidate *c,
+static int explore(struct sym_search *s, struct sym_ground *g, const struct sym_candidate *c,
 		   const struct as_fsck_door *door, struct as_err *err)
 {
 	const struct as_place *p = g->place;
@@ -247,13 +247,13 @@ static int explore(struct search *s, struct ground *g, const struct candidate *c
 /* ---- Turns ----------------------------------------------------------------------------------- */
 
 /* The place whose turn it is; NULL: all are done. */
-static struct ground *choose(struct search *s)
+static struct sym_ground *choose(struct sym_search *s)
 {
-	struct ground *best = NULL;
+	struct sym_ground *best = NULL;
 	uint64_t least = UINT64_MAX;
 
 	for (size_t i = 0; i < s->n; i++) {
-		struct ground *g = &s->grounds[i];
+		struct sym_ground *g = &s->grounds[i];
 		/* New code is worth two turns; a disk whose server is there is worth half a one. */
 		uint64_t cost = 4 * g->turns + (g->gain ? 0 : 8) +
 				(s->server && g->place->base == s->server_base ? 0 : 2);
@@ -266,7 +266,7 @@ static struct ground *choose(struct search *s)
 	return best;
 }
 
-static void tally_solver(struct search *s)
+static void tally_solver(struct sym_search *s)
 {
 	struct as_solve_counts now = as_solver_counts(s->solver), *was = &s->counts;
 
@@ -287,10 +287,10 @@ static void tally_solver(struct search *s)
 static int turn(void *own, const struct as_fsck_door *door, bool *more,
 		uint64_t tallies[AS_FSCK_TALLIES], struct as_err *err)
 {
-	struct search *s = own;
-	struct ground *g = choose(s);
+	struct sym_search *s = own;
+	struct sym_ground *g = choose(s);
 	int64_t start = as_now_us();
-	struct candidate c;
+	struct sym_candidate c;
 	int rc = 0;
 
 	*more = g != NULL;
@@ -310,9 +310,9 @@ static int turn(void *own, const struct as_fsck_door *door, bool *more,
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static void open_ground(struct search *s, struct ground *g, const struct as_place *p)
+static void open_ground(struct sym_search *s, struct sym_ground *g, const struct as_place *p)
 {
-	struct candidate c = { 0 };
+	struct sym_candidate c = { 0 };
 	struct as_disk *disk = s->setup->bases[p->base].disk;
 	unsigned char sector[AS_DISK_SECTOR_BYTES];
 
@@ -331,10 +331,10 @@ static void open_ground(struct search *s, struct ground *g, const struct as_plac
 
 static void close_search(void *own)
 {
-	struct search *s = own;
+	struct sym_search *s = own;
 
 	for (size_t i = 0; i < s->n; i++) {
-		struct ground *g = &s->grounds[i];
+		struct sym_ground *g = &s->grounds[i];
 
 		for (size_t k = 0; k < g->n; k++)
 			free(g->heap[k].values);
@@ -354,7 +354,7 @@ static void close_search(void *own)
 static int open_search(const struct as_fsck_source *source, struct as_fsck_subject *subject,
 		       unsigned worker, unsigned workers, void **own, struct as_err *err)
 {
-	struct search *s = as_xcalloc(1, sizeof(*s));
+	struct sym_search *s = as_xcalloc(1, sizeof(*s));
 	int rc;
 
 	s->setup = source->ctx;

@@ -20,10 +20,10 @@
 #define SWEEP_WORK 4000000u
 
 struct expanding {
-	struct search *s;
-	struct ground *g;
+	struct sym_search *s;
+	struct sym_ground *g;
 	struct as_path *path;
-	const struct candidate *from;
+	const struct sym_candidate *from;
 	uint32_t gain;
 	size_t n; /* steps */
 	uint64_t *prefix; /* digest of the path before each step */
@@ -38,11 +38,11 @@ static void add_answer(struct expanding *x, size_t k, bool concrete)
 {
 	const struct as_place *p = x->g->place;
 	const struct as_path_step *step = &x->path->steps[k];
-	struct candidate c = { .values = as_xcalloc(p->n + 1, 1),
-			       .generation = x->from->generation + 1,
-			       .gain = x->gain,
-			       .concrete = concrete,
-			       .expect_at = k + 1 };
+	struct sym_candidate c = { .values = as_xcalloc(p->n + 1, 1),
+				   .generation = x->from->generation + 1,
+				   .gain = x->gain,
+				   .concrete = concrete,
+				   .expect_at = k + 1 };
 	struct as_expr_slice slice;
 	as_u128 *values = as_xcalloc((uint64_t)as_expr_n(x->path->expr) + 1, sizeof(*values));
 
@@ -67,13 +67,13 @@ static void add_answer(struct expanding *x, size_t k, bool concrete)
 
 /* ---- All values at once ---------------------------------------------------------------------- */
 
-struct sweep {
+struct path_sweep {
 	uint32_t *nodes;
 	size_t *until;
 	as_u128 *values;
 };
 
-static void sweep_open(struct expanding *x, struct sweep *w)
+static void sweep_open(struct expanding *x, struct path_sweep *w)
 {
 	struct as_expr *e = x->path->expr;
 	unsigned char *have = as_xcalloc((uint64_t)as_expr_n(e) + 1, 1);
@@ -111,7 +111,7 @@ static void sweep_open(struct expanding *x, struct sweep *w)
 }
 
 /* The step at which these bytes leave the path; n: nowhere. */
-static size_t leaves_at(struct expanding *x, struct sweep *w, uint64_t *work)
+static size_t leaves_at(struct expanding *x, struct path_sweep *w, uint64_t *work)
 {
 	size_t done = 0;
 
@@ -132,7 +132,7 @@ static bool sweep(struct expanding *x)
 {
 	uint32_t inputs = as_expr_inputs(x->path->expr);
 	unsigned n = inputs == 1 ? 256 : 65536;
-	struct sweep w;
+	struct path_sweep w;
 	uint64_t work = 0;
 	unsigned v;
 
@@ -237,8 +237,8 @@ static void prepare(struct expanding *x)
 	}
 }
 
-void as_search_expand(struct search *s, struct ground *g, struct as_path *path,
-		      const struct candidate *from, uint32_t gain, uint64_t run_us)
+void as_search_expand(struct sym_search *s, struct sym_ground *g, struct as_path *path,
+		      const struct sym_candidate *from, uint32_t gain, uint64_t run_us)
 {
 	int64_t start = as_now_us();
 	size_t n = path->n < STEPS_MAX ? path->n : STEPS_MAX;

@@ -8,7 +8,7 @@
 #include "sym/search.h"
 
 /* Values for the bytes of a place that have not been run yet. */
-struct candidate {
+struct sym_candidate {
 	unsigned char *values;
 	uint64_t way; /* the branch and the way that it should take; 0: the beginning */
 	uint64_t expect; /* the digest of the path up to there */
@@ -20,10 +20,10 @@ struct candidate {
 };
 
 /* A place and what is known of it. */
-struct ground {
+struct sym_ground {
 	const struct as_place *place;
 	unsigned char *healthy; /* its bytes on the disk */
-	struct candidate *heap; /* the best is the first */
+	struct sym_candidate *heap; /* the best is the first */
 	size_t n, cap;
 	struct as_table asked; /* digests of a path's beginning and a way at its end */
 	struct as_table tried; /* values */
@@ -32,13 +32,13 @@ struct ground {
 	bool over;
 };
 
-struct search {
+struct sym_search {
 	const struct as_search_setup *setup;
 	struct as_fsck_subject *subject;
 	struct as_solver *solver;
 	struct as_sym_server *server; /* for one disk at a time */
 	uint32_t server_base;
-	struct ground *grounds;
+	struct sym_ground *grounds;
 	size_t n;
 	struct as_table ways; /* that some path went */
 	uint64_t seq;
@@ -51,14 +51,14 @@ struct search {
 uint64_t as_search_way(uint64_t site, as_u128 value);
 uint64_t as_search_mix(uint64_t prefix, uint64_t way);
 
-bool as_heap_less(const struct candidate *a, const struct candidate *b);
-void as_heap_push(struct ground *g, const struct candidate *c);
-bool as_heap_pop(struct search *s, struct ground *g, struct candidate *out);
+bool as_heap_less(const struct sym_candidate *a, const struct sym_candidate *b);
+void as_heap_push(struct sym_ground *g, const struct sym_candidate *c);
+bool as_heap_pop(struct sym_search *s, struct sym_ground *g, struct sym_candidate *out);
 
 /* Asks for the other way at each branch of a path, and adds what is found. */
-void as_search_expand(struct search *s, struct ground *g, struct as_path *path,
-		      const struct candidate *from, uint32_t gain, uint64_t run_us);
+void as_search_expand(struct sym_search *s, struct sym_ground *g, struct as_path *path,
+		      const struct sym_candidate *from, uint32_t gain, uint64_t run_us);
 /* Adds values, unless they were there before. */
-void as_search_add(struct search *s, struct ground *g, struct candidate *c);
+void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c);
 
 #endif

@@ -133,12 +133,12 @@ static int write_ranges(struct as_sym_server *s, const struct as_sym_range *rang
 	return rc;
 }
 
-struct child {
+struct server_child {
 	char **argv, **envp;
 	int in; /* standard input */
 };
 
-_Noreturn static void be_child(const struct child *c, pid_t parent)
+_Noreturn static void be_child(const struct server_child *c, pid_t parent)
 {
 	int null = open("/dev/null", O_RDWR);
 
@@ -174,7 +174,7 @@ static int spawn(struct as_sym_server *s, struct as_fsck_subject *subject, struc
 		now,	    NULL
 	};
 	char *argv[64] = { valgrind, "--tool=assaysym", "-q" };
-	struct child c = { .argv = argv, .envp = env };
+	struct server_child c = { .argv = argv, .envp = env };
 	int command[2] = { -1, -1 }, answer[2] = { -1, -1 }, n = 3;
 	char **words;
 	pid_t parent = getpid();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * server: the checker under the Valgrind tool, as its user sees it. It stands where it first reads a
- * byte that may be symbolic, and is forked there for each disk (sym/vg/log.h).
+ * server: the checker under the Valgrind tool, as its user sees it. It stands where it first reads
+ * a byte that may be symbolic, and is forked there for each disk (sym/vg/log.h).
  */
 #ifndef AS_SYM_SERVER_H
 #define AS_SYM_SERVER_H
@@ -40,7 +40,7 @@ struct as_sym_run {
 	uint64_t micros, instructions;
 };
 
-/* One run on the disk with this damage, which lies within the ranges. AS_EIO: the server is gone. */
+/* One run on the disk with this damage, which lies in the ranges. AS_EIO: the server is gone. */
 AS_MUST_CHECK int as_sym_server_run(struct as_sym_server *server, const struct as_damage *damage,
 				    const struct as_sym_range *ranges, size_t n,
 				    unsigned deadline_ms, struct as_sym_run *run,

@@ -22,7 +22,7 @@ bool as_slice_holds(struct solve_slice *slice, const unsigned char *bytes);
 
 /* Backwards from the target. True: `bytes` are an answer. */
 bool as_solve_quick(struct solve_slice *slice, unsigned char *bytes);
-/* All values of one or two bytes. AS_SOLVED_LATE: there are too many bytes, or it takes too long. */
+/* All values of one or two bytes. AS_SOLVED_LATE: there are more bytes, or it takes too long. */
 enum as_solved as_solve_tries(struct solve_slice *slice, unsigned char *bytes);
 /* One byte after the other, all others as they are. */
 bool as_solve_one_byte(struct solve_slice *slice, unsigned char *bytes);

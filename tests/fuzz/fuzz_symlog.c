@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fuzz_symlog: a log of the Valgrind tool that the fuzzer writes (sym/vg/log.h). What can be read of
- * it is evaluated, and a question is asked about each of its first branches, without Z3: an
+ * fuzz_symlog: a log of the Valgrind tool that the fuzzer writes (sym/vg/log.h). What can be read
+ * of it is evaluated, and a question is asked about each of its first branches, without Z3: an
  * answer must hold.
  */
 #include "sym/path.h"
@@ -19,7 +19,12 @@ static void ask(struct as_solver *solver, struct as_path *path, size_t k)
 {
 	unsigned char *out = calloc(as_expr_inputs(path->expr) + 1, 1);
 	uint32_t *holds = calloc(k + 1, sizeof(*holds));
-	struct as_question q = { .expr = path->expr, .holds = holds, .n = k, .bytes = path->inputs };
+	struct as_question q = {
+		.expr = path->expr,
+		.holds = holds,
+		.n = k,
+		.bytes = path->inputs,
+	};
 	enum as_solved solved;
 
 	for (size_t i = 0; i < k; i++)

@@ -173,7 +173,12 @@ static bool follows(const struct as_path *was, const struct mine *a, size_t at,
 static bool solve(struct rig *r, struct as_path *path, size_t k, unsigned char *out)
 {
 	uint32_t *holds = calloc(k + 1, sizeof(*holds));
-	struct as_question q = { .expr = path->expr, .holds = holds, .n = k, .bytes = path->inputs };
+	struct as_question q = {
+		.expr = path->expr,
+		.holds = holds,
+		.n = k,
+		.bytes = path->inputs,
+	};
 	enum as_solved solved;
 
 	for (size_t i = 0; i < k; i++)

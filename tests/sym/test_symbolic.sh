@@ -61,14 +61,14 @@ END
 # A script: the shell itself never reads the disk.
 printf '#!/bin/sh\nhead -c 2048 "$1" >/dev/null\n' >"$WORK/script"
 chmod +x "$WORK/script"
-tap_run "a checker that reads nothing itself" 2 "$ASSAY" fsck "checker:$WORK/script {disk}" --type lab \
-	--symbolic --fields label --no-store
+tap_run "a checker that reads nothing itself" 2 "$ASSAY" fsck "checker:$WORK/script {disk}" \
+	--type lab --symbolic --fields label --no-store
 tap_like "a checker that reads nothing itself: says so" "$WORK/err" 'without reading any'
 
 mkdir "$WORK/bin"
 ln -s "$(realpath "$ASSAY")" "$WORK/bin/assay"
-tap_run "without valgrind" 3 env PATH="$WORK/bin" "$(realpath "$ASSAY")" fsck labfs-fsck --symbolic \
-	--no-store
+tap_run "without valgrind" 3 env PATH="$WORK/bin" "$(realpath "$ASSAY")" fsck labfs-fsck \
+	--symbolic --no-store
 tap_like "without valgrind: names the package" "$WORK/err" 'package valgrind'
 
 tap_done
