@@ -23,8 +23,9 @@
 #include <string.h>
 
 #define TURN_US 400000
+#define RANGES_MAX 1024u /* at the start of a server */
+#define STAY_TURNS 8u
 #define DEATHS_MAX 5u /* of servers, in a row */
-#define RUN_DEADLINE_MS 20000u
 
 /* ---- Candidates ------------------------------------------------------------------------------ */
 
@@ -117,6 +118,32 @@ void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candid
 
 /* ---- Running one ----------------------------------------------------------------------------- */
 
+static int by_off(const void *a, const void *b)
+{
+	const struct as_sym_range *x = a, *y = b;
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+/* Ranges that are at most `gap` bytes apart become one: the server only has to stop before the
+ * first of them. Returns how many there are. */
+static size_t merge(struct as_sym_range *all, size_t n, uint64_t gap)
+{
+	size_t k = 0;
+
+	qsort(all, n, sizeof(*all), by_off);
+	for (size_t i = 1; i < n; i++) {
+		uint64_t end = all[k].off + all[k].len, to = all[i].off + all[i].len;
+
+		if (all[i].off > end + gap)
+			all[++k] = all[i];
+		else if (to > end)
+			all[k].len = to - all[k].off;
+		all[k].symbolic = true;
+	}
+	return n ? k + 1 : 0;
+}
+
 /* The server of a disk knows all places of that disk that this worker has. */
 static int open_server(struct sym_search *s, uint32_t base, struct as_err *err)
 {
@@ -131,11 +158,13 @@ static int open_server(struct sym_search *s, uint32_t base, struct as_err *err)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct as_place *p = s->grounds[i].place;
 
-		for (size_t k = 0; p->base == base && !s->grounds[i].over && k < p->n_ranges; k++) {
+		for (size_t k = 0; p->base == base && k < p->n_ranges; k++) {
 			AS_ARRAY_ROOM(all, n, cap);
 			all[n++] = p->ranges[k];
 		}
 	}
+	for (uint64_t gap = 0; (n = merge(all, n, gap)) > RANGES_MAX; gap = 2 * gap + 64)
+		;
 	rc = as_sym_server_start(s->subject, s->setup->bases[base].disk, all, n, &s->server, err);
 	free(all);
 	s->server_base = base;
@@ -246,24 +275,45 @@ static int explore(struct sym_search *s, struct sym_ground *g, const struct sym_
 
 /* ---- Turns ----------------------------------------------------------------------------------- */
 
-/* The place whose turn it is; NULL: all are done. */
-static struct sym_ground *choose(struct sym_search *s)
+/* The best place of a disk, or of any (UINT32_MAX); NULL: all are done. */
+static struct sym_ground *best_of(struct sym_search *s, uint32_t base)
 {
 	struct sym_ground *best = NULL;
 	uint64_t least = UINT64_MAX;
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct sym_ground *g = &s->grounds[i];
-		/* New code is worth two turns; a disk whose server is there is worth half a one. */
-		uint64_t cost = 4 * g->turns + (g->gain ? 0 : 8) +
-				(s->server && g->place->base == s->server_base ? 0 : 2);
+		/* New code is worth two turns. */
+		uint64_t cost = 4 * g->turns + (g->gain ? 0 : 8);
 
-		if (g->over || !g->n || (best && cost >= least))
+		/* Disks take turns, too. */
+		if (base == UINT32_MAX)
+			cost += 16 * s->visits[g->place->base];
+		if (!g->n || (base != UINT32_MAX && g->place->base != base) ||
+		    (best && cost >= least))
 			continue;
 		best = g;
 		least = cost;
 	}
 	return best;
+}
+
+/* The place whose turn it is; NULL: all are done. A server is started for one disk, which takes
+ * longer than a turn: it stays with that disk for some turns. */
+static struct sym_ground *choose(struct sym_search *s)
+{
+	struct sym_ground *g = NULL;
+
+	if (s->server && s->stayed < STAY_TURNS)
+		g = best_of(s, s->server_base);
+	if (!g) {
+		g = best_of(s, UINT32_MAX);
+		s->stayed = 0;
+		if (g)
+			s->visits[g->place->base]++;
+	}
+	s->stayed++;
+	return g;
 }
 
 static void tally_solver(struct sym_search *s)
@@ -345,6 +395,7 @@ static void close_search(void *own)
 		as_table_free(&g->paths);
 	}
 	free(s->grounds);
+	free(s->visits);
 	as_table_free(&s->ways);
 	as_sym_server_free(s->server);
 	as_solver_free(s->solver);
@@ -359,6 +410,7 @@ static int open_search(const struct as_fsck_source *source, struct as_fsck_subje
 
 	s->setup = source->ctx;
 	s->subject = subject;
+	s->visits = as_xcalloc(s->setup->places->n_of + 1, sizeof(*s->visits));
 	s->grounds = as_xcalloc(s->setup->places->n + 1, sizeof(*s->grounds));
 	for (size_t i = 0; i < s->setup->places->n; i++)
 		if (i % (workers ? workers : 1) == worker)

@@ -29,7 +29,6 @@ struct sym_ground {
 	struct as_table tried; /* values */
 	struct as_table paths;
 	uint64_t turns, gain; /* gain: new blocks in the last turn */
-	bool over;
 };
 
 struct sym_search {
@@ -38,6 +37,8 @@ struct sym_search {
 	struct as_solver *solver;
 	struct as_sym_server *server; /* for one disk at a time */
 	uint32_t server_base;
+	unsigned stayed; /* turns with that disk */
+	uint32_t *visits; /* of each disk: how often it was turned to */
 	struct sym_ground *grounds;
 	size_t n;
 	struct as_table ways; /* that some path went */
