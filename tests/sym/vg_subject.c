@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* vg_subject WHAT DISK: does one thing with the bytes of a disk, for tests of the Valgrind tool. The
- * exit status is what the bytes decide. */
+/* vg_subject WHAT DISK: does one thing with the bytes of a disk, for tests of the Valgrind tool.
+ * The exit status is what the bytes decide. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
