@@ -151,7 +151,8 @@ LAYOUTS := share/assay/layouts
 BASH := share/bash-completion/completions
 ZSH := share/zsh/site-functions
 VERSION := $(shell sed -n 's/^.define AS_VERSION "\(.*\)"/\1/p' src/cli/cli.h)
-install: $(PROGRAMS) ## install below PREFIX (/usr/local), itself below DESTDIR
+VG_DIR := lib/assay/vg
+install: $(PROGRAMS) $(VG_MADE) ## install below PREFIX (/usr/local), itself below DESTDIR
 	install -d $(addprefix $D/,bin include/assay lib/pkgconfig $(LAYOUTS) $(MAN) $(BASH) $(ZSH))
 	install -m 755 $(PROGRAMS) $D/bin
 	install -m 644 $(wildcard include/assay/*.h) $D/include/assay
@@ -159,6 +160,9 @@ install: $(PROGRAMS) ## install below PREFIX (/usr/local), itself below DESTDIR
 		>$D/lib/pkgconfig/assay.pc
 	install -m 644 $(wildcard layouts/*.layout) $D/$(LAYOUTS)
 	install -m 644 docs/assay.1 $D/$(MAN)
+	$(if $(HAVE_VG),install -d $D/$(VG_DIR))
+	$(if $(HAVE_VG),install -m 755 $(filter %-amd64-linux %.so,$(VG_MADE)) $D/$(VG_DIR))
+	$(if $(HAVE_VG),ln -sfn $(VG_BESIDE) $D/$(VG_DIR))
 	install -m 644 scripts/assay.bash-completion $D/$(BASH)/assay
 	install -m 644 scripts/assay.zsh-completion $D/$(ZSH)/_assay
 
