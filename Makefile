@@ -41,7 +41,7 @@ VG_ARCHIVES := $(wildcard $(addprefix $(VG_LIB)/,libcoregrind-amd64-linux.a libv
 	libgcc-sup-amd64-linux.a))
 VG_HOME := $(patsubst %/default.supp,%,$(firstword $(wildcard /usr/libexec/valgrind/default.supp \
 	$(VG_LIB)/default.supp)))
-VG_BESIDE := $(wildcard $(addprefix $(VG_HOME)/,default.supp *.xml vgpreload_core-amd64-linux.so))
+VG_BESIDE := $(wildcard $(addprefix $(VG_HOME)/,default.supp vgpreload_core-amd64-linux.so))
 HAVE_VG := $(if $(SAN),,$(if $(word 2,$(VG_ARCHIVES)),$(VG_BESIDE)))
 GIVES_valgrind := checkers run symbolically, and covered$(if $(SAN), (not with SAN))
 
