@@ -43,7 +43,7 @@ VG_ARCHIVES := $(wildcard $(addprefix $(VG_LIB)/,libcoregrind-amd64-linux.a libv
 	libgcc-sup-amd64-linux.a))
 VG_HOME := $(patsubst %/default.supp,%,$(firstword $(wildcard /usr/libexec/valgrind/default.supp \
 	$(VG_LIB)/default.supp)))
-VG_BESIDE := $(wildcard $(addprefix $(VG_HOME)/,default.supp *.xml vgpreload_core-amd64-linux.so))
+VG_BESIDE := $(wildcard $(addprefix $(VG_HOME)/,default.supp vgpreload_core-amd64-linux.so))
 HAVE_VG := $(if $(SAN),,$(if $(word 2,$(VG_ARCHIVES)),$(VG_BESIDE)))
 GIVES_valgrind := checkers run symbolically, and covered$(if $(SAN), (not with SAN))
 
@@ -153,7 +153,8 @@ LAYOUTS := share/assay/layouts
 BASH := share/bash-completion/completions
 ZSH := share/zsh/site-functions
 VERSION := $(shell sed -n 's/^.define AS_VERSION "\(.*\)"/\1/p' src/cli/cli.h)
-install: $(PROGRAMS) ## install below PREFIX (/usr/local), itself below DESTDIR
+VG_DIR := lib/assay/vg
+install: $(PROGRAMS) $(VG_MADE) ## install below PREFIX (/usr/local), itself below DESTDIR
 	install -d $(addprefix $D/,bin include/assay lib/pkgconfig $(LAYOUTS) $(MAN) $(BASH) $(ZSH))
 	install -m 755 $(PROGRAMS) $D/bin
 	install -m 644 $(wildcard include/assay/*.h) $D/include/assay
@@ -161,6 +162,9 @@ install: $(PROGRAMS) ## install below PREFIX (/usr/local), itself below DESTDIR
 		>$D/lib/pkgconfig/assay.pc
 	install -m 644 $(wildcard layouts/*.layout) $D/$(LAYOUTS)
 	install -m 644 docs/assay.1 $D/$(MAN)
+	$(if $(HAVE_VG),install -d $D/$(VG_DIR))
+	$(if $(HAVE_VG),install -m 755 $(filter %-amd64-linux %.so,$(VG_MADE)) $D/$(VG_DIR))
+	$(if $(HAVE_VG),ln -sfn $(VG_BESIDE) $D/$(VG_DIR))
 	install -m 644 scripts/assay.bash-completion $D/$(BASH)/assay
 	install -m 644 scripts/assay.zsh-completion $D/$(ZSH)/_assay
 

@@ -24,9 +24,11 @@ disk=$dir/disk
 log=$dir/log
 truncate -s 16M "$log"
 
+usual='\001\002\003\004\005\006\007\010'
+bytes=$usual
 fresh() {
 	head -c 16384 /dev/zero >"$disk"
-	printf '\001\002\003\004\005\006\007\010' | dd of="$disk" conv=notrunc status=none
+	printf '%b' "$bytes" | dd of="$disk" conv=notrunc status=none
 }
 
 ranges() { printf '%s\n' "$@" >"$dir/ranges"; }
@@ -76,6 +78,14 @@ tap_like "a divisor that is not zero is a bound" "$WORK/path" '^branch .* (bound
 path allocated 0
 tap_like "lengths of malloc and memset are not constrained" "$WORK/path" '^pin .* why=8 '
 tap_is "lengths: no address is pinned" "$(grep -c 'why=1 ' "$WORK/path" || true)" 0
+path forks 0
+tap_like "a process that it forks is not followed" "$WORK/path" '^branch .*\[0\] 0x41'
+tap_is "a process that it forks: not in the log" "$(grep -c '\[1\]' "$WORK/path" || true)" 0
+bytes='\003\000\000'
+path switched 14
+tap_like "a jump table is read symbolically, its target pinned" "$WORK/path" \
+	'^pin .* why=2 .*table'
+bytes=$usual
 path strings 0
 tap_like "memcmp by vectors" "$WORK/path" '^branch .*\[0\]'
 

@@ -54,7 +54,7 @@ make_disk() {
 	shift
 	rm -f "$disk"
 	truncate -s "$size" "$disk"
-	"$@" "$disk" >/dev/null 2>&1
+	"$@" "$disk" >"$WORK/out" 2>&1 || tap_not_ok "$*" "$(tail -n 5 "$WORK/out")"
 }
 
 if has e2fsck mke2fs e2fsck; then
@@ -84,7 +84,7 @@ if has jfs_fsck mkfs.jfs jfs_fsck; then
 	sweep jfs_fsck 8 32768 4 jfs_fsck -f -n
 fi
 if has fsck.exfat mkfs.exfat fsck.exfat; then
-	make_disk 1M mkfs.exfat
+	make_disk 4M mkfs.exfat
 	sweep fsck.exfat 4 72 4 fsck.exfat -n
 fi
 if has xfs_repair mkfs.xfs xfs_repair; then

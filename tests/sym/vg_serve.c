@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* vg_serve [-s LOG] RUNS DEADLINE_MS DISK OFFSET LENGTH -- valgrind ...: starts the Valgrind tool as
- * a server and has it run RUNS times. Before run number i, byte i % LENGTH at OFFSET of DISK gets a
- * new value (its old one and i); afterwards the whole disk is as it was. With LENGTH 0 nothing
- * changes. With -s, nothing changes either, and the run's symbolic bytes are LENGTH bytes at OFFSET
- * + i * LENGTH; the counts of all logs are added up. Prints a line for each answer. A word "@" in
- * the command becomes --cmd-fd and --answer-fd. */
+/* vg_serve [-s LOG] RUNS DEADLINE_MS DISK OFFSET LENGTH -- valgrind ...: starts the Valgrind tool
+ * as a server and has it run RUNS times. Before run number i, byte i % LENGTH at OFFSET of DISK
+ * gets a new value (its old one and i); afterwards the whole disk is as it was. With LENGTH 0
+ * nothing changes. With -s, nothing changes either, and the run's symbolic bytes are LENGTH bytes
+ * at OFFSET + i * LENGTH; the counts of all logs are added up. Prints a line for each answer. A
+ * word "@" in the command becomes --cmd-fd and --answer-fd. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -163,7 +163,8 @@ int main(int argc, char **argv)
 		status = 1;
 	waitpid(pid, &ended, 0);
 	if (it.log)
-		printf("sum branches=%llu mismatches=%llu nodes=%llu pins=%llu seals=%llu drops=%llu\n",
+		printf("sum branches=%llu mismatches=%llu nodes=%llu pins=%llu seals=%llu "
+		       "drops=%llu\n",
 		       (unsigned long long)sum.branches, (unsigned long long)sum.mismatches,
 		       (unsigned long long)sum.nodes, (unsigned long long)sum.pins,
 		       (unsigned long long)sum.seals, (unsigned long long)sum.drops);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* vg_subject WHAT DISK: does one thing with the bytes of a disk, for tests of the Valgrind tool. The
- * exit status is what the bytes decide. */
+/* vg_subject WHAT DISK: does one thing with the bytes of a disk, for tests of the Valgrind tool.
+ * The exit status is what the bytes decide. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int disk;
@@ -156,6 +157,53 @@ static int allocated(void)
 	return p[0] && (x & 0xffff) > 1000;
 }
 
+static int switched(void)
+{
+	uint32_t x;
+
+	get(8);
+	memcpy(&x, data, 4);
+	switch (x & 0xffffff) {
+	case 0:
+		__asm__ volatile("nop");
+		return 10;
+	case 1:
+		__asm__ volatile("nop;nop");
+		return 21;
+	case 2:
+		__asm__ volatile("nop;nop;nop");
+		return 3;
+	case 3:
+		__asm__ volatile("nop;nop;nop;nop");
+		return 14;
+	case 4:
+		__asm__ volatile("nop;nop;nop;nop;nop");
+		return 5;
+	case 5:
+		__asm__ volatile("nop;nop;nop;nop;nop;nop");
+		return 66;
+	case 6:
+		__asm__ volatile("nop;nop;nop;nop;nop;nop;nop");
+		return 7;
+	default:
+		return 9;
+	}
+}
+
+/* A process of the checker's own. */
+static int forks(void)
+{
+	pid_t pid;
+	int status;
+
+	get(8);
+	pid = fork();
+	if (pid == 0)
+		_exit(yes(data[1] == 0x41));
+	waitpid(pid, &status, 0);
+	return yes(data[0] == 0x41);
+}
+
 static void *reader(void *unused)
 {
 	get(8);
@@ -202,7 +250,8 @@ static const struct {
 	     { "loop", loop },		 { "table", by_table },	  { "checksum", checksum },
 	     { "strings", strings },	 { "divides", divides },  { "swapped", swapped },
 	     { "allocated", allocated }, { "thread", in_thread }, { "crash", crash },
-	     { "slow", slow },		 { "nothing", nothing } };
+	     { "slow", slow },		 { "nothing", nothing },  { "switched", switched },
+	     { "forks", forks } };
 
 int main(int argc, char **argv)
 {

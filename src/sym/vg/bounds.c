@@ -141,6 +141,18 @@ Bool as_vg_bounds_decide(UInt op, Id a, Id b, Bool *answer)
 	return f.is_upper ? low > f.value : high < f.value;
 }
 
+/* Makes a range narrower by what the path says. */
+void as_vg_bounds_narrow(Id n, ULong *min, ULong *max)
+{
+	const struct bounds *b = &all[n];
+	ULong top = max_of(as_vg_width(n)) - b->top;
+
+	if (b->low > *min)
+		*min = b->low;
+	if (top < *max)
+		*max = top;
+}
+
 /* The branch on `n` had this outcome. Returns x if its value is known now, else 0. `bound` says
  * whether bounds hold all of what the branch says. */
 Id as_vg_bounds_learn(Id n, Bool taken, Bool *bound, Id *about)

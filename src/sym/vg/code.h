@@ -147,5 +147,6 @@ Bool as_vg_model_is_vec(const struct op *op);
 void as_vg_model_vec(const struct op *op, const struct ins *in, struct vec *out);
 /* flags.c: the node of a helper that reads the thunk; 0: it is not modelled. */
 Id as_vg_flags(UInt helper, const UShort *args);
+UInt as_vg_flag_helper(const HChar *name);
 
 #endif

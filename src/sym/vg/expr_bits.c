@@ -497,7 +497,7 @@ static Bool range_pair(const struct as_symlog_node *x, UInt depth, ULong *min, U
 	return True;
 }
 
-Bool as_vg_range(Id n, UInt depth, ULong *min, ULong *max)
+static Bool range_of(Id n, UInt depth, ULong *min, ULong *max)
 {
 	const struct as_symlog_node *x = &as_vg_nodes[n];
 
@@ -535,4 +535,12 @@ Bool as_vg_range(Id n, UInt depth, ULong *min, ULong *max)
 	default:
 		return True;
 	}
+}
+
+Bool as_vg_range(Id n, UInt depth, ULong *min, ULong *max)
+{
+	if (!range_of(n, depth, min, max))
+		return False;
+	as_vg_bounds_narrow(n, min, max);
+	return True;
 }

@@ -321,3 +321,23 @@ Id as_vg_flags(UInt helper, const UShort *args)
 		r = not_(r);
 	return as_vg_ext(AS_SYM_ZEXT, 64, r);
 }
+
+/* The helper by its name in VEX; H_NONE: no model of it. */
+UInt as_vg_flag_helper(const HChar *name)
+{
+	static const struct {
+		const HChar *name;
+		UInt helper;
+	} rows[] = { { "amd64g_calculate_condition", H_CONDITION },
+		     { "amd64g_calculate_rflags_c", H_RFLAGS_C },
+		     { "amd64g_calculate_rflags_all", H_RFLAGS_ALL },
+		     { "amd64g_calc_crc32b", H_CRC },
+		     { "amd64g_calc_crc32w", H_CRC },
+		     { "amd64g_calc_crc32l", H_CRC },
+		     { "amd64g_calc_crc32q", H_CRC } };
+
+	for (UInt i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (VG_(strcmp)(rows[i].name, name) == 0)
+			return rows[i].helper;
+	return H_NONE;
+}

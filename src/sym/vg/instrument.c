@@ -277,28 +277,9 @@ static void operation(IRTemp dst, IROp op, IRExpr **args, UInt n)
 	record(i, dst);
 }
 
-static UInt helper_of(const HChar *name)
-{
-	static const struct {
-		const HChar *name;
-		UInt helper;
-	} rows[] = { { "amd64g_calculate_condition", H_CONDITION },
-		     { "amd64g_calculate_rflags_c", H_RFLAGS_C },
-		     { "amd64g_calculate_rflags_all", H_RFLAGS_ALL },
-		     { "amd64g_calc_crc32b", H_CRC },
-		     { "amd64g_calc_crc32w", H_CRC },
-		     { "amd64g_calc_crc32l", H_CRC },
-		     { "amd64g_calc_crc32q", H_CRC } };
-
-	for (UInt i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (VG_(strcmp)(rows[i].name, name) == 0)
-			return rows[i].helper;
-	return H_NONE;
-}
-
 static void ccall(IRTemp dst, const IRExpr *e)
 {
-	UInt helper = helper_of(e->Iex.CCall.cee->name);
+	UInt helper = as_vg_flag_helper(e->Iex.CCall.cee->name);
 	struct ins *i = ins(helper ? I_CCALL : I_DROP, type_of(e->Iex.CCall.retty), dst);
 
 	for (UInt k = 0; e->Iex.CCall.args[k]; k++)

@@ -88,6 +88,8 @@ static void objects(void)
 static void fini(Int status)
 {
 	(void)status;
+	if (as_vg_muted())
+		return;
 	if (as_vg_run_covers()) {
 		objects();
 		as_vg_code_cover();
@@ -108,6 +110,7 @@ static void pre_clo_init(void)
 	VG_(basic_tool_funcs)(post_clo_init, as_vg_instrument, fini);
 	VG_(needs_command_line_options)(option, usage, debug_usage);
 	as_vg_io_start();
+	as_vg_server_start();
 }
 
 VG_DETERMINE_INTERFACE_VERSION(pre_clo_init)

@@ -85,8 +85,10 @@ static void event(const void *what, UInt bytes)
 {
 	struct as_symlog_head *h = as_vg_head;
 
-	if (h->events_bytes + bytes > h->events_room)
+	if (h->events_bytes + bytes > h->events_room) {
+		h->flags |= AS_SYMLOG_F_FULL;
 		return;
+	}
 	VG_(memcpy)(log_base + h->events_offset + h->events_bytes, what, bytes);
 	h->events_bytes += bytes;
 }

@@ -16,7 +16,6 @@
  *  3. Nothing of a replay stays but shadows, and events in the log. */
 #include "code.h"
 #include "pub_tool_aspacemgr.h"
-#include "pub_tool_libcprint.h"
 
 #define TEMPS_MAX 8192
 

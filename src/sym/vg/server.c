@@ -32,11 +32,29 @@ static struct {
 	UInt count;
 	ULong addr[];
 } * translated;
-static Bool is_child;
+static Bool is_child, is_muted;
 
 Bool as_vg_serving(void)
 {
 	return command >= 0;
+}
+
+/* A process that the checker forks is not followed: there is one log. */
+static void on_fork(ThreadId tid)
+{
+	(void)tid;
+	as_vg_in_run = False;
+	is_muted = True;
+}
+
+Bool as_vg_muted(void)
+{
+	return is_muted;
+}
+
+void as_vg_server_start(void)
+{
+	VG_(atfork)(NULL, NULL, on_fork);
 }
 
 void as_vg_server_open(Int cmd, Int ans)
@@ -128,6 +146,7 @@ static void begin_run(void)
 	as_vg_expr_start();
 	as_vg_shadow_start();
 	as_vg_in_run = True;
+	is_muted = False;
 	as_vg_io_inputs();
 }
 
@@ -241,7 +260,7 @@ static void serve(void)
 
 void as_vg_server_here(void)
 {
-	if (as_vg_in_run || as_vg_cover_only)
+	if (as_vg_in_run || is_muted || as_vg_cover_only)
 		return;
 	if (as_vg_serving())
 		serve();

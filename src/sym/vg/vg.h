@@ -50,6 +50,7 @@ Bool as_vg_range(Id n, UInt depth, ULong *min, ULong *max);
 void as_vg_bounds_start(void);
 Bool as_vg_bounds_decide(UInt op, Id a, Id b, Bool *answer);
 Id as_vg_bounds_learn(Id n, Bool taken, Bool *bound, Id *about);
+void as_vg_bounds_narrow(Id n, ULong *min, ULong *max);
 Bool as_vg_bounds_hold(Id x);
 void as_vg_bounds_flush(void (*f)(Id n));
 
@@ -150,6 +151,8 @@ Bool as_vg_ranges_read(const HChar *path);
 void as_vg_server_here(void); /* a range is about to be read: stand here, once */
 void as_vg_server_open(Int cmd, Int answer);
 Bool as_vg_serving(void);
+void as_vg_server_start(void);
+Bool as_vg_muted(void); /* in a process that the checker has forked */
 void as_vg_server_unreached(void);
 void as_vg_server_translated(Addr at);
 void as_vg_server_notes(void *at, SizeT bytes); /* memory shared by parent and children */
