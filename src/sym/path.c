@@ -51,6 +51,14 @@ struct reading {
 	uint32_t tables[256], n_tables; /* ours, by the log's number; UINT32_MAX: not there */
 	struct obj objs[OBJS_MAX];
 	unsigned n_objs;
+	/* Entries that had another value when they were read than in the log's copy of their
+	 * table: the run has overwritten them. Their indexes hold from there on. */
+	struct stale {
+		uint64_t id; /* of the node in the log */
+		uint32_t index; /* ours */
+		as_u128 value; /* of the index */
+	} * stale;
+	size_t n_stale, cap_stale, told;
 };
 
 void as_path_free(struct as_path *p)
@@ -157,11 +165,38 @@ static uint32_t holds_of(struct as_expr *e, uint32_t node, as_u128 value)
 	return as_expr_op2(e, AS_EXPR_EQ, node, as_expr_const(e, width, value));
 }
 
+static int push_step(struct reading *r, uint32_t own, uint64_t site, as_u128 value,
+		     enum as_path_kind kind, struct as_err *err)
+{
+	struct as_path *p = r->path;
+	uint32_t holds = holds_of(p->expr, own, value);
+
+	if (!holds)
+		return as_fail(err, AS_EIO, "log: there are too many nodes");
+	AS_ARRAY_ROOM(p->steps, p->n, p->cap);
+	p->steps[p->n++] = (struct as_path_step){
+		.site = site, .node = own, .value = value, .holds = holds, .kind = kind
+	};
+	return 0;
+}
+
+/* What was read from overwritten tables before this node was made. */
+static int tell_stale(struct reading *r, uint64_t before, struct as_err *err)
+{
+	int rc = 0;
+
+	for (; !rc && r->told < r->n_stale && r->stale[r->told].id < before; r->told++)
+		rc = push_step(r, r->stale[r->told].index, 0, r->stale[r->told].value,
+			       AS_PATH_HOLDS, err);
+	return rc;
+}
+
 static int add_step(struct reading *r, uint32_t node, uint64_t site, as_u128 value,
 		    enum as_path_kind kind, struct as_err *err)
 {
 	struct as_path *p = r->path;
-	uint32_t own, holds;
+	uint32_t own;
+	int rc;
 
 	if (node >= r->head.nodes_count || !node)
 		return as_fail(err, AS_EIO, "log: an event names node %u, which is not there",
@@ -175,14 +210,8 @@ static int add_step(struct reading *r, uint32_t node, uint64_t site, as_u128 val
 	/* What holds for every disk is no condition; expr found that out. */
 	if (as_expr_is_const(p->expr, own))
 		return 0;
-	AS_ARRAY_ROOM(p->steps, p->n, p->cap);
-	holds = holds_of(p->expr, own, value);
-	if (!holds)
-		return as_fail(err, AS_EIO, "log: there are too many nodes");
-	p->steps[p->n++] = (struct as_path_step){
-		.site = site_of(r, site), .node = own, .value = value, .holds = holds, .kind = kind
-	};
-	return 0;
+	rc = tell_stale(r, node, err);
+	return rc ? rc : push_step(r, own, site_of(r, site), value, kind, err);
 }
 
 static int read_event(struct reading *r, const unsigned char *at, struct as_err *err)
@@ -263,6 +292,23 @@ static int read_events(struct reading *r, int pass, struct as_err *err)
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
+/* Whether an entry is not what was read. Then the index is noted. */
+static bool is_stale(struct reading *r, const struct as_symlog_node *n,
+		     const struct as_expr_node *x, uint64_t id, as_u128 value)
+{
+	struct as_symlog_node index;
+	as_u128 off;
+
+	memcpy(&index, r->log + r->head.nodes_offset + n->a * sizeof(index), sizeof(index));
+	off = ((as_u128)index.value[1] << 64 | index.value[0]) & as_expr_mask(index.width);
+	if (as_expr_table_at(r->path->expr, (uint32_t)x->imm, off, n->width) == value ||
+	    as_expr_is_const(r->path->expr, x->arg[0]))
+		return false;
+	AS_ARRAY_ROOM(r->stale, r->n_stale, r->cap_stale);
+	r->stale[r->n_stale++] = (struct stale){ id, x->arg[0], off };
+	return true;
+}
+
 static uint32_t take_node(struct reading *r, const struct as_symlog_node *n, uint64_t id)
 {
 	struct as_expr_node x = { .width = n->width };
@@ -289,6 +335,8 @@ static uint32_t take_node(struct reading *r, const struct as_symlog_node *n, uin
 		    r->tables[(size_t)x.imm] == UINT32_MAX)
 			return 0;
 		x.imm = r->tables[(size_t)x.imm];
+		if (is_stale(r, n, &x, id, value))
+			return as_expr_const(r->path->expr, n->width, value);
 	}
 	return as_expr_make(r->path->expr, &x);
 }
@@ -370,6 +418,7 @@ int as_path_read(const void *log, size_t len, struct as_path *p, struct as_err *
 		p->full = r.head.flags & AS_SYMLOG_F_FULL;
 	}
 	free(r.own);
+	free(r.stale);
 	if (rc)
 		as_path_free(p);
 	return rc;
