@@ -20,28 +20,9 @@
 #define QUESTIONS 200u /* of one context */
 #define TABLES_MAX 4096u
 
-#define Z3_FUNCTIONS                                                                               \
-	Z(mk_config)                                                                               \
-	Z(mk_context)                                                                              \
-	Z(del_context)                                                                             \
-	Z(del_config)                                                                              \
-	Z(set_error_handler) Z(mk_bv_sort) Z(mk_const) Z(mk_int_symbol) Z(mk_numeral) Z(           \
-		mk_solver_for_logic) Z(solver_inc_ref) Z(solver_dec_ref) Z(solver_assert)          \
-		Z(solver_check) Z(solver_get_model) Z(model_inc_ref) Z(model_dec_ref) Z(           \
-			model_eval) Z(get_numeral_uint64) Z(mk_eq) Z(mk_ite) Z(mk_bvadd)           \
-			Z(mk_bvsub) Z(mk_bvmul) Z(mk_bvudiv) Z(mk_bvurem) Z(mk_bvsdiv) Z(          \
-				mk_bvsrem) Z(mk_bvand) Z(mk_bvor) Z(mk_bvxor) Z(mk_bvnot)          \
-				Z(mk_bvneg) Z(mk_bvshl) Z(mk_bvlshr) Z(mk_bvashr) Z(mk_concat)     \
-					Z(mk_extract) Z(mk_zero_ext) Z(mk_sign_ext) Z(mk_bvult) Z( \
-						mk_bvule) Z(mk_bvslt) Z(mk_bvsle) Z(mk_params)     \
-						Z(params_inc_ref) Z(params_dec_ref) Z(             \
-							params_set_uint) Z(mk_string_symbol)       \
-							Z(solver_set_params) Z(get_error_code)     \
-								Z(global_param_set)
-
 static struct {
 #define Z(name) __typeof__(Z3_##name) *name;
-	Z3_FUNCTIONS
+#include "sym/z3.def"
 #undef Z
 } z3;
 
@@ -52,7 +33,7 @@ int as_z3_load(struct as_err *err)
 		size_t at;
 	} names[] = {
 #define Z(name) { "Z3_" #name, offsetof(__typeof__(z3), name) },
-		Z3_FUNCTIONS
+#include "sym/z3.def"
 #undef Z
 	};
 	void *library;
