@@ -22,7 +22,7 @@ AGAIN = $(MAKE) --no-print-directory
 
 # ---- Optional parts: package, what it gives, sources that need it, a program too -----------------
 
-OPTIONAL := fuse3 libbpf zlib babeltrace2 ext2fs
+OPTIONAL := fuse3 libbpf zlib babeltrace2 ext2fs z3
 GIVES_fuse3 := disks and file systems served through FUSE
 SOURCES_fuse3 := $(wildcard src/*/*_fuse.c)
 GIVES_libbpf := recording by a program in the kernel
@@ -33,6 +33,19 @@ GIVES_babeltrace2 := LTTng traces read natively
 SOURCES_babeltrace2 := $(wildcard src/*/*_lttng.c)
 GIVES_ext2fs := blocks of ext2, ext3 and ext4 by name in reports
 SOURCES_ext2fs := $(wildcard src/*/*_ext2fs.c)
+GIVES_z3 := symbolic exploration of checkers (assay fsck --symbolic)
+SOURCES_z3 := $(wildcard src/*/*_z3.c)
+
+# The Valgrind tool is a program of its own, built against the package's archives; it is never
+# sanitized. What is linked beside it is what Valgrind looks for in VALGRIND_LIB.
+VG_LIB := $(shell pkg-config --variable=libdir valgrind 2>/dev/null)/valgrind
+VG_ARCHIVES := $(wildcard $(addprefix $(VG_LIB)/,libcoregrind-amd64-linux.a libvex-amd64-linux.a \
+	libgcc-sup-amd64-linux.a))
+VG_HOME := $(patsubst %/default.supp,%,$(firstword $(wildcard /usr/libexec/valgrind/default.supp \
+	$(VG_LIB)/default.supp)))
+VG_BESIDE := $(wildcard $(addprefix $(VG_HOME)/,default.supp vgpreload_core-amd64-linux.so))
+HAVE_VG := $(if $(SAN),,$(if $(word 2,$(VG_ARCHIVES)),$(VG_BESIDE)))
+GIVES_valgrind := checkers run symbolically, and covered$(if $(SAN), (not with SAN))
 
 have = pkg-config --exists $1 2>/dev/null && command -v $(or $(TOOL_$1),true) >/dev/null
 HAVE := $(foreach p,$(OPTIONAL),$(if $(shell $(call have,$p) && echo yes),$p))
@@ -76,7 +89,10 @@ LIBTESTS := $(B)/libtests.a
 TESTS := $(TEST_SRC:%.c=$(B)/%)
 CORPUS_RUNS := $(FUZZ_SRC:%.c=$(B)/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
-MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS)
+VG_TOOL := $(B)/vg/assaysym-amd64-linux
+VG_MADE := $(if $(HAVE_VG),$(VG_TOOL) $(B)/vg/vgpreload_assaysym-amd64-linux.so \
+	$(addprefix $(B)/vg/,symdump vg_serve vg_subject))
+MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS) $(VG_MADE)
 
 .PHONY: all demo test clang-tests build-tests tidy bench score fuzz torture install clean
 .PHONY: help FORCE check
@@ -87,7 +103,8 @@ MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS)
 all: $(MADE) ## build ./assay, libassay.a, the labfs tools and the example plugins
 	@ln -sfn $(PROGRAMS) $(LIBASSAY) $(B)/liblabfs.a .
 	@printf '%-10s %-4s %s\n' \
-		$(foreach p,$(OPTIONAL),$p $(if $(filter $p,$(HAVE)),in,out) '$(GIVES_$p)')
+		$(foreach p,$(OPTIONAL),$p $(if $(filter $p,$(HAVE)),in,out) '$(GIVES_$p)') \
+		valgrind $(if $(HAVE_VG),in,out) '$(GIVES_valgrind)'
 
 demo: ## set up, build, and show how assay finds bugs (about a minute)
 	@$(SETUP) build fs
@@ -138,7 +155,8 @@ LAYOUTS := share/assay/layouts
 BASH := share/bash-completion/completions
 ZSH := share/zsh/site-functions
 VERSION := $(shell sed -n 's/^.define AS_VERSION "\(.*\)"/\1/p' src/cli/cli.h)
-install: $(PROGRAMS) ## install below PREFIX (/usr/local), itself below DESTDIR
+VG_DIR := lib/assay/vg
+install: $(PROGRAMS) $(VG_MADE) ## install below PREFIX (/usr/local), itself below DESTDIR
 	install -d $(addprefix $D/,bin include/assay lib/pkgconfig $(LAYOUTS) $(MAN) $(BASH) $(ZSH))
 	install -m 755 $(PROGRAMS) $D/bin
 	install -m 644 $(wildcard include/assay/*.h) $D/include/assay
@@ -146,6 +164,9 @@ install: $(PROGRAMS) ## install below PREFIX (/usr/local), itself below DESTDIR
 		>$D/lib/pkgconfig/assay.pc
 	install -m 644 $(wildcard layouts/*.layout) $D/$(LAYOUTS)
 	install -m 644 docs/assay.1 $D/$(MAN)
+	$(if $(HAVE_VG),install -d $D/$(VG_DIR))
+	$(if $(HAVE_VG),install -m 755 $(filter %-amd64-linux %.so,$(VG_MADE)) $D/$(VG_DIR))
+	$(if $(HAVE_VG),ln -sfn $(VG_BESIDE) $D/$(VG_DIR))
 	install -m 644 scripts/assay.bash-completion $D/$(BASH)/assay
 	install -m 644 scripts/assay.zsh-completion $D/$(ZSH)/_assay
 
@@ -166,7 +187,8 @@ $(B)/%.stamp: FORCE
 	@mkdir -p $(@D)
 	@echo '$(STAMP)' | cmp -s - $@ || echo '$(STAMP)' >$@
 $(B)/flags.stamp: STAMP = $(CC_ALL) $(INC)
-$(B)/sources.stamp: STAMP = $(LIB_SRC) $(LABFS_SRC) $(BENCH_SRC) $(TEST_LIB_SRC)
+$(B)/sources.stamp: STAMP = $(LIB_SRC) $(LABFS_SRC) $(BENCH_SRC) $(TEST_LIB_SRC) \
+	$(wildcard src/sym/vg/*.c)
 
 $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 	@mkdir -p $(@D)
@@ -270,6 +292,32 @@ $(RECORD_BPF): src/record/bpf/record.bpf.c src/calls/event.h
 		-c $< -o $@
 $(B)/src/record/record_bpf.o: $(RECORD_BPF)
 $(B)/src/record/record_bpf.o: private INC += -DAS_RECORD_BPF_O='"$(RECORD_BPF)"'
+
+# The Valgrind tool (src/sym/vg): no libc, at an address of its own, as Valgrind's own tools are.
+VG_CC := $(CC) -std=gnu11 -O2 -g $(WARN) -fno-strict-aliasing -fno-builtin -fno-stack-protector \
+	-fno-pie -fomit-frame-pointer -fcf-protection=none -DVGA_amd64=1 -DVGO_linux=1 \
+	-DVGP_amd64_linux=1 -DVGPV_amd64_linux_vanilla=1 -Isrc/sym/vg \
+	-isystem $(shell pkg-config --variable=includedir valgrind 2>/dev/null) -MMD -MP
+$(B)/vg/obj/%.o: src/sym/vg/%.c $(B)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(VG_CC) -c $< -o $@
+VG_OBJ := $(patsubst src/sym/vg/%.c,$(B)/vg/obj/%.o,$(wildcard src/sym/vg/*.c))
+$(VG_TOOL): $(VG_OBJ) $(B)/sources.stamp
+	$(call say,LD)
+	$(Q)$(CC) -static -no-pie -nodefaultlibs -nostartfiles -u _start -Wl,--build-id=none \
+		-Wl,-Ttext-segment=0x58000000 $(VG_OBJ) \
+		$(filter-out %sup-amd64-linux.a,$(VG_ARCHIVES)) \
+		-lgcc $(filter %sup-amd64-linux.a,$(VG_ARCHIVES)) -o $@
+	$(Q)ln -sfn $(VG_BESIDE) $(@D)
+$(B)/vg/vgpreload_assaysym-amd64-linux.so: src/sym/vg/preload/preload.c $(B)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,SO)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARN) -fno-builtin -fPIC -shared $< -ldl -o $@
+$(B)/vg/%: tests/sym/%.c src/sym/vg/log.h $(B)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC_ALL) -Isrc $< -lpthread -o $@
 
 .PHONY: fuzzers run-fuzzers
 fuzzers: $(FUZZERS)

@@ -34,6 +34,15 @@ bool as_bench_wants(const char *prefix)
 	return wants;
 }
 
+bool as_bench_names(const char *name)
+{
+	bool named = false;
+
+	for (int i = 0; i < n_wanted; i++)
+		named = named || !strcmp(name, wanted[i]);
+	return named;
+}
+
 int64_t bench_cpu_us(void)
 {
 	struct timespec ts;

@@ -13,6 +13,8 @@
 void as_bench_want(char *const *names, int n);
 /* Whether one of them is about what begins so, or the other way round. */
 bool as_bench_wants(const char *prefix);
+/* Whether somebody asked for it by this name: for what takes long. */
+bool as_bench_names(const char *name);
 
 typedef void (*as_bench_report)(const char *name, double value, const char *unit);
 
@@ -25,7 +27,7 @@ typedef void (*as_bench_report)(const char *name, double value, const char *unit
 	X(hunt)       \
 	X(uml)        \
 	X(mount)      \
-	X(checker) X(fsck) X(gen) X(reduce) X(crash) X(cov) X(linear) X(bugs) X(cuts) X(check)
+	X(checker) X(fsck) X(gen) X(reduce) X(crash) X(cov) X(linear) X(bugs) X(cuts) X(check) X(sym)
 #define X(name) void bench_##name(as_bench_report report);
 AS_BENCHES(X)
 #undef X

@@ -23,6 +23,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define OLD_MAGIC 0x5346424cu /* "LBFS" */
+#define HOUR_NS INT64_C(3600000000000)
 #define TYPE(mode) (((mode)&S_IFMT) >> 12)
 #define GARBAGE_FIELDS 3
 
@@ -385,6 +387,22 @@ static int repair_xattr(struct inode_repair *s)
 	return rc;
 }
 
+/* What the bugs take for something else: one value of many. */
+static void misjudge(struct inode_repair *s)
+{
+	struct lab_inode *node = &s->node;
+	uint64_t major = node->rdev >> 8 & 0xfff;
+	uint64_t minor = (node->rdev & 0xff) | (node->rdev >> 12 & 0xffffff00);
+
+	if (LAB_BUG_ON(s->ck, CK_OLD_MAGIC) && node->generation == OLD_MAGIC)
+		LAB_CK_PROBLEM(s->ck, INODE_FLAGS, .ino = s->ino, .num = node->generation);
+	if (LAB_BUG_ON(s->ck, CK_CLOCK_HOUR) && node->atime_ns == node->mtime_ns + HOUR_NS)
+		LAB_CK_PROBLEM(s->ck, INODE_CSUM, .ino = s->ino);
+	if (LAB_BUG_ON(s->ck, CK_DEVICE_PAIR) && major == 0xb0b)
+		if (minor == 0x5eed)
+			LAB_CK_PROBLEM(s->ck, INODE_SPECIAL, .ino = s->ino);
+}
+
 /* Repairs the fields that can be checked alone. */
 static void repair_fields(struct inode_repair *s, unsigned type)
 {
@@ -403,6 +421,7 @@ static void repair_fields(struct inode_repair *s, unsigned type)
 	if (node->next_orphan && !(ck->ino[s->ino].flags & LAB_CK_ORPHAN))
 		LAB_CK_PROBLEM(ck, INODE_ORPHAN_LINK, .ino = s->ino, .num = node->next_orphan);
 	node->next_orphan = 0;
+	misjudge(s);
 }
 
 static int repair_inode(struct lab_ck *ck, uint32_t ino)

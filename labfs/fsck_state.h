@@ -69,6 +69,7 @@ struct lab_ck {
 
 	struct lab_super sb;
 	struct lab_super disk_sb; /* as it was on the disk when the checks began */
+	uint8_t label_slot; /* what find_slot() looked up */
 	bool restored; /* it came from the backup */
 	bool suspect; /* the superblock cannot be trusted: check everything */
 	bool replayed; /* the journal had transactions */

@@ -134,6 +134,19 @@ static int restore(struct lab_ck *ck, const char *why)
 	return lab_ck_put_super(ck);
 }
 
+/* Labels have slots, by their hash. */
+static void find_slot(struct lab_ck *ck)
+{
+	const uint8_t *slot = ck->sb.label;
+	uint32_t hash = 0;
+
+	for (unsigned i = 0; i < sizeof(ck->sb.label); i++)
+		hash = hash * 31 + ck->sb.label[i];
+	if (LAB_BUG_ON(ck, CK_LABEL_SLOT) && (hash & 0xffff) == 0xbeef)
+		slot = NULL;
+	ck->label_slot = *(const volatile uint8_t *)slot;
+}
+
 int lab_ck_load_super(struct lab_ck *ck)
 {
 	const char *why;
@@ -152,6 +165,7 @@ int lab_ck_load_super(struct lab_ck *ck)
 		if (rc)
 			return rc;
 	}
+	find_slot(ck);
 	if (ck->sb.state & ~(LAB_CLEAN | LAB_ERRORS)) {
 		LAB_CK_PROBLEM(ck, SUPER_STATE, .num = ck->sb.state);
 		ck->sb.state = LAB_ERRORS;

@@ -48,11 +48,12 @@ arrows() {
 	record    calls trace
 	cover     work calls trace
 	fsck      work disk target tool box klog run crash layout snapshot trace
+	sym       disk target tool layout fsck
 	report    work cover
 	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
 	cli       cover report
 	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt check
-	cmd       fsck
+	cmd       fsck sym
 	cmd       layout trace record cover report cli labfs bench
 	END
 }
@@ -173,16 +174,29 @@ check_rooms() {
 
 # Headers must bring what they need.
 check_headers_alone() {
-	local cc
+	local cc vg header valgrinds='^src/sym/vg/(code|core|vg)\.h$'
 	cc=$(command -v gcc || command -v clang || true)
 	if [ -z "$cc" ]; then
 		echo "tidy: neither gcc nor clang is here: headers were not compiled" >&2
 		return
 	fi
-	printf '%s\0' "${headers[@]}" | xargs -0 -r -n 1 -P "$(nproc)" sh -c '
+	printf '%s\0' "${headers[@]}" | grep -zvE "$valgrinds" |
+		xargs -0 -r -n 1 -P "$(nproc)" sh -c '
 		"$0" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Isrc -Iinclude -I. -fsyntax-only \
 			-include "$1" -x c /dev/null >/dev/null 2>&1 ||
 			echo "$1:1: does not compile alone"' "$cc" | sort
+	# The Valgrind tool's headers are written against that package's, not the house's.
+	vg=$(pkg-config --variable=includedir valgrind 2>/dev/null || true)
+	if [ ! -f "$vg/pub_tool_basics.h" ]; then
+		echo "tidy: valgrind is not here: headers of src/sym/vg were not compiled" >&2
+		return
+	fi
+	for header in $(pick "$valgrinds"); do
+		"$cc" -std=gnu11 -Wall -Wextra -DVGA_amd64=1 -DVGO_linux=1 -DVGP_amd64_linux=1 \
+			-DVGPV_amd64_linux_vanilla=1 -Isrc/sym/vg -isystem "$vg" -fsyntax-only \
+			-include "$header" -x c /dev/null >/dev/null 2>&1 ||
+			echo "$header:1: does not compile alone"
+	done
 }
 
 # Comments and the insides of strings are blanked first, so that only code is judged.

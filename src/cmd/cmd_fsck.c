@@ -9,6 +9,7 @@
 #include "cli/stopping.h"
 #include "cmd/fsck_crash.h"
 #include "cmd/fsck_cross.h"
+#include "cmd/fsck_symbolic.h"
 #include "cmd/fsck_word.h"
 #include "disk/image.h"
 #include "fsck/generic.h"
@@ -40,7 +41,8 @@ struct session {
 	struct as_fsck_base *bases;
 	size_t n_bases;
 	const char *model;
-	struct as_corrupt *corrupt;
+	struct as_corrupt *corrupt; /* NULL: symbolic */
+	struct as_symbolic symbolic;
 	struct as_fsck_state state;
 	struct as_cli_output out;
 	struct as_rundir folder;
@@ -122,7 +124,8 @@ static int open_disks(struct session *s, struct as_err *err)
 	enum as_generic_kind kind = AS_GENERIC_PLAIN;
 	int rc;
 
-	if (!strcmp(s->model, "suite"))
+	if (!strcmp(s->model, "suite") ||
+	    (as_args_has(s->args, "symbolic") && as_args_has(s->args, "suite")))
 		return open_suite(s, err);
 	if (!strcmp(s->model, "crash"))
 		return open_crashes(s, err);
@@ -165,14 +168,18 @@ static int open_model(struct session *s, struct as_err *err)
 		.where = !strcmp(where, "any")	  ? AS_CORRUPT_ANYWHERE
 			 : !strcmp(where, "data") ? AS_CORRUPT_DATA
 						  : AS_CORRUPT_METADATA,
-		.at_once = (unsigned)as_args_number(s->args, "fields", 1),
 		.seal = !as_args_has(s->args, "no-reseal"),
 		.tapes = s->crashes.tapes,
 		.seqs = s->crashes.seqs,
 		.subject = s->subject,
 	};
 
-	return as_corrupt_open(s->model, &setup, &s->corrupt, err);
+	int rc = as_symbolic_fields(s->args, &setup.at_once, err);
+
+	if (!rc && as_args_has(s->args, "symbolic"))
+		return as_symbolic_open(s->args, s->subject, s->bases, s->n_bases, &s->symbolic,
+					err);
+	return rc ? rc : as_corrupt_open(s->model, &setup, &s->corrupt, err);
 }
 
 /* ---- What is remembered ---------------------------------------------------------------------- */
@@ -260,6 +267,8 @@ static void print_json(const struct session *s, const char *event,
 	as_json_kuint(&j, "lost_files", status->lost_files);
 	as_json_kbool(&j, "all", status->all);
 	as_json_kint(&j, "wall_us", status->wall_us);
+	if (!s->corrupt)
+		as_symbolic_json(status, &j);
 	as_json_end(&j);
 	printf("%s\n", as_buf_str(&line));
 	fflush(stdout);
@@ -304,8 +313,13 @@ static void say_end(const struct session *s, const struct as_fsck_status *status
 			     "of %llu disks that were repaired, %llu lost files, %llu in all",
 			     (unsigned long long)status->damaged, (unsigned long long)status->lossy,
 			     (unsigned long long)status->lost_files);
+	if (!s->corrupt)
+		as_symbolic_say(&s->symbolic, status, s->out.chain);
 	if (status->all)
-		as_emit_note(s->out.chain, "every damage of the model `%s` was tried", s->model);
+		as_emit_note(s->out.chain,
+			     s->corrupt ? "every damage of the model `%s` was tried"
+					: "every path that could be solved was run: %s",
+			     s->model);
 	if (status->unconfirmed)
 		as_emit_note(s->out.chain, "%llu of what was found did not come back",
 			     (unsigned long long)status->unconfirmed);
@@ -325,6 +339,7 @@ static int go(struct session *s, struct as_err *err)
 		.model = s->model,
 		.corrupt = s->corrupt,
 		.kernel = s->asks ? &s->word : NULL,
+		.source = s->corrupt ? NULL : &s->symbolic.source,
 		.fork = !as_args_has(s->args, "no-fork"),
 		.jobs = (unsigned)as_args_number(s->args, "jobs", 1),
 		.max_lots = as_args_number(s->args, "lots", 0),
@@ -341,7 +356,7 @@ static int go(struct session *s, struct as_err *err)
 	struct as_run_stats stats = { 0 };
 	int rc = time ? as_cli_read_duration("for", time, &args.for_us, err) : 0;
 
-	if (!time && !args.max_lots && as_corrupt_lots(s->corrupt) == UINT64_MAX)
+	if (!time && !args.max_lots && (!s->corrupt || as_corrupt_lots(s->corrupt) == UINT64_MAX))
 		args.for_us = FOR_DEFAULT_US;
 	if (!rc)
 		rc = as_fsck_lead(&args, &status, err);
@@ -363,6 +378,7 @@ static int go(struct session *s, struct as_err *err)
 static void close_session(struct session *s)
 {
 	as_corrupt_free(s->corrupt);
+	as_symbolic_close(&s->symbolic);
 	as_judge_free(s->judge);
 	as_fsck_kernel_free(s->kernel);
 	as_subject_free(s->subject);
@@ -402,8 +418,10 @@ static int run_one(const struct as_args *args, struct as_err *err)
 	if (!rc) {
 		const char *type = as_subject_type(s.subject);
 
-		s.model = as_args_text(args, "model",
-				       type && as_fields_know(type) ? "fields" : "bits");
+		s.model = as_args_has(args, "symbolic")
+				  ? "symbolic"
+				  : as_args_text(args, "model",
+						 type && as_fields_know(type) ? "fields" : "bits");
 		s.judge = as_judge_new(s.subject);
 		rc = as_fsck_word_setup(args, type, &s.word, &s.asks, err);
 		if (!rc && s.asks)
@@ -511,7 +529,8 @@ static const struct as_opt opts[] = {
 	{ .name = "suite",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",
-	  .help = "a folder of test cases with an image each (image.gz), for --model suite" },
+	  .help = "a folder of test cases with an image each (image.gz), for --model suite, or, "
+		  "with --symbolic, whose repaired bytes are unknown" },
 	{ .name = "workload",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
@@ -528,11 +547,24 @@ static const struct as_opt opts[] = {
 	  .choices = "any|metadata|data",
 	  .help = "which sectors --model bits damages; default any" },
 	{ .name = "fields",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .min = 1,
-	  .max = 2,
-	  .help = "how many fields --model fields damages at once; default 1" },
+	  .kind = AS_OPT_TEXT,
+	  .arg = "N|NAMES",
+	  .help = "how many fields --model fields damages at once, 1 or 2; default 1. With "
+		  "--symbolic: which fields are unknown, such as `i_mode,superblock.s_magic`; "
+		  "default all, one after the other" },
+	{ .name = "symbolic",
+	  .help = "explore the checker's paths: bytes of the disk are unknown, and each branch "
+		  "that depends on them is taken both ways; needs valgrind and libz3" },
+	{ .name = "range",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "OFF+LEN",
+	  .help = "with --symbolic: these bytes of the disk are unknown, instead of fields" },
+	{ .name = "concretize",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "first|frequent|arith|full|none",
+	  .help = "with --symbolic: which bytes keep their values when a question takes too long: "
+		  "the first half, the most frequent half, those in arithmetic, all but one; "
+		  "default first" },
 	{ .name = "no-reseal",
 	  .help = "leave checksums as they are; default: compute them anew, so that the checker "
 		  "sees the damage and not a wrong checksum" },

@@ -29,6 +29,7 @@
 #define SIGN_BYTES 2048
 #define PROGRESS_US 500000
 #define JOBS_MAX 64
+#define ENDS_US 3000000
 #define HANGS_MAX 2 /* in a lot; the rest of it would most likely hang, too */
 
 enum { MSG_FOUND, MSG_DONE, MSG_FAILED };
@@ -38,12 +39,16 @@ struct message {
 	uint64_t lot, damage;
 	struct as_judge_counts counts; /* of this lot */
 	uint64_t damaged, lossy, lost_files;
+	uint64_t tallies[AS_FSCK_TALLIES];
+	bool over; /* the source of this worker has nothing left */
+	uint32_t bytes; /* a damage from a source follows the text (damage_put()) */
 	char text[SIGN_BYTES]; /* the signature, or what failed */
 };
 
 struct worker {
 	pid_t pid;
 	int fd;
+	bool over;
 	uint64_t lot; /* that it works on; NO_LOT: none */
 };
 
@@ -84,11 +89,48 @@ static bool shares_base(const struct as_corrupt_lot *lot)
 	return lot->n;
 }
 
+struct judging {
+	const struct as_fsck_args *a;
+	struct as_judge *judge;
+	int fd;
+	struct message *m;
+	struct as_fsck_verdict v;
+	uint64_t lot, number; /* of the damage */
+	bool carry; /* the leader cannot make the damage again */
+};
+
+/* Judges one damaged disk and tells of each problem. */
+static int judge_damage(struct judging *j, const struct as_damage *damage, struct as_err *err)
+{
+	const struct as_fsck_base *base = &j->a->bases[damage->base];
+	struct as_disk *disk = as_damage_apply(damage, base->disk, NULL);
+	struct message *m = j->m;
+	int rc = as_judge_disk(j->judge, base, damage, disk, &j->v, err);
+
+	if (!rc)
+		count_loss(&j->v, m);
+	for (unsigned p = 0; !rc && p < AS_FSCK_PROBLEMS; p++) {
+		if (!(j->v.problems & 1u << p))
+			continue;
+		m->kind = MSG_FOUND;
+		m->problem = p;
+		m->lot = j->lot;
+		m->damage = j->number;
+		snprintf(m->text, sizeof(m->text), "%s", as_buf_str(&j->v.found[p].signature));
+		if (j->carry ? as_damage_send(j->fd, m,
+					      offsetof(struct message, text) + strlen(m->text) + 1,
+					      &m->bytes, damage)
+			     : send_message(j->fd, m))
+			rc = as_fail(err, AS_EIO, "the leader is gone");
+	}
+	as_disk_free(disk);
+	return rc;
+}
+
 static int judge_lot(const struct as_fsck_args *a, struct as_judge *judge, uint64_t number, int fd,
 		     struct message *m, struct as_err *err)
 {
-	struct as_judge_counts before = as_judge_counts(judge), after;
-	struct as_fsck_verdict v = { 0 };
+	struct judging j = { .a = a, .judge = judge, .fd = fd, .m = m, .lot = number };
 	struct as_corrupt_lot lot = { 0 };
 	unsigned hangs = 0;
 	int rc = 0;
@@ -98,57 +140,79 @@ static int judge_lot(const struct as_fsck_args *a, struct as_judge *judge, uint6
 		rc = as_judge_lot_begin(judge, &a->bases[lot.damages[0].base], lot.damages, lot.n,
 					err);
 	for (size_t i = 0; !rc && i < lot.n && hangs < HANGS_MAX; i++) {
-		const struct as_fsck_base *base = &a->bases[lot.damages[i].base];
-		struct as_disk *disk = as_damage_apply(&lot.damages[i], base->disk, NULL);
-
-		rc = as_judge_disk(judge, base, &lot.damages[i], disk, &v, err);
-		if (!rc)
-			count_loss(&v, m);
-		hangs += !rc && v.problems & 1u << AS_FSCK_HANGS ? 1 : 0;
-		for (unsigned p = 0; !rc && p < AS_FSCK_PROBLEMS; p++) {
-			if (!(v.problems & 1u << p))
-				continue;
-			m->kind = MSG_FOUND;
-			m->problem = p;
-			m->lot = number;
-			m->damage = i;
-			snprintf(m->text, sizeof(m->text), "%s", as_buf_str(&v.found[p].signature));
-			if (send_message(fd, m))
-				rc = as_fail(err, AS_EIO, "the leader is gone");
-		}
-		as_disk_free(disk);
+		j.number = i;
+		rc = judge_damage(&j, &lot.damages[i], err);
+		hangs += !rc && j.v.problems & 1u << AS_FSCK_HANGS ? 1 : 0;
 	}
 	as_judge_lot_end(judge);
-	after = as_judge_counts(judge);
-	m->counts = (struct as_judge_counts){ after.disks - before.disks, after.runs - before.runs,
-					      after.known - before.known,
-					      after.forked - before.forked };
 	as_corrupt_lot_free(&lot);
-	as_fsck_verdict_free(&v);
+	as_fsck_verdict_free(&j.v);
 	return rc;
 }
 
-_Noreturn static void work(const struct as_fsck_args *a, int fd)
+static int from_source(void *ctx, const struct as_damage *damage, uint32_t *problems,
+		       struct as_err *err)
+{
+	struct judging *j = ctx;
+	int rc = judge_damage(j, damage, err);
+
+	*problems = rc ? 0 : j->v.problems;
+	return rc;
+}
+
+static int take_turn(const struct as_fsck_args *a, struct as_judge *judge, void *own, int fd,
+		     struct message *m, struct as_err *err)
+{
+	struct judging j = { .a = a, .judge = judge, .fd = fd, .m = m, .carry = true };
+	struct as_fsck_door door = { &j, from_source };
+	uint64_t tallies[AS_FSCK_TALLIES] = { 0 };
+	bool more = true;
+	int rc = a->source->turn(own, &door, &more, tallies, err);
+
+	memcpy(m->tallies, tallies, sizeof(tallies));
+	m->over = !more;
+	as_fsck_verdict_free(&j.v);
+	return rc;
+}
+
+static void count_runs(struct message *m, struct as_judge_counts before,
+		       struct as_judge_counts after)
+{
+	m->counts = (struct as_judge_counts){ after.disks - before.disks, after.runs - before.runs,
+					      after.known - before.known,
+					      after.forked - before.forked };
+}
+
+_Noreturn static void work(const struct as_fsck_args *a, int fd, unsigned number)
 {
 	struct message *m = as_xcalloc(1, sizeof(*m));
 	struct as_fsck_subject *subject = NULL;
 	struct as_fsck_kernel *kernel = NULL;
 	struct as_judge *judge = NULL;
 	struct as_err err = { 0 };
+	void *own = NULL;
 	uint64_t lot;
 	int rc = as_subject_open(a->setup, &subject, &err);
 
 	if (!rc) {
 		judge = as_judge_new(subject);
-		as_corrupt_use(a->corrupt, subject);
+		if (a->corrupt)
+			as_corrupt_use(a->corrupt, subject);
 	}
 	if (!rc && a->kernel)
 		rc = as_fsck_kernel_open(a->kernel, &kernel, &err);
 	if (!rc)
 		as_judge_set_kernel(judge, kernel);
+	if (!rc && a->source)
+		rc = a->source->open(a->source, subject, number, a->jobs, &own, &err);
 	while (!rc && recv(fd, &lot, sizeof(lot), 0) == sizeof(lot)) {
+		struct as_judge_counts before = as_judge_counts(judge);
+
 		memset(m, 0, sizeof(*m));
-		rc = judge_lot(a, judge, lot, fd, m, &err);
+		rc = a->source ? take_turn(a, judge, own, fd, m, &err)
+			       : judge_lot(a, judge, lot, fd, m, &err);
+		count_runs(m, before, as_judge_counts(judge));
+		m->bytes = 0;
 		m->kind = MSG_DONE;
 		m->lot = lot;
 		m->text[0] = '\0';
@@ -160,6 +224,8 @@ _Noreturn static void work(const struct as_fsck_args *a, int fd)
 		snprintf(m->text, sizeof(m->text), "%s", err.msg);
 		(void)send_message(fd, m);
 	}
+	if (own)
+		a->source->close(own);
 	as_judge_free(judge);
 	as_fsck_kernel_free(kernel);
 	as_subject_free(subject);
@@ -184,19 +250,31 @@ static int start(struct fsck_lead *l, struct worker *w, struct as_err *err)
 		close(pair[0]);
 		for (struct worker *other = l->workers; other < w; other++)
 			close(other->fd);
-		work(l->args, pair[1]);
+		work(l->args, pair[1], (unsigned)(w - l->workers));
 	}
 	close(pair[1]);
 	w->fd = pair[0];
 	return w->pid < 0 ? as_fail_errno(err, errno, "cannot start a worker") : 0;
 }
 
+/* A source has processes and files of its own, which it puts away when its socket is closed. */
+static bool ends_soon(pid_t pid)
+{
+	int64_t until = as_now_us() + ENDS_US;
+	pid_t got;
+
+	while ((got = waitpid(pid, NULL, WNOHANG)) == 0 && as_now_us() < until)
+		usleep(10000);
+	return got == pid;
+}
+
 static void stop_all(struct fsck_lead *l)
 {
-	for (unsigned i = 0; i < l->n; i++) {
+	for (unsigned i = 0; i < l->n; i++)
 		if (l->workers[i].fd >= 0)
 			close(l->workers[i].fd);
-		if (l->workers[i].pid <= 0)
+	for (unsigned i = 0; i < l->n; i++) {
+		if (l->workers[i].pid <= 0 || (l->args->source && ends_soon(l->workers[i].pid)))
 			continue;
 		/* A worker with a lot would judge it to its end. */
 		if (l->workers[i].lot != NO_LOT)
@@ -219,13 +297,13 @@ static bool is_over(const struct fsck_lead *l)
 
 static bool has_more(const struct fsck_lead *l)
 {
-	return l->next < as_corrupt_lots(l->args->corrupt) &&
+	return l->next < l->status->all_lots &&
 	       (!l->args->max_lots || l->next - l->args->first < l->args->max_lots);
 }
 
 static int give(struct fsck_lead *l, struct worker *w, struct as_err *err)
 {
-	if (is_over(l) || !has_more(l)) {
+	if (is_over(l) || !has_more(l) || w->over) {
 		w->lot = NO_LOT;
 		return 0;
 	}
@@ -239,6 +317,7 @@ static int on_found(struct fsck_lead *l, const struct message *m, struct as_err 
 {
 	const struct as_fsck_args *a = l->args;
 	struct as_corrupt_lot lot = { 0 };
+	uint64_t nth = m->bytes ? 0 : m->damage;
 	bool confirmed = false;
 	int rc = 0;
 
@@ -247,15 +326,23 @@ static int on_found(struct fsck_lead *l, const struct message *m, struct as_err 
 		as_emit_again(a->sinks, m->text);
 		return 0;
 	}
-	as_corrupt_lot(a->corrupt, m->lot, &lot);
-	if (m->damage < lot.n && m->problem < AS_FSCK_PROBLEMS) {
+	if (m->bytes) {
+		lot.damages = as_xcalloc(1, sizeof(*lot.damages));
+		lot.n = as_damage_get(m->text + strlen(m->text) + 1, m->bytes, a->n_bases,
+				      &lot.damages[0]);
+		if (!lot.n)
+			free(lot.damages);
+	} else if (a->corrupt) {
+		as_corrupt_lot(a->corrupt, m->lot, &lot);
+	}
+	if (nth < lot.n && m->problem < AS_FSCK_PROBLEMS) {
 		struct as_fsck_found found = { .subject = a->subject,
 					       .judge = a->judge,
-					       .base = &a->bases[lot.damages[m->damage].base],
+					       .base = &a->bases[lot.damages[nth].base],
 					       .model = a->model,
 					       .problem = (enum as_fsck_problem)m->problem,
 					       .signature = m->text,
-					       .damage = &lot.damages[m->damage],
+					       .damage = &lot.damages[nth],
 					       .export = a->export };
 
 		rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
@@ -319,6 +406,9 @@ static int on_message(struct fsck_lead *l, struct worker *w, const struct messag
 		s->damaged += m->damaged;
 		s->lossy += m->lossy;
 		s->lost_files += m->lost_files;
+		for (unsigned i = 0; i < AS_FSCK_TALLIES; i++)
+			s->tallies[i] += m->tallies[i];
+		w->over = m->over;
 		return give(l, w, err);
 	default:
 		return as_fail(err, AS_EIO, "%s", m->text);
@@ -344,6 +434,14 @@ static bool is_idle(const struct fsck_lead *l)
 	return true;
 }
 
+/* Whether the damage that it tells of is in it. */
+static bool is_whole(const struct message *m, size_t len)
+{
+	size_t text = len - offsetof(struct message, text);
+
+	return m->bytes < text && strnlen(m->text, text) < text - m->bytes;
+}
+
 static int listen_once(struct fsck_lead *l, struct message *m, struct as_err *err)
 {
 	struct pollfd fds[JOBS_MAX];
@@ -358,10 +456,12 @@ static int listen_once(struct fsck_lead *l, struct message *m, struct as_err *er
 
 		if (!fds[i].revents)
 			continue;
-		len = recv(l->workers[i].fd, m, sizeof(*m), 0);
+		len = recv(l->workers[i].fd, m, sizeof(*m) + AS_DAMAGE_SENT_MAX, 0);
 		if (len <= (ssize_t)offsetof(struct message, text))
 			return as_fail(err, AS_EIO, "a worker died");
 		((char *)m)[len - 1] = '\0';
+		if (!is_whole(m, (size_t)len))
+			return as_fail(err, AS_EIO, "a worker sent a wrong message");
 		rc = on_message(l, &l->workers[i], m, err);
 	}
 	set_next(l);
@@ -372,17 +472,27 @@ static int listen_once(struct fsck_lead *l, struct message *m, struct as_err *er
 	return rc;
 }
 
+static bool all_over(const struct fsck_lead *l)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		if (!l->workers[i].over)
+			return false;
+	return l->n;
+}
+
 int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status, struct as_err *err)
 {
-	struct message *m = as_xcalloc(1, sizeof(*m));
+	struct message *m = as_xcalloc(1, sizeof(*m) + AS_DAMAGE_SENT_MAX);
 	struct fsck_lead l = {
 		.args = args, .status = status, .next = args->first, .start_us = as_now_us()
 	};
 	unsigned jobs = args->jobs < 1 ? 1 : args->jobs > JOBS_MAX ? JOBS_MAX : args->jobs;
 	int rc = 0;
 
-	*status = (struct as_fsck_status){ .all_lots = as_corrupt_lots(args->corrupt),
-					   .next = args->first };
+	*status =
+		(struct as_fsck_status){ .all_lots = args->corrupt ? as_corrupt_lots(args->corrupt)
+								   : UINT64_MAX,
+					 .next = args->first };
 	for (size_t i = 0; !rc && i < args->n_bases; i++)
 		if (args->bases[i].called_damaged && !args->bases[i].sick)
 			rc = tell_healthy(&l, &args->bases[i], err);
@@ -397,7 +507,7 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 	while (!rc && !is_idle(&l) && !is_over(&l))
 		rc = listen_once(&l, m, err);
 	set_next(&l);
-	status->all = !rc && status->next >= status->all_lots;
+	status->all = !rc && (status->next >= status->all_lots || all_over(&l));
 	stop_all(&l);
 	free(m);
 	return rc;

@@ -14,6 +14,8 @@
 
 #include <stdint.h>
 
+#define AS_FSCK_TALLIES 24 /* numbers that a source counts, whatever they mean to it */
+
 struct as_fsck_status {
 	uint64_t lots, all_lots; /* done, of how many; UINT64_MAX: of any number */
 	struct as_judge_counts counts;
@@ -25,6 +27,28 @@ struct as_fsck_status {
 	/* What was lost, for --score. */
 	uint64_t damaged, lossy; /* repaired disks; those of them that lost something */
 	uint64_t lost_files;
+	uint64_t tallies[AS_FSCK_TALLIES]; /* of the sources */
+};
+
+/*
+ * Damages that are found on the way, instead of a model's list of lots: each worker has a source of
+ * its own, opened in its process, and takes turns. `judge` of the door runs the checker on the
+ * damage; *problems is a mask of what is wrong.
+ */
+struct as_fsck_door {
+	void *ctx;
+	int (*judge)(void *ctx, const struct as_damage *damage, uint32_t *problems,
+		     struct as_err *err);
+};
+
+struct as_fsck_source {
+	int (*open)(const struct as_fsck_source *source, struct as_fsck_subject *subject,
+		    unsigned worker, unsigned workers, void **own, struct as_err *err);
+	/* Some damages. *more false: there are none left. Tallies grow. */
+	int (*turn)(void *own, const struct as_fsck_door *door, bool *more,
+		    uint64_t tallies[AS_FSCK_TALLIES], struct as_err *err);
+	void (*close)(void *own);
+	void *ctx;
 };
 
 struct as_fsck_kernel_setup;
@@ -36,7 +60,8 @@ struct as_fsck_args {
 	struct as_fsck_base *bases;
 	size_t n_bases;
 	const char *model;
-	struct as_corrupt *corrupt;
+	struct as_corrupt *corrupt; /* NULL: there is a source */
+	const struct as_fsck_source *source;
 	unsigned jobs;
 	/* Who is asked about disks with which the checker is content; NULL: nobody. */
 	const struct as_fsck_kernel_setup *kernel;

@@ -378,6 +378,11 @@ const struct as_subject_row *as_subject_row_of(const struct as_fsck_subject *s)
 	return &s->row;
 }
 
+const char *as_subject_program(const struct as_fsck_subject *s)
+{
+	return s->program;
+}
+
 bool as_subject_has(const struct as_fsck_subject *s, enum as_subject_mode mode)
 {
 	return s->command[mode];

@@ -58,6 +58,8 @@ const char *as_subject_spec(const struct as_fsck_subject *subject); /* as typed 
 const char *as_subject_name(const struct as_fsck_subject *subject); /* for ids: "e2fsck-ext4" */
 const char *as_subject_type(const struct as_fsck_subject *subject); /* NULL: nothing is known */
 const struct as_subject_row *as_subject_row_of(const struct as_fsck_subject *subject);
+/* The path of the program that repairs. */
+const char *as_subject_program(const struct as_fsck_subject *subject);
 bool as_subject_has(const struct as_fsck_subject *subject, enum as_subject_mode mode);
 /* The command with {disk} in it. */
 const char *as_subject_command(const struct as_fsck_subject *subject, enum as_subject_mode mode);

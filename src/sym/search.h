@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * search: explores a checker path by path, as a source of damages for fsck/lead.h. Each path gives
+ * a disk, which is judged as any other damaged disk is.
+ */
+#ifndef AS_SYM_SEARCH_H
+#define AS_SYM_SEARCH_H
+
+#include "fsck/lead.h"
+#include "sym/place.h"
+#include "sym/solve.h"
+
+/* What is counted, in the tallies of the source. */
+enum as_search_tally {
+	AS_SEARCH_PATHS, /* runs under the tool */
+	AS_SEARCH_AGAIN, /* of them: paths that were known */
+	AS_SEARCH_FOLLOWED, /* solved disks whose path was the one that was predicted */
+	AS_SEARCH_STRAYED, /* those whose path was another one */
+	AS_SEARCH_QUESTIONS,
+	AS_SEARCH_SOLVED,
+	AS_SEARCH_NONE, /* no bytes take the other way */
+	AS_SEARCH_LATE,
+	AS_SEARCH_SAVED, /* late, but solved with some bytes as they were */
+	AS_SEARCH_SAVED_DONE, /* of them: paths that ran to their end */
+	AS_SEARCH_SAVED_BUGGY, /* and those of them with a problem */
+	AS_SEARCH_LEFT_OUT, /* branches that were not asked about, for want of time */
+	AS_SEARCH_BY_CACHE,
+	AS_SEARCH_BY_QUICK,
+	AS_SEARCH_BY_TRIES,
+	AS_SEARCH_BY_Z3,
+	AS_SEARCH_Z3_DEATHS,
+	AS_SEARCH_BLOCKS, /* of code that were new */
+	AS_SEARCH_HANGS, /* runs under the tool that did not end in time */
+	AS_SEARCH_TOOL_DEATHS,
+	AS_SEARCH_WRONG, /* values that differ from the tool's: an error of ours */
+	AS_SEARCH_RUN_US, /* time under the tool */
+	AS_SEARCH_SOLVE_US,
+	AS_SEARCH_BUGGY, /* paths with a problem */
+	AS_SEARCH_TALLIES
+};
+
+_Static_assert(AS_SEARCH_TALLIES <= AS_FSCK_TALLIES, "there is room for all of them");
+
+struct as_search_setup {
+	struct as_fsck_base *bases;
+	struct as_places *places;
+	struct as_solver_setup solver;
+	unsigned deadline_ms; /* of a run under the tool */
+	unsigned char *covered; /* AS_SEARCH_COVER_BYTES that all workers share */
+};
+
+#define AS_SEARCH_COVER_BYTES ((size_t)1 << 17)
+
+/* The source; its ctx is a struct as_search_setup. */
+extern const struct as_fsck_source as_search_source;
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* search_priv: what search*.c share. */
+#ifndef AS_SYM_SEARCH_PRIV_H
+#define AS_SYM_SEARCH_PRIV_H
+
+#include "base/table.h"
+#include "sym/path.h"
+#include "sym/search.h"
+
+/* Values for the bytes of a place that have not been run yet. */
+struct sym_candidate {
+	unsigned char *values;
+	uint64_t way; /* the branch and the way that it should take; 0: the beginning */
+	uint64_t expect; /* the digest of the path up to there */
+	size_t expect_at; /* how many steps that are */
+	uint64_t seq;
+	uint32_t generation, gain; /* gain: new blocks of the path that it came from */
+	uint8_t class; /* 0: nothing has gone that way; 1: a branch; 2: another address */
+	bool concrete; /* found with some bytes as they were */
+};
+
+/* A place and what is known of it. */
+struct sym_ground {
+	const struct as_place *place;
+	unsigned char *healthy; /* its bytes on the disk */
+	struct sym_candidate *heap; /* the best is the first */
+	size_t n, cap;
+	struct as_table asked; /* digests of a path's beginning and a way at its end */
+	struct as_table tried; /* values */
+	struct as_table paths;
+	uint64_t turns, gain; /* gain: new blocks in the last turn */
+};
+
+struct sym_search {
+	const struct as_search_setup *setup;
+	struct as_fsck_subject *subject;
+	struct as_solver *solver;
+	struct as_sym_server *server; /* for one disk at a time */
+	uint32_t server_base;
+	unsigned stayed; /* turns with that disk */
+	uint32_t *visits; /* of each disk: how often it was turned to */
+	struct sym_ground *grounds;
+	size_t n;
+	struct as_table ways; /* that some path went */
+	uint64_t seq;
+	uint64_t *tallies; /* of this turn */
+	struct as_solve_counts counts; /* before this turn */
+	unsigned deaths; /* of servers, in a row */
+};
+
+/* A hash of where and which way. */
+uint64_t as_search_way(uint64_t site, as_u128 value);
+uint64_t as_search_mix(uint64_t prefix, uint64_t way);
+
+bool as_heap_less(const struct sym_candidate *a, const struct sym_candidate *b);
+void as_heap_push(struct sym_ground *g, const struct sym_candidate *c);
+bool as_heap_pop(struct sym_search *s, struct sym_ground *g, struct sym_candidate *out);
+
+/* Asks for the other way at each branch of a path, and adds what is found. */
+void as_search_expand(struct sym_search *s, struct sym_ground *g, struct as_path *path,
+		      const struct sym_candidate *from, uint32_t gain, uint64_t run_us);
+/* Adds values, unless they were there before. */
+void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c);
+
+#endif

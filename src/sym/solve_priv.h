@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* solve_priv: what solve*.c share. */
+#ifndef AS_SYM_SOLVE_PRIV_H
+#define AS_SYM_SOLVE_PRIV_H
+
+#include "sym/solve.h"
+
+/* A question without what does not matter: the target is the last of the terms. */
+struct solve_slice {
+	struct as_expr *expr;
+	uint32_t *terms; /* each once */
+	size_t n;
+	struct as_expr_slice nodes; /* of all terms */
+	uint32_t *inputs; /* that the terms depend on */
+	uint32_t n_inputs;
+	const unsigned char *hint; /* of all inputs of the graph */
+	as_u128 *values; /* room for each node; of the hint at first */
+};
+
+/* Whether all terms are 1 for these bytes. */
+bool as_slice_holds(struct solve_slice *slice, const unsigned char *bytes);
+
+/* Backwards from the target. True: `bytes` are an answer. */
+bool as_solve_quick(struct solve_slice *slice, unsigned char *bytes);
+/* All values of one or two bytes. AS_SOLVED_LATE: there are more bytes, or it takes too long. */
+enum as_solved as_solve_tries(struct solve_slice *slice, unsigned char *bytes);
+/* One byte after the other, all others as they are. */
+bool as_solve_one_byte(struct solve_slice *slice, unsigned char *bytes);
+
+/* Which inputs of a slice keep their values: fixed[k] is about slice->inputs[k]. */
+void as_solve_concretize(const struct solve_slice *slice, enum as_concretize how, bool *fixed);
+
+/* Answers to earlier questions. */
+struct solve_cache;
+struct solve_cache *as_solve_cache_new(void);
+void as_solve_cache_free(struct solve_cache *cache);
+/* AS_SOLVED_LATE: nothing is known. */
+enum as_solved as_solve_cache_find(struct solve_cache *cache, struct solve_slice *slice,
+				   unsigned char *bytes);
+void as_solve_cache_add(struct solve_cache *cache, const struct solve_slice *slice,
+			enum as_solved solved, const unsigned char *bytes);
+
+/* The process of Z3. */
+struct solve_peer;
+struct solve_peer *as_solve_peer_new(unsigned deadline_ms, uint64_t memory_bytes);
+void as_solve_peer_free(struct solve_peer *peer);
+/* `fixed` may be NULL. AS_SOLVED_LATE also if the process died. */
+enum as_solved as_solve_peer_ask(struct solve_peer *peer, const struct solve_slice *slice,
+				 const bool *fixed, unsigned char *bytes);
+int as_solve_peer_pid(const struct solve_peer *peer);
+uint64_t as_solve_peer_deaths(const struct solve_peer *peer);
+
+/* What a question is to the process of Z3: this, then nodes (their arguments renumbered from 1),
+ * tables, terms. Inputs come first; their imm is not their offset but whether (256) and to which
+ * value they are fixed. */
+struct solve_wire {
+	uint32_t nodes, terms, tables, inputs;
+	uint32_t deadline_ms, pad;
+};
+
+struct solve_reply {
+	uint32_t solved; /* enum as_solved */
+	uint32_t bytes; /* that follow: one for each input */
+};
+
+#define SOLVE_WIRE_NODES_MAX (1u << 20)
+
+/* solve_z3.c; without Z3 they are not there, and nobody calls them. */
+AS_MUST_CHECK int as_z3_load(struct as_err *err);
+/* Answers questions from a socket until it is closed. */
+_Noreturn void as_z3_serve(int fd);
+
+#endif
