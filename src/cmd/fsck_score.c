@@ -113,12 +113,13 @@ static void print_table(const struct as_score *scores, size_t n)
 		list[i] = &scores[i];
 	as_score_tell(list, n, &text);
 	printf("%s", as_buf_str(&text));
-	for (size_t i = 0; i < n; i++)
-		if (scores[i].note.len || !scores[i].complete || scores[i].by_kernel)
-			printf("%s%s: %s%s%s\n", i ? "" : "\n", scores[i].checker,
-			       scores[i].complete ? "" : "not every field was damaged; ",
-			       scores[i].by_kernel ? "trees are read by the kernel; " : "",
-			       as_buf_str(&scores[i].note));
+	printf("\n");
+	for (size_t i = 0; i < n; i++) {
+		printf("%s: %s damaged, trees were read by %s", scores[i].checker,
+		       scores[i].complete ? "every field was" : "not every field was",
+		       scores[i].by_kernel ? "the kernel" : "the description of the type");
+		printf("%s%s\n", scores[i].note.len ? "; " : "", as_buf_str(&scores[i].note));
+	}
 	as_buf_free(&text);
 	free(list);
 }

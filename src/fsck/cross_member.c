@@ -162,6 +162,7 @@ int as_cross_member_open(struct as_cross_member *m, const char *spec,
 	if (rc)
 		return rc;
 	m->judge = as_judge_new(m->subject);
+	as_judge_repairs_only(m->judge);
 	rc = as_generic_make(store, m->type, as_subject_row_of(m->subject)->bytes, &m->generic,
 			     err);
 	if (!rc) {

@@ -3,9 +3,9 @@
  * cross_vote: where recovered trees do not agree, and who is the odd one.
  *
  * A name and an attribute of it is compared between those whose healthy disks have the same value
- * there: what a type cannot represent is so left out. Of three or more voters, the value that most
- * of them have is right; of two, that which was there before the damage. A voter is odd if it has
- * another value than that, and not the one that was there: to keep more than others is no mistake.
+ * there: what a type cannot represent is so left out. A voter is odd if it lost what was there and
+ * most of three or more voters have it, or the other one of two. To keep more than others is no
+ * mistake, nor is to lose what most of them lose.
  */
 #include "fsck/cross_member.h"
 
@@ -74,6 +74,10 @@ static uint32_t find_odd(const struct as_cross *c, const struct as_cross_split *
 	for (unsigned i = 0; i < c->n; i++)
 		kept = kept || (s->voters >> i & 1 && s->value[i] == s->healthy);
 	if (count(s->voters) > 2 ? !majority(c, s, &right) : !kept)
+		return 0;
+	/* What most of them could not recover either is nobody's loss; but a file that they found
+	 * elsewhere is better than none. */
+	if (right != s->healthy && !(s->facet == AS_CROSS_NAME && right == AS_CROSS_MOVED))
 		return 0;
 	for (unsigned i = 0; i < c->n; i++)
 		if (s->voters >> i & 1 && s->value[i] != right && s->value[i] != s->healthy)

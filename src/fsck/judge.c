@@ -557,7 +557,8 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 			return rc;
 	}
 	/* What hangs once would only take as long again. */
-	if (!as_subject_has(j->subject, AS_SUBJECT_CHECK) || v->problems & 1u << AS_FSCK_HANGS)
+	if (!as_subject_has(j->subject, AS_SUBJECT_CHECK) || j->repairs_only ||
+	    v->problems & 1u << AS_FSCK_HANGS)
 		return 0;
 	j->first = true;
 	rc = run(j, AS_SUBJECT_CHECK, disk, &s->check, err);

@@ -16,6 +16,11 @@ void as_judge_set_kernel(struct as_judge *j, struct as_fsck_kernel *kernel)
 	j->kernel = kernel;
 }
 
+void as_judge_repairs_only(struct as_judge *j)
+{
+	j->repairs_only = true;
+}
+
 /* Whether the checker has promised that the disk is in order. */
 static bool promises(const struct as_judge *j, const struct as_fsck_verdict *v)
 {

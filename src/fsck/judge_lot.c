@@ -36,7 +36,8 @@ int as_judge_lot_begin(struct as_judge *j, const struct as_fsck_base *base,
 	if (n < WORTH || !find_ranges(damages, n, ranges, &n_ranges))
 		return 0;
 	for (size_t i = 0; !rc && i < sizeof(modes) / sizeof(modes[0]); i++)
-		if (as_subject_has(j->subject, modes[i]))
+		if (as_subject_has(j->subject, modes[i]) &&
+		    !(j->repairs_only && modes[i] == AS_SUBJECT_CHECK))
 			rc = as_subject_fork_begin(j->subject, modes[i], base->disk, ranges,
 						   n_ranges, &j->forks[modes[i]], err);
 	return rc;

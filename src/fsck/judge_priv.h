@@ -21,6 +21,7 @@ struct as_judge {
 	bool forks[AS_SUBJECT_MODES]; /* runs of that mode can be forked */
 	bool first; /* this run is on a disk of the lot */
 	struct as_fsck_kernel *kernel; /* NULL: it is not asked */
+	bool repairs_only; /* it is not run to look only */
 };
 
 /* judge_kernel.c: after the runs of the checker. */
