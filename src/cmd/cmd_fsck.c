@@ -19,6 +19,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FOLDER "fsck"
@@ -56,8 +57,30 @@ static bool is_saved(const char *path)
 	return len >= 4 && !strcmp(path + len - 4, ".zst");
 }
 
+/* A disk is in memory, and so are those that runs leave: it must be smaller by far. */
+static int fits_memory(const char *what, uint64_t bytes, struct as_err *err)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return bytes <= memory / 4
+		       ? 0
+		       : as_fail(err, AS_EUSE,
+				 "%s: a disk with %llu MiB does not fit into the memory "
+				 "of this machine, %llu MiB, several times",
+				 what, (unsigned long long)(bytes >> 20),
+				 (unsigned long long)(memory >> 20));
+}
+
 static int load_disk(struct session *s, const char *path, struct as_disk **disk, struct as_err *err)
 {
+	struct stat st;
+	int rc = 0;
+
+	/* Holes take no memory. */
+	if (!stat(path, &st))
+		rc = fits_memory(path, (uint64_t)st.st_blocks * 512, err);
+	if (rc)
+		return rc;
 	return is_saved(path) ? as_image_load(s->store, path, disk, err)
 			      : as_image_import_raw(s->store, path, disk, err);
 }
@@ -80,6 +103,8 @@ static int open_suite(struct session *s, struct as_err *err)
 		base->name = s->suite.images[i].name;
 		base->disk = as_disk_snapshot(s->suite.images[i].disk);
 		rc = as_judge_base(s->judge, base, AS_FSCK_SICK, err);
+		if (rc)
+			as_fail_in(err, "--suite: %s", base->name);
 	}
 	return rc;
 }
@@ -97,7 +122,7 @@ static int open_crashes(struct session *s, struct as_err *err)
 	rc = as_fsck_crashes_record(s->args, s->store, type, as_args_number(s->args, "seed", 1),
 				    NULL, &s->crashes, err);
 	if (rc)
-		return rc;
+		return as_fail_in(err, "--model crash");
 	s->bases = as_xcalloc(s->crashes.n, sizeof(*s->bases));
 	for (size_t i = 0; !rc && i < s->crashes.n; i++) {
 		struct as_fsck_base *base = &s->bases[s->n_bases++];
@@ -115,8 +140,14 @@ static int open_disks(struct session *s, struct as_err *err)
 	const struct as_subject_row *row = as_subject_row_of(s->subject);
 	const char *path = as_args_text(s->args, "disk", NULL), *type = as_subject_type(s->subject);
 	enum as_generic_kind kind = AS_GENERIC_PLAIN;
+	uint64_t size;
 	int rc;
 
+	if (as_args_has(s->args, "content") &&
+	    (path || !strcmp(s->model, "suite") || !strcmp(s->model, "crash")))
+		return as_fail(err, AS_EUSE,
+			       "--content is for the disk that is made: no --disk, and not with "
+			       "--model suite or crash");
 	if (!strcmp(s->model, "suite"))
 		return open_suite(s, err);
 	if (!strcmp(s->model, "crash"))
@@ -132,10 +163,10 @@ static int open_disks(struct session *s, struct as_err *err)
 	} else {
 		as_assert(as_generic_kind_find(as_args_text(s->args, "content", "generic"), &kind));
 		s->bases->name = as_generic_kind_name(kind);
-		rc = as_generic_make_kind(s->store, type,
-					  as_args_number(s->args, "size",
-							 kind == AS_GENERIC_PLAIN ? row->bytes : 0),
-					  kind, &s->generic, err);
+		size = as_args_number(s->args, "size", kind == AS_GENERIC_PLAIN ? row->bytes : 0);
+		rc = fits_memory("--size", size, err);
+		if (!rc)
+			rc = as_generic_make_kind(s->store, type, size, kind, &s->generic, err);
 		if (!rc)
 			s->bases->disk = as_disk_snapshot(s->generic.disk);
 	}
@@ -426,7 +457,8 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "fields|suite|bits|crash",
 	  .help = "how disks are damaged: field by field (fields), what the checker repairs on the "
-		  "images of --suite (suite), bits and sectors (bits), what a power cut leaves of a workload or of a repair (crash); default fields where the "
+		  "images of --suite (suite), bits and sectors (bits), what a power cut leaves of "
+		  "a workload or of a repair (crash); default fields where the "
 		  "type is described, else bits" },
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,

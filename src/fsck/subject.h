@@ -40,7 +40,7 @@ struct as_subject_setup {
 	const char *check; /* its command that only looks; NULL: there is none */
 	const char *type; /* what its disks are; NULL: nothing is known */
 	unsigned deadline_ms; /* 0: AS_SUBJECT_DEADLINE_MS */
-	/* Each run begins with main; else what comes before the first look at the disk is shared. */
+	/* Each run begins with main; else runs share what comes before the disk is touched. */
 	bool whole;
 };
 

@@ -111,11 +111,16 @@ else
 fi
 if command -v e2fsck >/dev/null; then
 	for type in ext2 ext3 ext4; do
-		tap_run "e2fsck:$type: a rich disk is healthy, and one is dirty" 0 "$ASSAY" fsck \
-			"e2fsck:$type" --content rich --model bits --where data --lots 2 -o "$WORK/rich"
-		tap_run "e2fsck:$type: a dirty disk can be damaged" 0 "$ASSAY" fsck \
-			"e2fsck:$type" --content dirty --model bits --where data --lots 2 -o "$WORK/rich"
+		for content in rich dirty; do
+			tap_run "e2fsck:$type: a $content disk can be damaged" 0 "$ASSAY" fsck \
+				"e2fsck:$type" --content $content --model bits --where data \
+				--lots 2 -o "$WORK/rich"
+		done
 	done
+	tap_run "a rich disk that is too small" 2 "$ASSAY" fsck e2fsck --content rich --size 1M
+	tap_run "a disk that is not made" 2 "$ASSAY" fsck e2fsck --content rich --disk x
+	tap_run "a disk larger than memory" 2 "$ASSAY" fsck e2fsck --size 8T
+	tap_like "and it says so" "$WORK/err" "does not fit into the memory"
 	tap_run "no rich disk of that type" 2 "$ASSAY" fsck fsck.minix --content rich
 	tap_like "and it says so" "$WORK/err" "only disks of ext2, ext3, ext4 and lab"
 	tap_run "e2fsck: bits" 1 "$ASSAY" fsck e2fsck --model bits \
