@@ -83,8 +83,9 @@ static bool shares_base(const struct as_corrupt_lot *lot)
 	return lot->n;
 }
 
-static int judge_lot(const struct as_fsck_args *a, struct as_judge *judge, uint64_t number, int fd,
-		     struct message *m, struct as_err *err)
+static int judge_lot(const struct as_fsck_args *a, struct as_fsck_subject *subject,
+		     struct as_judge *judge, uint64_t number, int fd, struct message *m,
+		     struct as_err *err)
 {
 	struct as_judge_counts before = as_judge_counts(judge), after;
 	struct as_fsck_verdict v = { 0 };
@@ -103,6 +104,8 @@ static int judge_lot(const struct as_fsck_args *a, struct as_judge *judge, uint6
 		rc = as_judge_disk(judge, base, &lot.damages[i], disk, &v, err);
 		if (!rc)
 			count_loss(&v, m);
+		if (!rc && a->cover)
+			rc = a->cover->row->run(a->cover, subject, disk, err);
 		hangs += !rc && v.problems & 1u << AS_FSCK_HANGS ? 1 : 0;
 		for (unsigned p = 0; !rc && p < AS_FSCK_PROBLEMS; p++) {
 			if (!(v.problems & 1u << p))
@@ -142,7 +145,7 @@ _Noreturn static void work(const struct as_fsck_args *a, int fd)
 	}
 	while (!rc && recv(fd, &lot, sizeof(lot), 0) == sizeof(lot)) {
 		memset(m, 0, sizeof(*m));
-		rc = judge_lot(a, judge, lot, fd, m, &err);
+		rc = judge_lot(a, subject, judge, lot, fd, m, &err);
 		m->kind = MSG_DONE;
 		m->lot = lot;
 		m->text[0] = '\0';

@@ -87,6 +87,25 @@ else
 	tap_skip "a checker with sanitizers" "there is no libasan"
 fi
 
+# A checker that counts its blocks.
+if gcc --coverage -I. -Ilabfs -Iinclude -D_GNU_SOURCE -std=gnu11 -w -o "$WORK/labcov" \
+	$(find labfs -name '*.c' ! -name mkfs_main.c) 2>"$WORK/err"; then
+	tap_run "coverage is measured" 0 "$ASSAY" fsck \
+		"checker:$WORK/labcov --mode full {disk}" --type lab --lots 6 --coverage gcov \
+		-o "$WORK/cov.out"
+	first=$(tail -n 1 "$WORK/cov.out/fsck/coverage.tsv" | cut -f 2)
+	"$ASSAY" fsck "checker:$WORK/labcov --mode full {disk}" --type lab --model bits --lots 20 \
+		--coverage gcov -o "$WORK/cov2.out" >"$WORK/out" 2>&1
+	second=$(tail -n 1 "$WORK/cov2.out/fsck/coverage.tsv" | cut -f 2)
+	if [ "${first:-0}" -gt 500 ] && [ "${second:-0}" -gt "$first" ]; then
+		tap_ok "more kinds of damage reach more"
+	else
+		tap_not_ok "more kinds of damage reach more" "$first, then $second"
+	fi
+else
+	tap_skip "coverage" "labfs-fsck cannot be built with --coverage: $(head -n 1 "$WORK/err")"
+fi
+
 replays() { # FOLDER NAME: the first finding in the folder, by its script and by assay
 	local id
 	id=$(basename "$(ls -d "$1"/findings/* | head -n 1)")
