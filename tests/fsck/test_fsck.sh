@@ -69,11 +69,14 @@ cat >"$WORK/bad.c" <<-'END'
 	#include <stdlib.h>
 	int main(int argc, char **argv)
 	{
-		unsigned char *heap = malloc(64);
+		unsigned char *heap = malloc(512);
 		FILE *f = fopen(argv[argc - 1], "r");
-		if (!f || fread(heap, 1, 64, f) != 64)
+		unsigned sum = 0;
+		if (!f || fread(heap, 1, 512, f) != 512)
 			return 8;
-		printf("%d\n", heap[heap[0] ? 64 + heap[0] % 8 : 0]);
+		for (int i = 0; i < 512; i++)
+			sum += heap[i];
+		printf("%d\n", heap[sum == 'o' + 'k' ? 0 : 512 + sum % 8]);
 		return 0;
 	}
 END
@@ -83,6 +86,7 @@ if "${CC:-gcc}" -fsanitize=address -o "$WORK/bad" "$WORK/bad.c" 2>"$WORK/err"; t
 	tap_run "a sanitizer's report is found" 1 "$ASSAY" fsck "checker:$WORK/bad {disk}" \
 		--disk "$WORK/zeros" --model bits --lots 60 --max-findings 1 -o "$WORK/san.out"
 	tap_like "as a death" "$WORK/out" "died of SIGABRT"
+	tap_run "its script shows it, too" 0 sh "$WORK"/san.out/findings/*/repro.sh
 else
 	tap_skip "a checker with sanitizers" "there is no libasan"
 fi
