@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/rows.h"
 #include "cli/stopping.h"
+#include "cmd/fsck_cover.h"
 #include "cmd/fsck_crash.h"
 #include "disk/image.h"
 #include "fsck/generic.h"
@@ -16,7 +17,6 @@
 #include "layout/field.h"
 #include "os/rundir.h"
 #include "os/spawn.h"
-#include "os/temp.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,9 +45,7 @@ struct session {
 	struct as_cli_output out;
 	struct as_rundir folder;
 	struct as_dir below, export;
-	struct as_fsck_cover cover; /* row NULL: it is not measured */
-	struct as_temp *cover_folder;
-	struct as_buf covered; /* coverage.tsv */
+	struct as_fsck_covering covering;
 	bool terminal, shown;
 	int64_t note_us;
 };
@@ -296,18 +294,6 @@ static void print_json(const struct session *s, const char *event,
 	as_buf_free(&line);
 }
 
-/* Adds a row to coverage.tsv, which is replaced as a whole. */
-static int save_cover(struct session *s, int64_t wall_us, struct as_err *err)
-{
-	if (!s->cover.row)
-		return 0;
-	if (!s->covered.len)
-		as_buf_adds(&s->covered, "seconds\tblocks\n");
-	as_buf_addf(&s->covered, "%.1f\t%llu\n", (double)wall_us / 1e6,
-		    (unsigned long long)s->cover.row->count(&s->cover));
-	return s->below.fd < 0 ? 0 : as_dir_write(&s->below, "coverage.tsv", &s->covered, err);
-}
-
 static void progress(void *ctx, const struct as_fsck_status *status)
 {
 	struct session *s = ctx;
@@ -315,7 +301,9 @@ static void progress(void *ctx, const struct as_fsck_status *status)
 	char line[256];
 
 	(void)save_state(s, status->next, &err);
-	(void)save_cover(s, status->wall_us, &err);
+	/* What cannot be written now is written at the end, or reported then. */
+	if (as_fsck_covering_save(&s->covering, &s->below, status->wall_us, &err))
+		return;
 	if (!s->terminal && status->wall_us - s->note_us < NOTE_EVERY_US)
 		return;
 	s->note_us = status->wall_us;
@@ -371,7 +359,7 @@ static int go(struct session *s, struct as_err *err)
 		.jobs = (unsigned)as_args_number(s->args, "jobs", 1),
 		.max_lots = as_args_number(s->args, "lots", 0),
 		.max_clusters = as_args_number(s->args, "max-findings", 0),
-		.cover = s->cover.row ? &s->cover : NULL,
+		.cover = s->covering.cover.row ? &s->covering.cover : NULL,
 		.first = s->state.next,
 		.known = &s->state.known,
 		.stop = as_cli_stop_catch(),
@@ -393,13 +381,9 @@ static int go(struct session *s, struct as_err *err)
 	if (!rc)
 		rc = save_state(s, status.next, err);
 	if (!rc)
-		rc = save_cover(s, status.wall_us, err);
-	if (!rc && s->cover.row)
-		as_emit_note(s->out.chain, "%llu blocks of the checker's code were reached%s",
-			     (unsigned long long)s->cover.row->count(&s->cover),
-			     s->cover.row->count(&s->cover)
-				     ? ""
-				     : ": it was not built with --coverage, or ended by a signal");
+		rc = as_fsck_covering_save(&s->covering, &s->below, status.wall_us, err);
+	if (!rc)
+		as_fsck_covering_say(&s->covering, s->out.chain);
 	if (!rc && s->out.json)
 		print_json(s, "fsck", &status);
 	else if (!rc)
@@ -422,27 +406,13 @@ static void close_session(struct session *s)
 	as_generic_free(&s->generic);
 	as_suite_free(&s->suite);
 	as_fsck_crashes_free(&s->crashes);
-	as_temp_free(s->cover_folder);
-	as_buf_free(&s->covered);
+	as_fsck_covering_close(&s->covering);
 	as_fsck_state_free(&s->state);
 	as_dir_close(&s->below);
 	as_dir_close(&s->export);
 	if (s->folder.dir.fd >= 0)
 		as_rundir_close(&s->folder);
 	as_chunks_free(s->store);
-}
-
-static int open_cover(struct session *s, struct as_err *err)
-{
-	const char *name = as_args_text(s->args, "coverage", "");
-	int rc = as_temp_new("/tmp", &s->cover_folder, err);
-
-	for (unsigned i = 0; !rc && as_fsck_cover_row(i); i++)
-		if (!strcmp(as_fsck_cover_row(i)->name, name))
-			s->cover.row = as_fsck_cover_row(i);
-	if (!rc)
-		s->cover.folder = as_temp_path(s->cover_folder);
-	return rc;
 }
 
 static int run(const struct as_args *args, struct as_err *err)
@@ -472,8 +442,8 @@ static int run(const struct as_args *args, struct as_err *err)
 		s.judge = as_judge_new(s.subject);
 		rc = open_disks(&s, err);
 	}
-	if (!rc && as_args_has(args, "coverage"))
-		rc = open_cover(&s, err);
+	if (!rc)
+		rc = as_fsck_covering_open(args, &s.covering, err);
 	if (!rc && as_args_has(args, "export")) {
 		bool made;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cover: how much of a checker's code the damaged disks reach, over time (SWIFT, Figure 8). A row of
- * as_fsck_cover_row() is a way to measure it: what is run on each disk besides the runs that are
+ * cover: how much of a checker's code the damaged disks reach, over time (SWIFT, Figure 8). A row
+ * of as_fsck_cover_row() is a way to measure it: what is run on each disk besides the runs that are
  * judged, and how many blocks of code it has reached since the session began.
  */
 #ifndef AS_FSCK_COVER_H
