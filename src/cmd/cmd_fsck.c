@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/rows.h"
 #include "cli/stopping.h"
+#include "cmd/fsck_cover.h"
 #include "cmd/fsck_crash.h"
 #include "cmd/fsck_cross.h"
 #include "cmd/fsck_symbolic.h"
@@ -22,6 +23,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FOLDER "fsck"
@@ -50,6 +52,7 @@ struct session {
 	struct as_fsck_kernel_setup word;
 	struct as_fsck_kernel *kernel;
 	bool asks; /* the kernel about repaired disks */
+	struct as_fsck_covering covering;
 	bool terminal, shown;
 	int64_t note_us;
 };
@@ -63,8 +66,30 @@ static bool is_saved(const char *path)
 	return len >= 4 && !strcmp(path + len - 4, ".zst");
 }
 
+/* A disk is in memory, and so are those that runs leave: it must be smaller by far. */
+static int fits_memory(const char *what, uint64_t bytes, struct as_err *err)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return bytes <= memory / 4
+		       ? 0
+		       : as_fail(err, AS_EUSE,
+				 "%s: a disk with %llu MiB does not fit into the memory "
+				 "of this machine, %llu MiB, several times",
+				 what, (unsigned long long)(bytes >> 20),
+				 (unsigned long long)(memory >> 20));
+}
+
 static int load_disk(struct session *s, const char *path, struct as_disk **disk, struct as_err *err)
 {
+	struct stat st;
+	int rc = 0;
+
+	/* Holes take no memory. */
+	if (!stat(path, &st))
+		rc = fits_memory(path, (uint64_t)st.st_blocks * 512, err);
+	if (rc)
+		return rc;
 	return is_saved(path) ? as_image_load(s->store, path, disk, err)
 			      : as_image_import_raw(s->store, path, disk, err);
 }
@@ -87,6 +112,8 @@ static int open_suite(struct session *s, struct as_err *err)
 		base->name = s->suite.images[i].name;
 		base->disk = as_disk_snapshot(s->suite.images[i].disk);
 		rc = as_judge_base(s->judge, base, AS_FSCK_SICK, err);
+		if (rc)
+			as_fail_in(err, "--suite: %s", base->name);
 	}
 	return rc;
 }
@@ -104,7 +131,7 @@ static int open_crashes(struct session *s, struct as_err *err)
 	rc = as_fsck_crashes_record(s->args, s->store, type, as_args_number(s->args, "seed", 1),
 				    NULL, &s->crashes, err);
 	if (rc)
-		return rc;
+		return as_fail_in(err, "--model crash");
 	s->bases = as_xcalloc(s->crashes.n, sizeof(*s->bases));
 	for (size_t i = 0; !rc && i < s->crashes.n; i++) {
 		struct as_fsck_base *base = &s->bases[s->n_bases++];
@@ -122,8 +149,14 @@ static int open_disks(struct session *s, struct as_err *err)
 	const struct as_subject_row *row = as_subject_row_of(s->subject);
 	const char *path = as_args_text(s->args, "disk", NULL), *type = as_subject_type(s->subject);
 	enum as_generic_kind kind = AS_GENERIC_PLAIN;
+	uint64_t size;
 	int rc;
 
+	if (as_args_has(s->args, "content") &&
+	    (path || !strcmp(s->model, "suite") || !strcmp(s->model, "crash")))
+		return as_fail(err, AS_EUSE,
+			       "--content is for the disk that is made: no --disk, and not with "
+			       "--model suite or crash");
 	if (!strcmp(s->model, "suite") ||
 	    (as_args_has(s->args, "symbolic") && as_args_has(s->args, "suite")))
 		return open_suite(s, err);
@@ -140,10 +173,10 @@ static int open_disks(struct session *s, struct as_err *err)
 	} else {
 		as_assert(as_generic_kind_find(as_args_text(s->args, "content", "generic"), &kind));
 		s->bases->name = as_generic_kind_name(kind);
-		rc = as_generic_make_kind(s->store, type,
-					  as_args_number(s->args, "size",
-							 kind == AS_GENERIC_PLAIN ? row->bytes : 0),
-					  kind, &s->generic, err);
+		size = as_args_number(s->args, "size", kind == AS_GENERIC_PLAIN ? row->bytes : 0);
+		rc = fits_memory("--size", size, err);
+		if (!rc)
+			rc = as_generic_make_kind(s->store, type, size, kind, &s->generic, err);
 		if (!rc)
 			s->bases->disk = as_disk_snapshot(s->generic.disk);
 	}
@@ -282,6 +315,9 @@ static void progress(void *ctx, const struct as_fsck_status *status)
 	char line[256];
 
 	(void)save_state(s, status->next, &err);
+	/* What cannot be written now is written at the end, or reported then. */
+	if (as_fsck_covering_save(&s->covering, &s->below, status->wall_us, &err))
+		return;
 	if (!s->terminal && status->wall_us - s->note_us < NOTE_EVERY_US)
 		return;
 	s->note_us = status->wall_us;
@@ -344,6 +380,7 @@ static int go(struct session *s, struct as_err *err)
 		.jobs = (unsigned)as_args_number(s->args, "jobs", 1),
 		.max_lots = as_args_number(s->args, "lots", 0),
 		.max_clusters = as_args_number(s->args, "max-findings", 0),
+		.cover = s->covering.cover.row ? &s->covering.cover : NULL,
 		.first = s->state.next,
 		.known = &s->state.known,
 		.stop = as_cli_stop_catch(),
@@ -364,6 +401,10 @@ static int go(struct session *s, struct as_err *err)
 		fprintf(stderr, "\r\033[K");
 	if (!rc)
 		rc = save_state(s, status.next, err);
+	if (!rc)
+		rc = as_fsck_covering_save(&s->covering, &s->below, status.wall_us, err);
+	if (!rc)
+		as_fsck_covering_say(&s->covering, s->out.chain);
 	if (!rc && s->out.json)
 		print_json(s, "fsck", &status);
 	else if (!rc)
@@ -388,6 +429,7 @@ static void close_session(struct session *s)
 	as_generic_free(&s->generic);
 	as_suite_free(&s->suite);
 	as_fsck_crashes_free(&s->crashes);
+	as_fsck_covering_close(&s->covering);
 	as_fsck_state_free(&s->state);
 	as_dir_close(&s->below);
 	as_dir_close(&s->export);
@@ -430,6 +472,8 @@ static int run_one(const struct as_args *args, struct as_err *err)
 		if (!rc)
 			rc = open_disks(&s, err);
 	}
+	if (!rc)
+		rc = as_fsck_covering_open(args, &s.covering, err);
 	if (!rc && as_args_has(args, "export")) {
 		bool made;
 
@@ -507,7 +551,8 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "fields|suite|bits|crash",
 	  .help = "how disks are damaged: field by field (fields), what the checker repairs on the "
-		  "images of --suite (suite), bits and sectors (bits), what a power cut leaves of a workload or of a repair (crash); default fields where the "
+		  "images of --suite (suite), bits and sectors (bits), what a power cut leaves of "
+		  "a workload or of a repair (crash); default fields where the "
 		  "type is described, else bits" },
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,
@@ -581,6 +626,12 @@ static const struct as_opt opts[] = {
 	  .arg = "DIR",
 	  .help = "also write each finding to this folder as a case of e2fsprogs' test suite: "
 		  "image.gz, name, expect.1, expect.2" },
+	{ .name = "coverage",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "gcov",
+	  .help = "measure how much of the checker's code is reached, over time, into "
+		  "fsck/coverage.tsv of the run folder: gcov, if it was built with --coverage; "
+		  "each disk costs one more run" },
 	{ .name = "no-fork",
 	  .help = "run the checker from its beginning on each disk; default: runs on disks that "
 		  "differ in one field are forked when the checker first reads it" },

@@ -12,6 +12,10 @@
 #define STEPS 14u
 #define SIZES 6u
 
+#define ORPHAN                                                                             \
+	"$1 = open /d/o{n} O_RDWR|O_CREAT 0644\nwrite $1 len={k} fill=5\nunlink /d/o{n}\n" \
+	"sync\nclose $1\n"
+
 static const char *const steps[] = {
 	"create /d/n{n} 0644\n",
 	"mkdir /d/m{n} 0755\ncreate /d/m{n}/x 0600\n",
@@ -27,8 +31,7 @@ static const char *const steps[] = {
 	"$1 = open /d/w{n} O_RDWR|O_CREAT 0644\nwrite $1 len={k} fill=8\nfsync $1\nclose $1\n",
 	"$1 = open /d/d2/g O_RDWR\npwrite $1 len=5000 at={k} fill=9\nclose $1\n",
 	/* A file without a name, as long as it is open: an orphan, if the power fails. */
-	"$1 = open /d/o{n} O_RDWR|O_CREAT 0644\nwrite $1 len={k} fill=5\nunlink /d/o{n}\nsync\n"
-	"close $1\n",
+	ORPHAN,
 	"$1 = open /d/long O_RDONLY\nfsync $1\nclose $1\n",
 	"chmod /d/f{f} 0600\n",
 	"write_xattr /d/f{f} user.a len=40 fill=3\n",

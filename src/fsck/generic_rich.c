@@ -222,6 +222,9 @@ static int by_ext(struct as_chunks *store, unsigned row, uint64_t size, enum as_
 	struct as_buf c = { 0 };
 	int rc = as_disk_new(store, size ? size : EXT_BYTES, &out->disk, err);
 
+	if (!rc && size && size < EXT_BYTES)
+		rc = as_fail(err, AS_EUSE, "--content %s: the disk must have 8 MiB at least",
+			     kinds[kind]);
 	if (!rc)
 		rc = run_on(ext_rows[row].mkfs, NULL, &out->disk, NULL, err);
 	if (!rc)

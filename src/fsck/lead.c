@@ -91,6 +91,7 @@ static bool shares_base(const struct as_corrupt_lot *lot)
 
 struct judging {
 	const struct as_fsck_args *a;
+	struct as_fsck_subject *subject;
 	struct as_judge *judge;
 	int fd;
 	struct message *m;
@@ -109,6 +110,8 @@ static int judge_damage(struct judging *j, const struct as_damage *damage, struc
 
 	if (!rc)
 		count_loss(&j->v, m);
+	if (!rc && j->a->cover)
+		rc = j->a->cover->row->run(j->a->cover, j->subject, disk, err);
 	for (unsigned p = 0; !rc && p < AS_FSCK_PROBLEMS; p++) {
 		if (!(j->v.problems & 1u << p))
 			continue;
@@ -127,10 +130,13 @@ static int judge_damage(struct judging *j, const struct as_damage *damage, struc
 	return rc;
 }
 
-static int judge_lot(const struct as_fsck_args *a, struct as_judge *judge, uint64_t number, int fd,
-		     struct message *m, struct as_err *err)
+static int judge_lot(const struct as_fsck_args *a, struct as_fsck_subject *subject,
+		     struct as_judge *judge, uint64_t number, int fd, struct message *m,
+		     struct as_err *err)
 {
-	struct judging j = { .a = a, .judge = judge, .fd = fd, .m = m, .lot = number };
+	struct judging j = {
+		.a = a, .subject = subject, .judge = judge, .fd = fd, .m = m, .lot = number
+	};
 	struct as_corrupt_lot lot = { 0 };
 	unsigned hangs = 0;
 	int rc = 0;
@@ -160,10 +166,13 @@ static int from_source(void *ctx, const struct as_damage *damage, uint32_t *prob
 	return rc;
 }
 
-static int take_turn(const struct as_fsck_args *a, struct as_judge *judge, void *own, int fd,
-		     struct message *m, struct as_err *err)
+static int take_turn(const struct as_fsck_args *a, struct as_fsck_subject *subject,
+		     struct as_judge *judge, void *own, int fd, struct message *m,
+		     struct as_err *err)
 {
-	struct judging j = { .a = a, .judge = judge, .fd = fd, .m = m, .carry = true };
+	struct judging j = {
+		.a = a, .subject = subject, .judge = judge, .fd = fd, .m = m, .carry = true
+	};
 	struct as_fsck_door door = { &j, from_source };
 	uint64_t tallies[AS_FSCK_TALLIES] = { 0 };
 	bool more = true;
@@ -209,8 +218,8 @@ _Noreturn static void work(const struct as_fsck_args *a, int fd, unsigned number
 		struct as_judge_counts before = as_judge_counts(judge);
 
 		memset(m, 0, sizeof(*m));
-		rc = a->source ? take_turn(a, judge, own, fd, m, &err)
-			       : judge_lot(a, judge, lot, fd, m, &err);
+		rc = a->source ? take_turn(a, subject, judge, own, fd, m, &err)
+			       : judge_lot(a, subject, judge, lot, fd, m, &err);
 		count_runs(m, before, as_judge_counts(judge));
 		m->bytes = 0;
 		m->kind = MSG_DONE;

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "fsck/corrupt.h"
+#include "fsck/cover.h"
 #include "fsck/found.h"
 #include "fsck/subject.h"
 
@@ -71,6 +72,7 @@ struct as_fsck_args {
 	uint64_t max_clusters; /* stop after so many; 0: any number */
 	uint64_t first; /* the lot to begin with */
 	struct as_fsck_known *known; /* clusters; those of an earlier session may be in it */
+	const struct as_fsck_cover *cover; /* how coverage is measured; NULL: it is not */
 	const volatile int *stop;
 	struct as_sink *sinks;
 	const struct as_dir *export; /* see found.h */

@@ -40,7 +40,7 @@ struct as_subject_setup {
 	const char *check; /* its command that only looks; NULL: there is none */
 	const char *type; /* what its disks are; NULL: nothing is known */
 	unsigned deadline_ms; /* 0: AS_SUBJECT_DEADLINE_MS */
-	/* Each run begins with main; else what comes before the first look at the disk is shared. */
+	/* Each run begins with main; else runs share what comes before the disk is touched. */
 	bool whole;
 };
 
@@ -64,6 +64,8 @@ bool as_subject_has(const struct as_fsck_subject *subject, enum as_subject_mode 
 /* The command with {disk} in it. */
 const char *as_subject_command(const struct as_fsck_subject *subject, enum as_subject_mode mode);
 
+/* The program of a repair, to be run in another way. */
+const char *as_subject_program(const struct as_fsck_subject *subject);
 /* Whether reads of the disk are counted: not those of a static program. */
 bool as_subject_counts_reads(const struct as_fsck_subject *subject);
 

@@ -145,7 +145,7 @@ struct as_fields {
 	struct as_walk_link *links; /* paths of inodes that have more than one */
 	size_t n_links, cap_links;
 	struct as_buf complaint;
-	bool tree; /* only structures of files and of names are kept, and elements have no numbers */
+	bool tree; /* only structures of files and names are kept; elements have no numbers */
 };
 
 #endif

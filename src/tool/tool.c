@@ -40,7 +40,7 @@
 
 #define KILL_MS 5000 /* for killed processes to end */
 #define START_MS 20000 /* to load and link a program, on a busy machine */
-#define QUIET_MS 4
+#define QUIET_MS 25
 #define GRACE_MS 5000 /* from the kill of a run to the answer of the server */
 /* The numbers of the inherited descriptors: above all that a checker opens. */
 enum { DISK_FD = AS_SHIM_MAX_FD - 4, SHARE_FD, CONTROL_FD, SHIM_FD };

@@ -107,8 +107,8 @@ int as_tool_stop_begin(struct as_tool *tool, const struct as_tool_job *job, stru
 	return rc;
 }
 
-/* The disk as it is for this run at the stop: where it differs from the one that the first run began
- * with, nothing was written. */
+/* The disk as it is for this run at the stop: where it differs from the one that the first run
+ * began with, nothing was written. */
 static struct as_disk *disk_at_stop(const struct as_tool_stopped *at, struct as_disk *disk)
 {
 	unsigned char sector[AS_DISK_SECTOR_BYTES];

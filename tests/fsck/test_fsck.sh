@@ -70,11 +70,14 @@ cat >"$WORK/bad.c" <<-'END'
 	#include <stdlib.h>
 	int main(int argc, char **argv)
 	{
-		unsigned char *heap = malloc(64);
+		unsigned char *heap = malloc(512);
 		FILE *f = fopen(argv[argc - 1], "r");
-		if (!f || fread(heap, 1, 64, f) != 64)
+		unsigned sum = 0;
+		if (!f || fread(heap, 1, 512, f) != 512)
 			return 8;
-		printf("%d\n", heap[heap[0] ? 64 + heap[0] % 8 : 0]);
+		for (int i = 0; i < 512; i++)
+			sum += heap[i];
+		printf("%d\n", heap[sum == 'o' + 'k' ? 0 : 512 + sum % 8]);
 		return 0;
 	}
 END
@@ -84,8 +87,28 @@ if "${CC:-gcc}" -fsanitize=address -o "$WORK/bad" "$WORK/bad.c" 2>"$WORK/err"; t
 	tap_run "a sanitizer's report is found" 1 "$ASSAY" fsck "checker:$WORK/bad {disk}" \
 		--disk "$WORK/zeros" --model bits --lots 60 --max-findings 1 -o "$WORK/san.out"
 	tap_like "as a death" "$WORK/out" "died of SIGABRT"
+	tap_run "its script shows it, too" 0 sh "$WORK"/san.out/findings/*/repro.sh
 else
 	tap_skip "a checker with sanitizers" "there is no libasan"
+fi
+
+# A checker that counts its blocks.
+if gcc --coverage -I. -Ilabfs -Iinclude -D_GNU_SOURCE -std=gnu11 -w -o "$WORK/labcov" \
+	$(find labfs -name '*.c' ! -name mkfs_main.c) 2>"$WORK/err"; then
+	tap_run "coverage is measured" 0 "$ASSAY" fsck \
+		"checker:$WORK/labcov --mode full {disk}" --type lab --lots 6 --coverage gcov \
+		-o "$WORK/cov.out"
+	first=$(tail -n 1 "$WORK/cov.out/fsck/coverage.tsv" | cut -f 2)
+	"$ASSAY" fsck "checker:$WORK/labcov --mode full {disk}" --type lab --model bits --lots 20 \
+		--coverage gcov -o "$WORK/cov2.out" >"$WORK/out" 2>&1
+	second=$(tail -n 1 "$WORK/cov2.out/fsck/coverage.tsv" | cut -f 2)
+	if [ "${first:-0}" -gt 500 ] && [ "${second:-0}" -gt "$first" ]; then
+		tap_ok "more kinds of damage reach more"
+	else
+		tap_not_ok "more kinds of damage reach more" "$first, then $second"
+	fi
+else
+	tap_skip "coverage" "labfs-fsck cannot be built with --coverage: $(head -n 1 "$WORK/err")"
 fi
 
 replays() { # FOLDER NAME: the first finding in the folder, by its script and by assay
@@ -112,11 +135,16 @@ else
 fi
 if command -v e2fsck >/dev/null; then
 	for type in ext2 ext3 ext4; do
-		tap_run "e2fsck:$type: a rich disk is healthy, and one is dirty" 0 "$ASSAY" fsck \
-			"e2fsck:$type" --content rich --model bits --where data --lots 2 -o "$WORK/rich"
-		tap_run "e2fsck:$type: a dirty disk can be damaged" 0 "$ASSAY" fsck \
-			"e2fsck:$type" --content dirty --model bits --where data --lots 2 -o "$WORK/rich"
+		for content in rich dirty; do
+			tap_run "e2fsck:$type: a $content disk can be damaged" 0 "$ASSAY" fsck \
+				"e2fsck:$type" --content $content --model bits --where data \
+				--lots 2 -o "$WORK/rich"
+		done
 	done
+	tap_run "a rich disk that is too small" 2 "$ASSAY" fsck e2fsck --content rich --size 1M
+	tap_run "a disk that is not made" 2 "$ASSAY" fsck e2fsck --content rich --disk x
+	tap_run "a disk larger than memory" 2 "$ASSAY" fsck e2fsck --size 8T
+	tap_like "and it says so" "$WORK/err" "does not fit into the memory"
 	tap_run "no rich disk of that type" 2 "$ASSAY" fsck fsck.minix --content rich
 	tap_like "and it says so" "$WORK/err" "only disks of ext2, ext3, ext4 and lab"
 	tap_run "e2fsck: bits" 1 "$ASSAY" fsck e2fsck --model bits \
