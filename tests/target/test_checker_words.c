@@ -51,6 +51,25 @@ static const struct {
 	  "entry f12 in directory inode 128 points to free inode 131\n",
 	  "entry f12 in directory inode 128 points to free inode 131",
 	  "entry NAME in directory inode # points to free inode #" },
+	{ "xfs_repair -e -o force_geometry {disk}",
+	  "Cannot get host filesystem geometry.\n"
+	  "Repair may fail if there is a sector size mismatch between\n"
+	  "the image and the host filesystem.\nPhase 1 - find and verify superblock...\n"
+	  "bad uuid for agf 2\ndone\n",
+	  "bad uuid for agf 2", "bad uuid for agf #" },
+	{ "reiserfsck -y -q --fix-fixable {disk}",
+	  "reiserfsck 3.6.27\n\nWill check consistency of the filesystem on disk\n"
+	  "and will fix what can be fixed without --rebuild-tree\n"
+	  "Replaying journal: No transactions found\nComparing bitmaps..finished\n"
+	  "Checking Semantic tree:\nvpf-10680: The file has the wrong block count\nfinished\n",
+	  "vpf-10680: The file has the wrong block count",
+	  "vpf-#: The file has the wrong block count" },
+	{ "jfs_fsck -f -p {disk}",
+	  "jfs_fsck version 1.1.15, 04-Mar-2011\n**Phase 2 - Count links\n"
+	  "Incorrect link counts have been detected. Will correct.\n"
+	  "    16384 kilobytes total disk space.\nFilesystem is clean.\n",
+	  "Incorrect link counts have been detected. Will correct.",
+	  "Incorrect link counts have been detected. Will correct." },
 	{ "btrfs check --readonly {disk}",
 	  "Opening filesystem to check...\nChecking filesystem on disk\n"
 	  "UUID: 1b4e28ba-2fa1-11d2-883f-0016d3cca427\n[1/7] checking root items\n"
