@@ -111,7 +111,7 @@ void as_stable_promise_words(const struct as_history *h, const struct as_history
 		as_buf_adds(out, name);
 		break;
 	case AS_PERSIST_OP:
-		as_buf_addf(out, "%s (mounted so that names are stable at once)", name);
+		as_buf_addf(out, "%s (names are stable at once here)", name);
 		break;
 	default:
 		if (promise->what.len == UINT64_MAX)

@@ -92,6 +92,8 @@ static void metadata(void **state)
 		{ "lab size=4M", "lab", 4 << 20 },
 		{ "lab opts=bug=3", "lab:bug=3", 0 },
 		{ "lab:bug=1 opts=bug=3 size=1M", "lab:bug=1,bug=3", 1 << 20 },
+		{ "plugin:./a.so opts=bug=3", "plugin:./a.so:bug=3", 0 },
+		{ "plugin:./a:b.so:x opts=y", "plugin:./a:b.so:x,y", 0 },
 		{ "", NULL, 0 },
 		{ "lab frob", NULL, 0 },
 		{ "lab size=", NULL, 0 },
