@@ -310,7 +310,7 @@ $(B)/vg/vgpreload_assaysym-amd64-linux.so: src/sym/vg/preload/preload.c $(B)/fla
 	@mkdir -p $(@D)
 	$(call say,SO)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARN) -fno-builtin -fPIC -shared $< -ldl -o $@
-$(B)/vg/%: tests/sym/%.c src/sym/vg/log.h $(B)/flags.stamp
+$(B)/vg/%: tests/sym/%.c src/sym/vg/log.h $(B)/flags.stamp $(B)/vg/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(CC_ALL) -gdwarf-4 -Isrc $< -lpthread -o $@
