@@ -185,6 +185,7 @@ $(B)/%.stamp: FORCE
 	@mkdir -p $(@D)
 	@echo '$(STAMP)' | cmp -s - $@ || echo '$(STAMP)' >$@
 $(B)/flags.stamp: STAMP = $(CC_ALL) $(INC)
+$(B)/vg/flags.stamp: STAMP = $(VG_CC)
 $(B)/sources.stamp: STAMP = $(LIB_SRC) $(LABFS_SRC) $(BENCH_SRC) $(TEST_LIB_SRC) \
 	$(wildcard src/sym/vg/*.c)
 
@@ -290,18 +291,19 @@ $(B)/src/record/record_bpf.o: $(RECORD_BPF)
 $(B)/src/record/record_bpf.o: private INC += -DAS_RECORD_BPF_O='"$(RECORD_BPF)"'
 
 # The Valgrind tool (src/sym/vg): no libc, at an address of its own, as Valgrind's own tools are.
-VG_CC := $(CC) -std=gnu11 -O2 -g $(WARN) -fno-strict-aliasing -fno-builtin -fno-stack-protector \
+# Valgrind 3.19 cannot read what clang says in DWARF 5, and ends.
+VG_CC := $(CC) -std=gnu11 -O2 -gdwarf-4 $(WARN) -fno-strict-aliasing -fno-builtin -fno-stack-protector \
 	-fno-pie -fomit-frame-pointer -fcf-protection=none -DVGA_amd64=1 -DVGO_linux=1 \
 	-DVGP_amd64_linux=1 -DVGPV_amd64_linux_vanilla=1 -Isrc/sym/vg \
 	-isystem $(shell pkg-config --variable=includedir valgrind 2>/dev/null) -MMD -MP
-$(B)/vg/obj/%.o: src/sym/vg/%.c $(B)/flags.stamp
+$(B)/vg/obj/%.o: src/sym/vg/%.c $(B)/vg/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(VG_CC) -c $< -o $@
 VG_OBJ := $(patsubst src/sym/vg/%.c,$(B)/vg/obj/%.o,$(wildcard src/sym/vg/*.c))
 $(VG_TOOL): $(VG_OBJ) $(B)/sources.stamp
 	$(call say,LD)
-	$(Q)$(CC) -static -no-pie -nodefaultlibs -nostartfiles -u _start -Wl,--build-id=none \
+	$(Q)$(CC) -static -nodefaultlibs -nostartfiles -u _start -Wl,--build-id=none \
 		-Wl,-Ttext-segment=0x58000000 $(VG_OBJ) \
 		$(filter-out %sup-amd64-linux.a,$(VG_ARCHIVES)) \
 		-lgcc $(filter %sup-amd64-linux.a,$(VG_ARCHIVES)) -o $@
@@ -310,10 +312,10 @@ $(B)/vg/vgpreload_assaysym-amd64-linux.so: src/sym/vg/preload/preload.c $(B)/fla
 	@mkdir -p $(@D)
 	$(call say,SO)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARN) -fno-builtin -fPIC -shared $< -ldl -o $@
-$(B)/vg/%: tests/sym/%.c src/sym/vg/log.h $(B)/flags.stamp
+$(B)/vg/%: tests/sym/%.c src/sym/vg/log.h $(B)/flags.stamp $(B)/vg/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,LD)
-	$(Q)$(CC_ALL) -Isrc $< -lpthread -o $@
+	$(Q)$(CC_ALL) -gdwarf-4 -Isrc $< -lpthread -o $@
 
 .PHONY: fuzzers run-fuzzers
 fuzzers: $(FUZZERS)

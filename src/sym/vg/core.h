@@ -17,5 +17,6 @@ void VG_(do_atfork_child)(ThreadId tid);
 Int VG_(safe_fd)(Int oldfd);
 SysRes VG_(pread)(Int fd, void *buf, Int count, Off64T offset);
 Int VG_(count_living_threads)(void);
+Int VG_(kill)(Int pid, Int signal);
 
 #endif

@@ -8,6 +8,7 @@
  *     used has a tag; it never goes back to 0 within a block.
  *  3. Before each exit, and at the end, the replay is called if `flag` is not 0. */
 #include "code.h"
+#include "pub_tool_libcprint.h"
 #include "pub_tool_machine.h"
 #include "pub_tool_mallocfree.h"
 #include "pub_tool_tooliface.h"
