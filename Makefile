@@ -292,7 +292,8 @@ $(B)/src/record/record_bpf.o: private INC += -DAS_RECORD_BPF_O='"$(RECORD_BPF)"'
 
 # The Valgrind tool (src/sym/vg): no libc, at an address of its own, as Valgrind's own tools are.
 # Valgrind 3.19 cannot read what clang says in DWARF 5, and ends.
-VG_CC := $(CC) -std=gnu11 -O2 -gdwarf-4 $(WARN) -fno-strict-aliasing -fno-builtin -fno-stack-protector \
+VG_CC := $(CC) -std=gnu11 -O2 -gdwarf-4 $(WARN) -fno-strict-aliasing -fno-builtin \
+	-fno-stack-protector \
 	-fno-pie -fomit-frame-pointer -fcf-protection=none -DVGA_amd64=1 -DVGO_linux=1 \
 	-DVGP_amd64_linux=1 -DVGPV_amd64_linux_vanilla=1 -Isrc/sym/vg \
 	-isystem $(shell pkg-config --variable=includedir valgrind 2>/dev/null) -MMD -MP
