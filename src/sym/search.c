@@ -171,6 +171,23 @@ static int open_server(struct sym_search *s, uint32_t base, struct as_err *err)
 	return rc;
 }
 
+/* A disk that cannot be explored is left out. The error stays if nothing else is left either. */
+static int leave_out(struct sym_search *s, uint32_t base, int rc)
+{
+	bool left = s->ran;
+
+	if (rc != AS_EUSE)
+		return rc;
+	for (size_t i = 0; i < s->n; i++) {
+		struct sym_ground *g = &s->grounds[i];
+
+		while (g->place->base == base && g->n)
+			free(g->heap[--g->n].values);
+		left = left || g->n;
+	}
+	return left ? 0 : rc;
+}
+
 static uint32_t note_cover(struct sym_search *s, const struct as_path *path)
 {
 	uint32_t gain = 0;
@@ -248,8 +265,9 @@ static int explore(struct sym_search *s, struct sym_ground *g, const struct sym_
 		rc = open_server(s, p->base, err);
 	if (rc) {
 		as_damage_free(&damage);
-		return rc;
+		return leave_out(s, p->base, rc);
 	}
+	s->ran = true;
 	s->tallies[AS_SEARCH_PATHS]++;
 	if (as_sym_server_run(s->server, &damage, p->ranges, p->n_ranges, s->setup->deadline_ms,
 			      &run, err)) {

@@ -46,6 +46,7 @@ struct sym_search {
 	uint64_t *tallies; /* of this turn */
 	struct as_solve_counts counts; /* before this turn */
 	unsigned deaths; /* of servers, in a row */
+	bool ran; /* some path */
 };
 
 /* A hash of where and which way. */

@@ -26,16 +26,17 @@ static struct {
 #undef Z
 } z3;
 
-int as_z3_load(struct as_err *err)
-{
-	static const struct {
-		const char *name;
-		size_t at;
-	} names[] = {
+static const struct {
+	const char *name;
+	size_t at;
+} names[] = {
 #define Z(name) { "Z3_" #name, offsetof(__typeof__(z3), name) },
 #include "sym/z3.def"
 #undef Z
-	};
+};
+
+int as_z3_load(struct as_err *err)
+{
 	void *library;
 
 	if (z3.mk_context)

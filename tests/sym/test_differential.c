@@ -288,7 +288,7 @@ static void compare(const char *level)
 {
 	struct rig r;
 	struct as_path path;
-	struct as_solver *solver;
+	struct as_solver *solver = NULL;
 	struct counts c = { 0 };
 	struct mine *all;
 	char decided[FUNCTIONS_MAX];
