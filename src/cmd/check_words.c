@@ -196,8 +196,10 @@ static void say_end(const struct as_check_words *s, const struct as_check_status
 			     (unsigned long long)c->foreign, (unsigned long long)c->followed,
 			     (double)c->follow_us / 1e6, (double)status->wall_us * o->jobs / 1e6);
 	if (c->discarded)
-		as_emit_note(s->sinks, "%llu states were discarded: --max-states",
-			     (unsigned long long)c->discarded);
+		as_emit_note(
+			s->sinks,
+			"%llu states were discarded for want of room: --max-states, or a full disk",
+			(unsigned long long)c->discarded);
 	if (o->crash && o->crashes.budget && is_sampled(status))
 		as_emit_note(
 			s->sinks,
