@@ -13,8 +13,8 @@
  *	fsck.NAME.forks		the share of the runs that was forked
  */
 #include "bench/bench.h"
+#include "damage/generic.h"
 #include "fsck/corrupt.h"
-#include "fsck/generic.h"
 #include "os/spawn.h"
 #include "target/fstype.h"
 

@@ -116,7 +116,10 @@ int main(int argc, char **argv)
 		return AS_FSCK_OPERATIONAL;
 	}
 	lab_filehost_init(&host, stdout);
-	args = (struct as_mount_args){ &host.host, &file.bd, request.opts, request.readonly };
+	args = (struct as_mount_args){ .host = &host.host,
+				       .bd = &file.bd,
+				       .opts = request.opts,
+				       .readonly = request.readonly };
 	rc = lab_fsck(&args, request.mode);
 	if (rc < 0) {
 		lab_filebd_close(&file);

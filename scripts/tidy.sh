@@ -47,13 +47,15 @@ arrows() {
 	trace     work calls
 	record    calls trace
 	cover     work calls trace
-	fsck      work disk target tool box klog run crash layout snapshot trace
-	sym       disk target tool layout fsck
+	damage    work disk target tool box klog run snapshot trace
+	fsck      work disk target tool crash layout damage
+	cross     disk target layout snapshot damage fsck
+	sym       disk target tool layout damage fsck
 	report    work cover
 	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
 	cli       cover report
 	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt check
-	cmd       fsck sym
+	cmd       damage fsck cross sym
 	cmd       layout trace record cover report cli labfs bench
 	END
 }

@@ -2,23 +2,12 @@
 /* cmd_fsck: tests a checker: damaged disks, two runs each (SWIFT). */
 #include "base/json.h"
 #include "cli/boxes.h"
-#include "cli/cli.h"
 #include "cli/hunts.h"
-#include "cli/output.h"
 #include "cli/rows.h"
 #include "cli/stopping.h"
-#include "cmd/fsck_cover.h"
-#include "cmd/fsck_crash.h"
 #include "cmd/fsck_cross.h"
-#include "cmd/fsck_symbolic.h"
-#include "cmd/fsck_word.h"
-#include "disk/image.h"
-#include "fsck/generic.h"
-#include "fsck/lead.h"
-#include "fsck/state.h"
-#include "fsck/suite.h"
+#include "cmd/fsck_session.h"
 #include "layout/field.h"
-#include "os/rundir.h"
 #include "os/spawn.h"
 
 #include <stdlib.h>
@@ -31,198 +20,14 @@
 #define FOR_DEFAULT_US ((int64_t)60 * 1000000)
 #define NOTE_EVERY_US 10000000
 
-struct session {
-	const struct as_args *args;
-	struct as_subject_setup setup;
-	struct as_fsck_subject *subject;
-	struct as_judge *judge;
-	struct as_chunks *store;
-	struct as_generic generic;
-	struct as_fsck_suite suite;
-	struct as_fsck_crashes crashes;
-	struct as_fsck_base *bases;
-	size_t n_bases;
-	const char *model;
-	struct as_corrupt *corrupt; /* NULL: symbolic */
-	struct as_symbolic symbolic;
-	struct as_fsck_state state;
-	struct as_cli_output out;
-	struct as_rundir folder;
-	struct as_dir below, export;
-	struct as_fsck_kernel_setup word;
-	struct as_fsck_kernel *kernel;
-	bool asks; /* the kernel about repaired disks */
-	struct as_fsck_covering covering;
-	bool terminal, shown;
-	int64_t note_us;
-};
-
-/* ---- The disks ------------------------------------------------------------------------------- */
-
-static bool is_saved(const char *path)
-{
-	size_t len = strlen(path);
-
-	return len >= 4 && !strcmp(path + len - 4, ".zst");
-}
-
-/* A disk is in memory, and so are those that runs leave: it must be smaller by far. */
-static int fits_memory(const char *what, uint64_t bytes, struct as_err *err)
-{
-	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-
-	return bytes <= memory / 4
-		       ? 0
-		       : as_fail(err, AS_EUSE,
-				 "%s: a disk with %llu MiB does not fit into the memory "
-				 "of this machine, %llu MiB, several times",
-				 what, (unsigned long long)(bytes >> 20),
-				 (unsigned long long)(memory >> 20));
-}
-
-static int load_disk(struct session *s, const char *path, struct as_disk **disk, struct as_err *err)
-{
-	struct stat st;
-	int rc = 0;
-
-	/* Holes take no memory. */
-	if (!stat(path, &st))
-		rc = fits_memory(path, (uint64_t)st.st_blocks * 512, err);
-	if (rc)
-		return rc;
-	return is_saved(path) ? as_image_load(s->store, path, disk, err)
-			      : as_image_import_raw(s->store, path, disk, err);
-}
-
-/* Every image of the suite is a disk; none of them is healthy. */
-static int open_suite(struct session *s, struct as_err *err)
-{
-	const char *path = as_args_text(s->args, "suite", NULL);
-	int rc;
-
-	if (!path)
-		return as_fail(err, AS_EUSE, "--model suite needs --suite DIR");
-	rc = as_suite_load(s->store, path, &s->suite, err);
-	if (rc)
-		return rc;
-	s->bases = as_xcalloc(s->suite.n, sizeof(*s->bases));
-	for (size_t i = 0; !rc && i < s->suite.n; i++) {
-		struct as_fsck_base *base = &s->bases[s->n_bases++];
-
-		base->name = s->suite.images[i].name;
-		base->disk = as_disk_snapshot(s->suite.images[i].disk);
-		rc = as_judge_base(s->judge, base, AS_FSCK_SICK, err);
-		if (rc)
-			as_fail_in(err, "--suite: %s", base->name);
-	}
-	return rc;
-}
-
-/* The disks before the power fails. */
-static int open_crashes(struct session *s, struct as_err *err)
-{
-	const char *type = as_subject_type(s->subject);
-	int rc;
-
-	if (!type)
-		return as_fail(err, AS_EUSE, "%s: --model crash needs --type T", s->setup.spec);
-	if (as_args_has(s->args, "disk"))
-		return as_fail(err, AS_EUSE, "--model crash makes its disks: no --disk");
-	rc = as_fsck_crashes_record(s->args, s->store, type, as_args_number(s->args, "seed", 1),
-				    NULL, &s->crashes, err);
-	if (rc)
-		return as_fail_in(err, "--model crash");
-	s->bases = as_xcalloc(s->crashes.n, sizeof(*s->bases));
-	for (size_t i = 0; !rc && i < s->crashes.n; i++) {
-		struct as_fsck_base *base = &s->bases[s->n_bases++];
-
-		base->name = as_buf_str(&s->crashes.names[i]);
-		base->work = as_buf_str(&s->crashes.texts[i]);
-		base->disk = as_fsck_crashes_base(&s->crashes, i);
-		rc = as_judge_base(s->judge, base, AS_FSCK_MADE, err);
-	}
-	return rc;
-}
-
-static int open_disks(struct session *s, struct as_err *err)
-{
-	const struct as_subject_row *row = as_subject_row_of(s->subject);
-	const char *path = as_args_text(s->args, "disk", NULL), *type = as_subject_type(s->subject);
-	enum as_generic_kind kind = AS_GENERIC_PLAIN;
-	uint64_t size;
-	int rc;
-
-	if (as_args_has(s->args, "content") &&
-	    (path || !strcmp(s->model, "suite") || !strcmp(s->model, "crash")))
-		return as_fail(err, AS_EUSE,
-			       "--content is for the disk that is made: no --disk, and not with "
-			       "--model suite or crash");
-	if (!strcmp(s->model, "suite") ||
-	    (as_args_has(s->args, "symbolic") && as_args_has(s->args, "suite")))
-		return open_suite(s, err);
-	if (!strcmp(s->model, "crash"))
-		return open_crashes(s, err);
-	s->bases = as_xcalloc(1, sizeof(*s->bases));
-	s->n_bases = 1;
-	if (path) {
-		s->bases->name = path;
-		rc = load_disk(s, path, &s->bases->disk, err);
-	} else if (!type) {
-		rc = as_fail(err, AS_EUSE, "%s: which disk? --disk FILE, or --type T",
-			     s->setup.spec);
-	} else {
-		as_assert(as_generic_kind_find(as_args_text(s->args, "content", "generic"), &kind));
-		s->bases->name = as_generic_kind_name(kind);
-		size = as_args_number(s->args, "size", kind == AS_GENERIC_PLAIN ? row->bytes : 0);
-		rc = fits_memory("--size", size, err);
-		if (!rc)
-			rc = as_generic_make_kind(s->store, type, size, kind, &s->generic, err);
-		if (!rc)
-			s->bases->disk = as_disk_snapshot(s->generic.disk);
-	}
-	return rc ? rc
-		  : as_judge_base(s->judge, s->bases,
-				  path			     ? AS_FSCK_GIVEN
-				  : kind == AS_GENERIC_DIRTY ? AS_FSCK_DIRTY
-							     : AS_FSCK_MADE,
-				  err);
-}
-
-static int open_model(struct session *s, struct as_err *err)
-{
-	const char *where = as_args_text(s->args, "where", "any");
-	struct as_corrupt_setup setup = {
-		.bases = s->bases,
-		.n = s->n_bases,
-		.type = as_subject_type(s->subject),
-		.older = s->generic.fresh,
-		.books = as_subject_row_of(s->subject)->books,
-		.seed = s->state.seed,
-		.where = !strcmp(where, "any")	  ? AS_CORRUPT_ANYWHERE
-			 : !strcmp(where, "data") ? AS_CORRUPT_DATA
-						  : AS_CORRUPT_METADATA,
-		.seal = !as_args_has(s->args, "no-reseal"),
-		.tapes = s->crashes.tapes,
-		.seqs = s->crashes.seqs,
-		.subject = s->subject,
-	};
-
-	int rc = as_symbolic_fields(s->args, &setup.at_once, err);
-
-	if (!rc && as_args_has(s->args, "symbolic"))
-		return as_symbolic_open(s->args, s->subject, s->bases, s->n_bases, &s->symbolic,
-					err);
-	return rc ? rc : as_corrupt_open(s->model, &setup, &s->corrupt, err);
-}
-
 /* ---- What is remembered ---------------------------------------------------------------------- */
 
-static void state_name(const struct session *s, struct as_buf *name)
+static void state_name(const struct as_fsck_session *s, struct as_buf *name)
 {
 	as_buf_addf(name, "%s-%s", as_subject_name(s->subject), s->model);
 }
 
-static int open_state(struct session *s, struct as_err *err)
+static int open_state(struct as_fsck_session *s, struct as_err *err)
 {
 	struct as_buf name = { 0 }, text = { 0 };
 	int rc = 0;
@@ -254,7 +59,7 @@ static int open_state(struct session *s, struct as_err *err)
 	return rc;
 }
 
-static int save_state(struct session *s, uint64_t next, struct as_err *err)
+static int save_state(struct as_fsck_session *s, uint64_t next, struct as_err *err)
 {
 	struct as_buf name = { 0 }, text = { 0 };
 	int rc = 0;
@@ -277,7 +82,7 @@ static double rate(uint64_t n, int64_t us)
 	return us > 0 ? (double)n * 1e6 / (double)us : 0;
 }
 
-static void print_json(const struct session *s, const char *event,
+static void print_json(const struct as_fsck_session *s, const char *event,
 		       const struct as_fsck_status *status)
 {
 	struct as_buf line = { 0 };
@@ -310,7 +115,7 @@ static void print_json(const struct session *s, const char *event,
 
 static void progress(void *ctx, const struct as_fsck_status *status)
 {
-	struct session *s = ctx;
+	struct as_fsck_session *s = ctx;
 	struct as_err err;
 	char line[256];
 
@@ -336,7 +141,7 @@ static void progress(void *ctx, const struct as_fsck_status *status)
 	s->shown = s->terminal;
 }
 
-static void say_end(const struct session *s, const struct as_fsck_status *status)
+static void say_end(const struct as_fsck_session *s, const struct as_fsck_status *status)
 {
 	as_emit_note(s->out.chain,
 		     "%s: %llu damaged disks, %llu runs and %llu that were known, %.0f disks/s",
@@ -363,7 +168,7 @@ static void say_end(const struct session *s, const struct as_fsck_status *status
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-static int go(struct session *s, struct as_err *err)
+static int go(struct as_fsck_session *s, struct as_err *err)
 {
 	const char *time = as_args_text(s->args, "for", NULL);
 	struct as_fsck_args args = {
@@ -416,7 +221,7 @@ static int go(struct session *s, struct as_err *err)
 	return as_cli_output_close(&s->out, &stats, rc, err);
 }
 
-static void close_session(struct session *s)
+static void close_session(struct as_fsck_session *s)
 {
 	as_corrupt_free(s->corrupt);
 	as_symbolic_close(&s->symbolic);
@@ -440,7 +245,7 @@ static void close_session(struct session *s)
 
 static int run_one(const struct as_args *args, struct as_err *err)
 {
-	struct session s = {
+	struct as_fsck_session s = {
 		.args = args,
 		.setup = { .spec = args->operands[0],
 			   .exits = as_args_text(args, "exits", NULL),
@@ -470,7 +275,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			rc = as_fsck_kernel_open(&s.word, &s.kernel, err);
 		as_judge_set_kernel(s.judge, s.kernel);
 		if (!rc)
-			rc = open_disks(&s, err);
+			rc = as_fsck_open_disks(&s, err);
 	}
 	if (!rc)
 		rc = as_fsck_covering_open(args, &s.covering, err);
@@ -489,7 +294,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 						  .seed = as_args_number(args, "seed", 1) };
 		rc = open_state(&s, err);
 		if (!rc)
-			rc = open_model(&s, err);
+			rc = as_fsck_open_model(&s, err);
 		rc = rc ? as_cli_output_close(&s.out, &(struct as_run_stats){ 0 }, rc, err)
 			: go(&s, err);
 	}

@@ -4,10 +4,10 @@
 
 #include "cli/trust.h"
 #include "cmd/fsck_cross.h"
+#include "damage/generic.h"
+#include "damage/kernel.h"
 #include "disk/image.h"
-#include "fsck/generic.h"
 #include "fsck/judge.h"
-#include "fsck/kernel.h"
 
 #include <string.h>
 

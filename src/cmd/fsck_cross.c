@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* fsck_cross: checkers against each other (fsck/cross.h). */
+/* fsck_cross: checkers against each other (cross/cross.h). */
 #include "cmd/fsck_cross.h"
 
 #include "base/json.h"
@@ -8,7 +8,7 @@
 #include "cli/stopping.h"
 #include "cli/trust.h"
 #include "cmd/fsck_word.h"
-#include "fsck/cross.h"
+#include "cross/cross.h"
 #include "os/spawn.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsck_kernel: mounts the disks that a sandbox is given (fsck/kernel.h). Nobody but `assay fsck`
+ * fsck_kernel: mounts the disks that a sandbox is given (damage/kernel.h). Nobody but `assay fsck`
  * starts it, in a sandbox, so no help lists it.
  */
 #include "cli/cli.h"
-#include "fsck/kernel.h"
+#include "damage/kernel.h"
 
 static int run(const struct as_args *args, struct as_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsck_score: `assay fsck --score` (fsck/score.h), and `--table N`: Tables 7 to 10 of the SWIFT
+ * fsck_score: `assay fsck --score` (cross/score.h), and `--table N`: Tables 7 to 10 of the SWIFT
  * paper for the checkers of this machine. Tables 8 and 9 are made of sessions, which are commands
  * of this program like those that a user types, so that their findings are kept as usual.
  */
@@ -9,8 +9,8 @@
 #include "cli/stopping.h"
 #include "cmd/fsck_cross.h"
 #include "cmd/fsck_word.h"
-#include "fsck/cross.h"
-#include "fsck/score.h"
+#include "cross/cross.h"
+#include "cross/score.h"
 #include "fsck/state.h"
 #include "fsck/subject.h"
 #include "os/dir.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* fsck_word: who is asked about repaired disks (fsck/kernel.h), by the options of a command. */
+/* fsck_word: who is asked about repaired disks (damage/kernel.h), by the options of a command. */
 #ifndef AS_CMD_FSCK_WORD_H
 #define AS_CMD_FSCK_WORD_H
 
 #include "cli/cli.h"
-#include "fsck/kernel.h"
+#include "damage/kernel.h"
 
 /* What --kernel, --sandbox and the others say. *asks false: nobody is asked. A library is always
  * asked, since that costs little. */

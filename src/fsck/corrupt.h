@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "crash/tape.h"
-#include "fsck/damage.h"
+#include "damage/damage.h"
 #include "fsck/judge.h"
 
 #include <stddef.h>

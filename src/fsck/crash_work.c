@@ -5,7 +5,7 @@
 
 #include "base/choice.h"
 #include "base/hash.h"
-#include "fsck/generic_priv.h"
+#include "damage/generic.h"
 
 #include <string.h>
 

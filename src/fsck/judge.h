@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "fsck/damage.h"
+#include "damage/damage.h"
 #include "fsck/subject.h"
 
 #include <stdbool.h>

@@ -9,7 +9,7 @@
  */
 #include "fsck/judge_priv.h"
 
-#include "fsck/kernel.h"
+#include "damage/kernel.h"
 
 void as_judge_set_kernel(struct as_judge *j, struct as_fsck_kernel *kernel)
 {

@@ -11,7 +11,7 @@
  */
 #include "fsck/lead.h"
 
-#include "fsck/kernel.h"
+#include "damage/kernel.h"
 #include "os/spawn.h"
 
 #include <errno.h>

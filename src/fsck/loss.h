@@ -8,8 +8,8 @@
 #define AS_FSCK_LOSS_H
 
 #include "base/buf.h"
+#include "damage/damage.h"
 #include "disk/cow.h"
-#include "fsck/damage.h"
 
 struct as_loss;
 

@@ -393,11 +393,6 @@ const char *as_subject_command(const struct as_fsck_subject *s, enum as_subject_
 	return s->command[mode];
 }
 
-const char *as_subject_program(const struct as_fsck_subject *s)
-{
-	return s->program;
-}
-
 bool as_subject_counts_reads(const struct as_fsck_subject *s)
 {
 	return s->dynamic;

@@ -64,8 +64,6 @@ bool as_subject_has(const struct as_fsck_subject *subject, enum as_subject_mode 
 /* The command with {disk} in it. */
 const char *as_subject_command(const struct as_fsck_subject *subject, enum as_subject_mode mode);
 
-/* The program of a repair, to be run in another way. */
-const char *as_subject_program(const struct as_fsck_subject *subject);
 /* Whether reads of the disk are counted: not those of a static program. */
 bool as_subject_counts_reads(const struct as_fsck_subject *subject);
 

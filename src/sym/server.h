@@ -7,8 +7,8 @@
 #define AS_SYM_SERVER_H
 
 #include "base/err.h"
+#include "damage/damage.h"
 #include "disk/cow.h"
-#include "fsck/damage.h"
 #include "fsck/subject.h"
 
 struct as_sym_range {

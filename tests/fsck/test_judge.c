@@ -4,8 +4,8 @@
  * damaged themselves; and runs that are forked where they first read a damaged sector, which must
  * be the same as whole runs, byte for byte.
  */
+#include "damage/generic.h"
 #include "fsck/corrupt.h"
-#include "fsck/generic.h"
 #include "fsck/judge.h"
 #include "fsck/loss.h"
 #include "fsck/state.h"
@@ -276,7 +276,7 @@ static void test_loss_after_crash(void **state)
 
 	(void)state;
 	assert_int_equal(as_generic_make(store, "lab", 0, &generic, &err), 0);
-	loss = as_loss_new("lab", generic.disk);
+	loss = as_loss_new("lab", generic.disk, AS_LOSS_DROPS_NOTHING);
 	assert_non_null(loss);
 	damage.crashed = as_disk_snapshot(generic.disk);
 	as_loss_look(loss, &damage, generic.disk, &found);

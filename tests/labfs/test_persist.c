@@ -331,7 +331,7 @@ static void test_mkfs_refuses(void **state)
 	(void)state;
 	t_memhost_init(&host);
 	t_mem_open(&disk, 255 * 1024);
-	args = (struct as_mount_args){ &host.host, &disk.bd, "", false };
+	args = (struct as_mount_args){ .host = &host.host, .bd = &disk.bd, .opts = "" };
 	assert_int_equal(FS->mkfs(&args), -ENOSPC);
 	t_mem_close(&disk);
 	t_mem_open(&disk, 256 * 1024);

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * score: see score.h.
+ *
+ * Lots are taken in steps that have no divisor in common with their number, so that a run that is
+ * cut short has met all kinds. A file is touched if a field of its inode was damaged, or a field of
+ * a directory above it, or an entry in one: then nobody can be sure where it was.
+ */
+#include "cross/score.h"
+
+#include "cross/cross_member.h"
+#include "fsck/corrupt.h"
+#include "os/spawn.h"
+#include "snapshot/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const kinds[] = {
+#define KIND(id, name) name,
+	AS_SCORE_KINDS(KIND)
+#undef KIND
+};
+
+const char *as_score_kind_name(enum as_score_kind kind)
+{
+	return kinds[kind];
+}
+
+void as_score_free(struct as_score *s)
+{
+	free(s->checker);
+	as_buf_free(&s->note);
+	*s = (struct as_score){ 0 };
+}
+
+/* ---- What was damaged ------------------------------------------------------------------------ */
+
+static bool is_in(const struct as_damage *d, const struct as_field *f)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->bytes[i].off >= f->off && d->bytes[i].off < f->off + f->bytes)
+			return true;
+	return false;
+}
+
+static bool is_hit(const struct as_damage *d, const struct as_field *f)
+{
+	return is_in(d, f) && !(d->sealed && f->kind == AS_FIELD_CHECKSUM);
+}
+
+static enum as_score_kind kind_of_field(const struct as_field *f)
+{
+	const char *role = f->role ? f->role : "";
+
+	if (f->kind == AS_FIELD_CHECKSUM)
+		return AS_SCORE_CHECKSUM;
+	if (f->kind == AS_FIELD_BITMAP)
+		return AS_SCORE_BITMAP;
+	if (!strncmp(role, "super.", 6) || !strncmp(f->structure, "super", 5))
+		return AS_SCORE_SUPER;
+	if (!strncmp(role, "dir.entry.", 10))
+		return AS_SCORE_ENTRY;
+	if (!strcmp(role, "file.mode"))
+		return AS_SCORE_MODE;
+	if (!strcmp(role, "file.size") || !strcmp(role, "file.links") ||
+	    !strcmp(role, "file.blocks"))
+		return AS_SCORE_COUNT;
+	if (!f->path)
+		return AS_SCORE_REST;
+	return f->kind == AS_FIELD_POINTER ? AS_SCORE_POINTER : AS_SCORE_ATTRIBUTE;
+}
+
+static enum as_score_kind kind_of(const struct as_fields *fields, const struct as_damage *d)
+{
+	for (size_t i = 0; i < as_fields_n(fields); i++)
+		if (is_hit(d, as_fields_at(fields, i)))
+			return kind_of_field(as_fields_at(fields, i));
+	return AS_SCORE_REST;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return !strcmp(dir, "/") || (!strncmp(path, dir, len) && path[len] == '/');
+}
+
+static bool touches(const struct as_fields *fields, const struct as_damage *d, const char *path)
+{
+	const char *known = as_fields_path(fields, path);
+
+	for (size_t i = 0; i < as_fields_n(fields); i++) {
+		const struct as_field *f = as_fields_at(fields, i);
+
+		if (f->path && is_hit(d, f) &&
+		    (!strcmp(f->path, path) || (known && !strcmp(f->path, known)) ||
+		     is_below(path, f->path)))
+			return true;
+	}
+	return false;
+}
+
+/* ---- What was lost --------------------------------------------------------------------------- */
+
+/* Returns whether anything of the row is not as it was. */
+static bool add_loss(const struct as_cross_member *m, const struct as_cross_row *row,
+		     struct as_score_loss *loss)
+{
+	const struct as_cross_row *now = as_cross_view_find(&m->now, row->path);
+	bool file = row->v[AS_CROSS_TYPE] == S_IFREG || row->v[AS_CROSS_TYPE] == S_IFLNK;
+	uint64_t before = loss->names + loss->files + loss->metadata;
+
+	if (!now) {
+		loss->names++;
+		if (file && as_cross_value(&m->was, &m->now, row, AS_CROSS_NAME) == AS_CROSS_GONE) {
+			loss->files++;
+			loss->bytes += row->bytes;
+		}
+		return true;
+	}
+	if (file && (now->v[AS_CROSS_SIZE] != row->v[AS_CROSS_SIZE] ||
+		     now->v[AS_CROSS_CONTENT] != row->v[AS_CROSS_CONTENT])) {
+		loss->files++;
+		loss->bytes += row->bytes;
+	}
+	for (int f = AS_CROSS_TYPE; f < AS_CROSS_SIZE; f++)
+		loss->metadata += now->v[f] != row->v[f];
+	return loss->names + loss->files + loss->metadata != before;
+}
+
+static void measure(struct as_cross_member *m, struct as_score_sum *sum)
+{
+	bool whole = true;
+
+	for (size_t i = 0; i < m->was.n; i++) {
+		struct as_score_loss none = { 0 };
+		const struct as_cross_row *row = &m->was.rows[i];
+
+		if (!strcmp(row->path, "/lost+found") || !add_loss(m, row, &none))
+			continue;
+		whole = false;
+		(void)add_loss(m, row,
+			       touches(m->fields, &m->damage, row->path) ? &sum->touched
+									 : &sum->untouched);
+	}
+	sum->whole += whole;
+}
+
+static void add_sum(struct as_score_sum *to, const struct as_score_sum *from)
+{
+	uint64_t *a = (uint64_t *)to;
+	const uint64_t *b = (const uint64_t *)from;
+
+	for (size_t i = 0; i < sizeof(*to) / sizeof(uint64_t); i++)
+		a[i] += b[i];
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+static int do_damage(struct as_cross_member *m, const struct as_damage *d, struct as_score *score,
+		     struct as_err *err)
+{
+	struct as_score_sum one = { .disks = 1 };
+	int rc;
+
+	as_damage_clear(&m->damage);
+	m->disk = as_damage_apply(d, m->base.disk, NULL);
+	as_damage_diff(&m->damage, m->base.disk, m->disk);
+	m->damage.sealed = d->sealed;
+	rc = as_cross_member_judge(m, err);
+	if (!rc && m->came >= AS_CROSS_UNREAD) {
+		one.content = 1;
+		one.unread = m->came == AS_CROSS_UNREAD;
+		if (!one.unread)
+			measure(m, &one);
+	}
+	if (!rc) {
+		add_sum(&score->of[kind_of(m->fields, &m->damage)], &one);
+		add_sum(&score->all, &one);
+	}
+	as_cross_member_clear(m);
+	return rc;
+}
+
+static uint64_t divisor(uint64_t a, uint64_t b)
+{
+	return b ? divisor(b, a % b) : a;
+}
+
+static uint64_t step_for(uint64_t n)
+{
+	uint64_t step = n * 5 / 8 + 1;
+
+	while (divisor(step, n) != 1)
+		step++;
+	return step;
+}
+
+static int do_all(struct as_cross_member *m, int64_t for_us, const volatile int *stop,
+		  struct as_score *score, struct as_err *err)
+{
+	struct as_corrupt_setup setup = {
+		.bases = &m->base, .n = 1, .type = m->type, .at_once = 1, .seal = true
+	};
+	int64_t start_us = as_now_us();
+	struct as_corrupt_lot lot = { 0 };
+	struct as_corrupt *corrupt = NULL;
+	uint64_t n = 0, i = 0, at = 0;
+	int rc = as_corrupt_open("fields", &setup, &corrupt, err);
+
+	if (!rc)
+		n = as_corrupt_lots(corrupt);
+	for (; !rc && i < n && !(stop && *stop); i++, at = (at + step_for(n)) % n) {
+		as_corrupt_lot(corrupt, at, &lot);
+		rc = as_judge_lot_begin(m->judge, &m->base, lot.damages, lot.n, err);
+		for (size_t k = 0; !rc && k < lot.n; k++) {
+			if (for_us && as_now_us() - start_us >= for_us)
+				break;
+			rc = do_damage(m, &lot.damages[k], score, err);
+		}
+		as_judge_lot_end(m->judge);
+		if (for_us && as_now_us() - start_us >= for_us)
+			break;
+	}
+	score->complete = !rc && i == n;
+	as_corrupt_lot_free(&lot);
+	as_corrupt_free(corrupt);
+	return rc;
+}
+
+int as_score_run(const char *checker, const struct as_cross_setup *setup, int64_t for_us,
+		 const volatile int *stop, struct as_score *score, struct as_err *err)
+{
+	struct as_cross_member m = { 0 };
+	struct as_chunks *store = as_chunks_new();
+	int rc;
+
+	*score = (struct as_score){ .checker = as_xstrdup(checker) };
+	rc = as_cross_member_open(&m, checker, setup, store, err);
+	if (!rc) {
+		score->by_kernel = m.by_kernel;
+		as_buf_adds(&score->note, as_buf_str(&m.generic.note));
+		rc = do_all(&m, for_us, stop, score, err);
+	}
+	as_cross_member_free(&m);
+	as_chunks_free(store);
+	return rc;
+}
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+static double per_hundred(uint64_t n, uint64_t of)
+{
+	return of ? 100.0 * (double)n / (double)of : 0;
+}
+
+/* The larger share of disks that are as they were comes first, then who loses fewer files. */
+static bool is_better(const struct as_score_sum *a, const struct as_score_sum *b)
+{
+	double x = per_hundred(a->whole, a->disks), y = per_hundred(b->whole, b->disks);
+
+	if (x != y)
+		return x > y;
+	return per_hundred(a->touched.files + a->untouched.files, a->content) <
+	       per_hundred(b->touched.files + b->untouched.files, b->content);
+}
+
+static const struct as_score_sum *sum_of(const struct as_score *s, int kind)
+{
+	return kind < AS_SCORE_N ? &s->of[kind] : &s->all;
+}
+
+static void add_line(const struct as_score *s, const struct as_score_sum *sum, unsigned rank,
+		     struct as_buf *out)
+{
+	const struct as_score_loss *t = &sum->touched, *u = &sum->untouched;
+
+	as_buf_addf(out, "%3u  %-26.26s %6llu %6.1f%% %6.1f%% %6.1f%%", rank, s->checker,
+		    (unsigned long long)sum->disks, per_hundred(sum->content, sum->disks),
+		    per_hundred(sum->unread, sum->disks), per_hundred(sum->whole, sum->disks));
+	as_buf_addf(out, "  %8.1f %8.1f  %8.1f %8.1f", per_hundred(t->files, sum->content),
+		    per_hundred(u->files, sum->content),
+		    per_hundred(t->bytes, sum->content) / 102400,
+		    per_hundred(u->bytes, sum->content) / 102400);
+	as_buf_addf(out, "  %8.1f %8.1f  %8.1f %8.1f\n", per_hundred(t->names, sum->content),
+		    per_hundred(u->names, sum->content), per_hundred(t->metadata, sum->content),
+		    per_hundred(u->metadata, sum->content));
+}
+
+static void add_kind(const struct as_score *const *scores, size_t n, int kind, struct as_buf *out)
+{
+	bool *done = as_xcalloc(n + 1, sizeof(*done));
+	unsigned rank = 0;
+
+	as_buf_addf(out, "\n%s\n", kind < AS_SCORE_N ? kinds[kind] : "all damages");
+	for (;;) {
+		const struct as_score_sum *best = NULL;
+		size_t at = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			const struct as_score_sum *sum = sum_of(scores[i], kind);
+
+			if (done[i] || !sum->disks || (best && !is_better(sum, best)))
+				continue;
+			best = sum;
+			at = i;
+		}
+		if (!best)
+			break;
+		done[at] = true;
+		add_line(scores[at], best, ++rank, out);
+	}
+	free(done);
+}
+
+void as_score_tell(const struct as_score *const *scores, size_t n, struct as_buf *out)
+{
+	as_buf_adds(out, "Lost in 100 repairs, of what the damage touched and of what it did not; "
+			 "KiB in one repair.\n");
+	as_buf_addf(out, "     %-26s %6s %7s %7s %7s  %17s  %17s  %17s  %17s\n", "checker", "disks",
+		    "content", "unread", "whole", "files", "KiB", "names", "attributes");
+	for (int k = 0; k <= AS_SCORE_N; k++) {
+		uint64_t any = 0;
+
+		for (size_t i = 0; i < n; i++)
+			any += sum_of(scores[i], k)->disks;
+		if (any)
+			add_kind(scores, n, k, out);
+	}
+}
