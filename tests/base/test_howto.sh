@@ -89,7 +89,7 @@ done
 # That the test would see a wrong name of each kind.
 cp docs/HOWTO_ADD_OP.md "$WORK/copy.md"
 wrong=('src/run/sys_names.c' 'sys_ops.def' 'as_sys_flock_note' 'SYS_OPS' 'struct as_no_such'
-	'run_again()' 'assay huntt' 'assay run --targett lab' '--no-such-option' 'as_nothing_NAME'
+	'run_never()' 'assay huntt' 'assay run --targett lab' '--no-such-option' 'as_nothing_NAME'
 	'make no-such-target')
 printf 'See `%s`.\n' "${wrong[@]}" >>"$WORK/copy.md"
 tap_is "a wrong name of each kind is seen" "$(missing "$WORK/copy.md")" \

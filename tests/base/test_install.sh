@@ -14,9 +14,14 @@ san=${flavour#"${flavour%%-*}"}
 san=${san#-}
 tap_run "make install" 0 make --no-print-directory CC="${flavour%%-*}" SAN="${san//+/,}" \
 	PREFIX=$prefix DESTDIR="$root" install
+# The Valgrind tool is an optional part.
+vg=$(find "$ASSAY_BUILD/vg" -maxdepth 1 -type f -name '*assaysym*' 2>/dev/null |
+	sed 's|.*/|./lib/assay/vg/|' | sort | xargs)
 files=$(cd "$root$prefix" && find . -type f | sort | xargs)
 tap_is "what is installed" "$files" "./bin/assay ./bin/labfs-fsck ./bin/labfs-mkfs \
-./include/assay/bd.h ./include/assay/choice.h ./include/assay/host.h ./include/assay/target.h \
+./include/assay/bd.h ./include/assay/choice.h ./include/assay/flash.h \
+./include/assay/host.h ./include/assay/target.h \
+$vg \
 ./lib/pkgconfig/assay.pc \
 $(find layouts -name '*.layout' | sort | sed 's|^|./share/assay/|' | xargs) \
 ./share/bash-completion/completions/assay ./share/man/man1/assay.1 \

@@ -182,7 +182,9 @@ static void plans(void **state)
 		{ "alloc:7; read:3:eio", "read:3:eio alloc:7" },
 		{ "alloc:0", NULL },
 		{ "alloc:", NULL },
-		{ "alloc:1 alloc:2", NULL },
+		{ "alloc:2 alloc:1", "alloc:1 alloc:2" },
+		{ "alloc:1 alloc:1", "alloc:1" },
+		{ "alloc:1 alloc:2 alloc:3 alloc:4 alloc:5", NULL },
 		{ "alloc:1x", NULL },
 		{ "reed:3:eio", NULL },
 	};

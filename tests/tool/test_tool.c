@@ -43,9 +43,11 @@ static void check(int rc, const struct as_err *err)
 static int set_up(void **state)
 {
 	struct rig *rig = as_xcalloc(1, sizeof(*rig));
-	char *const argv[] = { "cc", "-O1", "-D_GNU_SOURCE", "-pthread",
-			       "-w", "-o",  rig->subject,    "tests/tool/tool_subject.c",
-			       NULL };
+	char *const argv[] = {
+		"cc",	 "-O1",	     "-D_GNU_SOURCE",	  "-pthread",
+		"-w",	 "-o",	     rig->subject,	  "tests/tool/tool_subject.c",
+		"-Isrc", "-include", "tool/shim/proto.h", NULL
+	};
 	struct as_spawn spawn = { .argv = argv };
 	struct as_err err = { 0 };
 	struct as_ended ended;
@@ -478,6 +480,9 @@ static void test_static(void **state)
 			     "-o",
 			     rig->subject,
 			     "tests/tool/tool_subject.c",
+			     "-Isrc",
+			     "-include",
+			     "tool/shim/proto.h",
 			     NULL };
 	struct as_spawn compile = { .argv = cc };
 	struct as_err err = { 0 };

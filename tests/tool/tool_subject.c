@@ -232,7 +232,7 @@ static int scribble(const char *path)
 		if (strstr(line, "assay-share") && sscanf(line, "%lx-%lx", &from, &to) == 2)
 			break;
 	WANT(from);
-	memset((char *)from + 8192, 0xee, 4096);
+	memset((char *)from + AS_SHIM_HEAD_BYTES, 0xee, 4096);
 	WANT(pwrite(fd, "three", 5, 600000) == 5);
 	return 0;
 }
