@@ -164,15 +164,20 @@ static void paths_at_the_edge(void **state)
 
 static void lost_events_are_counted(void **state)
 {
-	struct recorded r = { .control = { .ring_bytes = 4096 } };
-	uint64_t lost, seen;
+	struct recorded r = { 0 };
+	uint64_t lost = 0, seen;
 	struct as_err err;
 
 	(void)state;
 	if (as_source_ebpf.usable(&err))
 		skip_because("%s", err.msg);
-	record(&as_source_ebpf, "--burst", &r);
-	lost = as_counts_noted(r.counts, AS_NOTE_LOST);
+	/* A reader that is fast enough loses nothing even then. */
+	for (unsigned i = 0; i < 10 && !lost; i++) {
+		as_counts_free(r.counts);
+		r = (struct recorded){ .control = { .ring_bytes = 4096 } };
+		record(&as_source_ebpf, "--burst", &r);
+		lost = as_counts_noted(r.counts, AS_NOTE_LOST);
+	}
 	assert_true(lost > 0);
 	assert_non_null(as_counts_is_partial(r.counts));
 	/* None is missing that was not counted as lost, and none is counted twice; the calls of the
