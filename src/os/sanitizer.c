@@ -3,15 +3,13 @@
 #include "os/sanitizer.h"
 
 #include "base/buf.h"
+#include "os/elf.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define AGAIN "ASSAY_SANITIZER" /* set while the program is executed again: what LD_PRELOAD was */
@@ -45,42 +43,21 @@ bool as_sanitizer_is(void)
 
 /* ---- What a file needs ----------------------------------------------------------------------- */
 
-struct elf_file {
-	const unsigned char *data;
-	size_t len;
-};
-
-static const void *part(const struct elf_file *e, uint64_t at, uint64_t bytes)
-{
-	return at <= e->len && bytes <= e->len - at ? e->data + at : NULL;
-}
-
-static const Elf64_Phdr *segment(const struct elf_file *e, unsigned i)
-{
-	const Elf64_Ehdr *head = part(e, 0, sizeof(*head));
-
-	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) ||
-	    head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_phentsize != sizeof(Elf64_Phdr) ||
-	    head->e_phoff % 8 || i >= head->e_phnum)
-		return NULL;
-	return part(e, head->e_phoff + (uint64_t)i * sizeof(Elf64_Phdr), sizeof(Elf64_Phdr));
-}
-
 /* Where in the file the bytes of an address are; 0: nowhere. */
-static uint64_t place_of(const struct elf_file *e, uint64_t address)
+static uint64_t place_of(const struct as_elf *e, uint64_t address)
 {
 	const Elf64_Phdr *s;
 
-	for (unsigned i = 0; (s = segment(e, i)); i++)
+	for (unsigned i = 0; (s = as_elf_segment(e, i)); i++)
 		if (s->p_type == PT_LOAD && address >= s->p_vaddr &&
 		    address - s->p_vaddr < s->p_filesz)
 			return s->p_offset + (address - s->p_vaddr);
 	return 0;
 }
 
-static void note_needed(const struct elf_file *e, uint64_t at, struct as_buf *needed, bool *first)
+static void note_needed(const struct as_elf *e, uint64_t at, struct as_buf *needed, bool *first)
 {
-	const char *name = part(e, at, 1);
+	const char *name = as_elf_part(e, at, 1);
 
 	if (!name || !memchr(name, '\0', e->len - at))
 		return;
@@ -91,10 +68,10 @@ static void note_needed(const struct elf_file *e, uint64_t at, struct as_buf *ne
 		}
 }
 
-static void read_dynamic(const struct elf_file *e, const Elf64_Phdr *s, struct as_buf *needed,
+static void read_dynamic(const struct as_elf *e, const Elf64_Phdr *s, struct as_buf *needed,
 			 bool *first)
 {
-	const Elf64_Dyn *dyn = part(e, s->p_offset, s->p_filesz);
+	const Elf64_Dyn *dyn = as_elf_part(e, s->p_offset, s->p_filesz);
 	size_t n = s->p_filesz / sizeof(*dyn);
 	uint64_t text = 0;
 
@@ -111,25 +88,15 @@ static void read_dynamic(const struct elf_file *e, const Elf64_Phdr *s, struct a
 /* Names of libraries of sanitizers, with colons. *first: one of them must be the first. */
 static void read_needed(const char *path, struct as_buf *needed, bool *first)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct elf_file e = { 0 };
 	const Elf64_Phdr *s;
-	struct stat st;
-	void *data;
+	struct as_elf e;
 
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
-		e.len = (size_t)st.st_size;
-		data = mmap(NULL, e.len, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (data != MAP_FAILED) {
-			e.data = data;
-			for (unsigned i = 0; (s = segment(&e, i)); i++)
-				if (s->p_type == PT_DYNAMIC)
-					read_dynamic(&e, s, needed, first);
-			munmap(data, e.len);
-		}
-	}
-	if (fd >= 0)
-		close(fd);
+	if (!as_elf_open(path, &e))
+		return;
+	for (unsigned i = 0; (s = as_elf_segment(&e, i)); i++)
+		if (s->p_type == PT_DYNAMIC)
+			read_dynamic(&e, s, needed, first);
+	as_elf_close(&e);
 }
 
 /* ---- Once more ------------------------------------------------------------------------------- */

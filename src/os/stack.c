@@ -9,15 +9,12 @@
 #include "os/stack.h"
 
 #include "base/buf.h"
+#include "os/elf.h"
 #include "os/spawn.h"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SHOWN 2 /* frames */
@@ -55,33 +52,12 @@ static bool is_teller(const char *name)
 
 /* ---- Symbols --------------------------------------------------------------------------------- */
 
-struct stack_elf {
-	const unsigned char *data;
-	size_t len;
-};
-
-static const void *part(const struct stack_elf *e, uint64_t off, uint64_t len)
-{
-	return off <= e->len && len <= e->len - off ? e->data + off : NULL;
-}
-
-static const Elf64_Shdr *section(const struct stack_elf *e, uint32_t index)
-{
-	const Elf64_Ehdr *head = part(e, 0, sizeof(*head));
-
-	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) ||
-	    head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_shentsize != sizeof(Elf64_Shdr) ||
-	    index >= head->e_shnum || head->e_shoff % _Alignof(Elf64_Shdr))
-		return NULL;
-	return part(e, head->e_shoff + (uint64_t)index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr));
-}
-
 /* The name of the function of this table that holds the place; NULL: none does. */
-static const char *name_in(const struct stack_elf *e, const Elf64_Shdr *table, uint64_t at)
+static const char *name_in(const struct as_elf *e, const Elf64_Shdr *table, uint64_t at)
 {
-	const Elf64_Shdr *strings = section(e, table->sh_link);
-	const Elf64_Sym *sym = part(e, table->sh_offset, table->sh_size);
-	const char *text = strings ? part(e, strings->sh_offset, strings->sh_size) : NULL;
+	const Elf64_Shdr *strings = as_elf_section(e, table->sh_link);
+	const Elf64_Sym *sym = as_elf_part(e, table->sh_offset, table->sh_size);
+	const char *text = strings ? as_elf_part(e, strings->sh_offset, strings->sh_size) : NULL;
 
 	if (!sym || !text || table->sh_offset % _Alignof(Elf64_Sym) || !strings->sh_size ||
 	    text[strings->sh_size - 1])
@@ -93,13 +69,13 @@ static const char *name_in(const struct stack_elf *e, const Elf64_Shdr *table, u
 	return NULL;
 }
 
-static bool add_function(const struct stack_elf *e, uint64_t at, struct as_buf *out)
+static bool add_function(const struct as_elf *e, uint64_t at, struct as_buf *out)
 {
 	static const uint32_t kinds[] = { SHT_SYMTAB, SHT_DYNSYM };
 	const Elf64_Shdr *s;
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
-		for (uint32_t i = 0; (s = section(e, i)); i++) {
+		for (uint32_t i = 0; (s = as_elf_section(e, i)); i++) {
 			const char *name = s->sh_type == kinds[k] ? name_in(e, s, at) : NULL;
 
 			if (name && *name) {
@@ -113,23 +89,10 @@ static bool add_function(const struct stack_elf *e, uint64_t at, struct as_buf *
 
 static bool add_symbol(const char *module, uint64_t at, struct as_buf *out)
 {
-	int fd = open(module, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stack_elf e = { 0 };
-	bool found = false;
-	struct stat st;
-	void *data;
+	struct as_elf e;
+	bool found = as_elf_open(module, &e) && add_function(&e, at, out);
 
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
-		e.len = (size_t)st.st_size;
-		data = mmap(NULL, e.len, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (data != MAP_FAILED) {
-			e.data = data;
-			found = add_function(&e, at, out);
-			munmap(data, e.len);
-		}
-	}
-	if (fd >= 0)
-		close(fd);
+	as_elf_close(&e);
 	return found;
 }
 
