@@ -11,8 +11,8 @@
 #include "box/initramfs.h"
 
 #include "box/cpio.h"
-#include "box/elf_needs.h"
 #include "box/kmodule.h"
+#include "os/elf_needs.h"
 #include "os/spawn.h"
 
 #include <string.h>

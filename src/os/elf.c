@@ -44,29 +44,13 @@ const void *as_elf_part(const struct as_elf *elf, uint64_t off, uint64_t len)
 	return elf->data && off <= elf->len && len <= elf->len - off ? elf->data + off : NULL;
 }
 
-/* An entry of a table in the file: `size` is what an entry must have. */
-static const void *entry(const struct as_elf *elf, uint64_t table, uint32_t i, uint32_t n,
-			 uint64_t entry_size, uint64_t size)
-{
-	if (i >= n || entry_size != size || table % _Alignof(Elf64_Shdr) || table > elf->len)
-		return NULL;
-	return as_elf_part(elf, table + i * size, size);
-}
-
 const Elf64_Shdr *as_elf_section(const struct as_elf *elf, uint32_t index)
 {
 	const Elf64_Ehdr *head = as_elf_part(elf, 0, sizeof(*head));
 
-	return head ? entry(elf, head->e_shoff, index, head->e_shnum, head->e_shentsize,
-			    sizeof(Elf64_Shdr))
-		    : NULL;
-}
-
-const Elf64_Phdr *as_elf_segment(const struct as_elf *elf, uint32_t index)
-{
-	const Elf64_Ehdr *head = as_elf_part(elf, 0, sizeof(*head));
-
-	return head ? entry(elf, head->e_phoff, index, head->e_phnum, head->e_phentsize,
-			    sizeof(Elf64_Phdr))
-		    : NULL;
+	if (!head || head->e_shentsize != sizeof(Elf64_Shdr) || index >= head->e_shnum ||
+	    head->e_shoff % _Alignof(Elf64_Shdr) || head->e_shoff > elf->len)
+		return NULL;
+	return as_elf_part(elf, head->e_shoff + (uint64_t)index * sizeof(Elf64_Shdr),
+			   sizeof(Elf64_Shdr));
 }

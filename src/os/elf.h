@@ -22,6 +22,5 @@ void as_elf_close(struct as_elf *elf);
 
 const void *as_elf_part(const struct as_elf *elf, uint64_t off, uint64_t len);
 const Elf64_Shdr *as_elf_section(const struct as_elf *elf, uint32_t index); /* NULL: no more */
-const Elf64_Phdr *as_elf_segment(const struct as_elf *elf, uint32_t index); /* NULL: no more */
 
 #endif

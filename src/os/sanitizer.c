@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "os/elf.h"
+#include "os/elf_needs.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -43,24 +44,8 @@ bool as_sanitizer_is(void)
 
 /* ---- What a file needs ----------------------------------------------------------------------- */
 
-/* Where in the file the bytes of an address are; 0: nowhere. */
-static uint64_t place_of(const struct as_elf *e, uint64_t address)
+static void note_needed(const char *name, struct as_buf *needed, bool *first)
 {
-	const Elf64_Phdr *s;
-
-	for (unsigned i = 0; (s = as_elf_segment(e, i)); i++)
-		if (s->p_type == PT_LOAD && address >= s->p_vaddr &&
-		    address - s->p_vaddr < s->p_filesz)
-			return s->p_offset + (address - s->p_vaddr);
-	return 0;
-}
-
-static void note_needed(const struct as_elf *e, uint64_t at, struct as_buf *needed, bool *first)
-{
-	const char *name = as_elf_part(e, at, 1);
-
-	if (!name || !memchr(name, '\0', e->len - at))
-		return;
 	for (size_t i = 0; i < N_RUNTIMES; i++)
 		if (!strncmp(name, runtimes[i].name, strlen(runtimes[i].name))) {
 			as_buf_addf(needed, "%s%s", needed->len ? ":" : "", name);
@@ -68,34 +53,19 @@ static void note_needed(const struct as_elf *e, uint64_t at, struct as_buf *need
 		}
 }
 
-static void read_dynamic(const struct as_elf *e, const Elf64_Phdr *s, struct as_buf *needed,
-			 bool *first)
-{
-	const Elf64_Dyn *dyn = as_elf_part(e, s->p_offset, s->p_filesz);
-	size_t n = s->p_filesz / sizeof(*dyn);
-	uint64_t text = 0;
-
-	if (!dyn || s->p_offset % 8)
-		return;
-	for (size_t i = 0; i < n && dyn[i].d_tag != DT_NULL; i++)
-		if (dyn[i].d_tag == DT_STRTAB)
-			text = place_of(e, dyn[i].d_un.d_ptr);
-	for (size_t i = 0; i < n && text && dyn[i].d_tag != DT_NULL; i++)
-		if (dyn[i].d_tag == DT_NEEDED && dyn[i].d_un.d_val < e->len)
-			note_needed(e, text + dyn[i].d_un.d_val, needed, first);
-}
-
 /* Names of libraries of sanitizers, with colons. *first: one of them must be the first. */
 static void read_needed(const char *path, struct as_buf *needed, bool *first)
 {
-	const Elf64_Phdr *s;
+	struct as_elf_needs needs = { 0 };
 	struct as_elf e;
+	struct as_err err;
 
 	if (!as_elf_open(path, &e))
 		return;
-	for (unsigned i = 0; (s = as_elf_segment(&e, i)); i++)
-		if (s->p_type == PT_DYNAMIC)
-			read_dynamic(&e, s, needed, first);
+	if (!as_elf_needs(e.data, e.len, path, &needs, &err))
+		for (size_t i = 0; i < needs.n_libs; i++)
+			note_needed(needs.libs[i], needed, first);
+	as_elf_needs_free(&needs);
 	as_elf_close(&e);
 }
 

@@ -14,6 +14,8 @@
  */
 #include "tool/tool.h"
 
+#include "os/elf.h"
+#include "os/elf_needs.h"
 #include "os/patience.h"
 #include "os/stack.h"
 #include "os/stuck.h"
@@ -21,7 +23,6 @@
 #include "tool/stop.h"
 #include "tool/tool_priv.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -56,24 +57,17 @@ static void close_fd(int *fd)
 
 bool as_tool_is_dynamic(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct as_elf_needs needs = { 0 };
 	bool found = false;
-	Elf64_Phdr phdr;
-	Elf64_Ehdr ehdr;
+	struct as_elf elf;
+	struct as_err err;
 
-	if (fd < 0)
+	if (!as_elf_open(path, &elf))
 		return false;
-	if (pread(fd, &ehdr, sizeof(ehdr), 0) == sizeof(ehdr) &&
-	    !memcmp(ehdr.e_ident, ELFMAG, SELFMAG) && ehdr.e_ident[EI_CLASS] == ELFCLASS64 &&
-	    ehdr.e_machine == EM_X86_64 && ehdr.e_phentsize == sizeof(phdr))
-		for (unsigned i = 0; i < ehdr.e_phnum && !found; i++) {
-			off_t at = (off_t)(ehdr.e_phoff + i * sizeof(phdr));
-
-			if (pread(fd, &phdr, sizeof(phdr), at) != sizeof(phdr))
-				break;
-			found = phdr.p_type == PT_INTERP;
-		}
-	close(fd);
+	if (!as_elf_needs(elf.data, elf.len, path, &needs, &err))
+		found = needs.interp;
+	as_elf_needs_free(&needs);
+	as_elf_close(&elf);
 	return found;
 }
 

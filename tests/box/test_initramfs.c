@@ -4,9 +4,9 @@
 
 #include "base/hash.h"
 #include "box/cpio.h"
-#include "box/elf_needs.h"
 #include "box/initramfs.h"
 #include "box/kmodule.h"
+#include "os/elf_needs.h"
 #include "os/spawn.h"
 #include "target/cache.h"
 #include "tests/lib/tmpdir.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz entry of the reader of ELF files: what it finds lies inside the file. */
-#include "box/elf_needs.h"
+#include "os/elf_needs.h"
 
 #include <stdlib.h>
 #include <string.h>

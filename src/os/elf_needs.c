@@ -6,7 +6,7 @@
  * through the PT_LOAD segments. Every offset is checked against the file before it is used: a file
  * that is cut or forged gives an error.
  */
-#include "box/elf_needs.h"
+#include "os/elf_needs.h"
 
 #include <elf.h>
 #include <glob.h>

@@ -3,8 +3,8 @@
  * elf_needs: the files that a dynamically linked program needs: its interpreter and its libraries,
  * read from the file itself. Nothing is executed.
  */
-#ifndef AS_BOX_ELF_NEEDS_H
-#define AS_BOX_ELF_NEEDS_H
+#ifndef AS_OS_ELF_NEEDS_H
+#define AS_OS_ELF_NEEDS_H
 
 #include "base/buf.h"
 #include "base/err.h"
