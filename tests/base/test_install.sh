@@ -16,13 +16,12 @@ tap_run "make install" 0 make --no-print-directory CC="${flavour%%-*}" SAN="${sa
 	PREFIX=$prefix DESTDIR="$root" install
 # The Valgrind tool is an optional part.
 vg=$(find "$ASSAY_BUILD/vg" -maxdepth 1 -type f -name '*assaysym*' 2>/dev/null |
-	sed 's|.*/|./lib/assay/vg/|' | sort | xargs)
+	sed 's|.*/|./lib/assay/vg/|' | sort | xargs -r printf '%s ')
 files=$(cd "$root$prefix" && find . -type f | sort | xargs)
 tap_is "what is installed" "$files" "./bin/assay ./bin/labfs-fsck ./bin/labfs-mkfs \
 ./include/assay/bd.h ./include/assay/choice.h ./include/assay/flash.h \
 ./include/assay/host.h ./include/assay/target.h \
-$vg \
-./lib/pkgconfig/assay.pc \
+$vg./lib/pkgconfig/assay.pc \
 $(find layouts -name '*.layout' | sort | sed 's|^|./share/assay/|' | xargs) \
 ./share/bash-completion/completions/assay ./share/man/man1/assay.1 \
 ./share/zsh/site-functions/_assay"

@@ -377,9 +377,11 @@ static int build_subject(void **state)
 	snprintf(subject, sizeof(subject), "%s/subject", folder);
 	snprintf(canary, sizeof(canary), "%s/canary", folder);
 	t_put_file(canary, 6, 'c', false);
-	if (as_spawn_run(&spawn, &ended, NULL) || ended.how != AS_END_EXIT || ended.status)
+	if (as_spawn_run(&spawn, &ended, NULL)) {
 		subject[0] = '\0';
-	return 0;
+		return 0;
+	}
+	return ended.how == AS_END_EXIT && !ended.status ? 0 : -1;
 }
 
 /* What a checker that does `what` comes to. */
@@ -390,13 +392,15 @@ static void check_subject(const char *what, unsigned deadline_ms, struct as_step
 				  .check = {
 					  { .command = command, .exits = "0=clean 1=repaired" } } };
 	const struct as_recover_options options = { .deadline_ms = deadline_ms };
-	struct as_recoverer *recoverer = recoverer_of(&type, &options);
-	struct as_chunks *store = as_chunks_new();
+	struct as_recoverer *recoverer;
+	struct as_chunks *store;
 	struct as_disk *disk;
 	struct as_err err = { 0 };
 
 	if (!subject[0])
 		skip_because("no C compiler to build a checker with");
+	recoverer = recoverer_of(&type, &options);
+	store = as_chunks_new();
 	snprintf(command, sizeof(command), "%s %s {disk} %s", subject, what, canary);
 	assert_int_equal(as_disk_new(store, 1 << 20, &disk, &err), 0);
 	if (as_step(recoverer, AS_STEP_QUICK, disk, 0, stepped, &err))

@@ -9,6 +9,7 @@
 #include "tests/lib/skip.h"
 #include "tests/lib/tmpdir.h"
 #include "tests/lib/wait.h"
+#include "tool/shim/proto.h"
 #include "tool/tool.h"
 
 #include <dirent.h>
@@ -43,11 +44,9 @@ static void check(int rc, const struct as_err *err)
 static int set_up(void **state)
 {
 	struct rig *rig = as_xcalloc(1, sizeof(*rig));
-	char *const argv[] = {
-		"cc",	 "-O1",	     "-D_GNU_SOURCE",	  "-pthread",
-		"-w",	 "-o",	     rig->subject,	  "tests/tool/tool_subject.c",
-		"-Isrc", "-include", "tool/shim/proto.h", NULL
-	};
+	char *const argv[] = { "cc", "-O1", "-D_GNU_SOURCE", "-pthread",
+			       "-w", "-o",  rig->subject,    "tests/tool/tool_subject.c",
+			       NULL };
 	struct as_spawn spawn = { .argv = argv };
 	struct as_err err = { 0 };
 	struct as_ended ended;
@@ -404,6 +403,8 @@ static void test_server_dies(void **state)
 	stop(rig);
 }
 
+_Static_assert(AS_SHIM_HEAD_BYTES == 16384, "HEAD_BYTES of tool_subject.c");
+
 /* A record that a wild pointer has hit is recognised as wrong, and the disk is right all the
  * same. */
 static void test_scribble(void **state)
@@ -480,9 +481,6 @@ static void test_static(void **state)
 			     "-o",
 			     rig->subject,
 			     "tests/tool/tool_subject.c",
-			     "-Isrc",
-			     "-include",
-			     "tool/shim/proto.h",
 			     NULL };
 	struct as_spawn compile = { .argv = cc };
 	struct as_err err = { 0 };
