@@ -16,6 +16,9 @@ int as_fsck_word_box(const struct as_args *args, const char *type,
 	if (asked)
 		setup->sandbox = as_sandbox_find(asked);
 	rc = as_cli_check_box(args, type, err);
+	/* Most trees are read without a kernel. Who needs one after all is told so then. */
+	if (rc == AS_ELACK && !as_args_has(args, "kernel"))
+		rc = 0;
 	return rc ? rc : as_cli_box_options(args, &setup->box, err);
 }
 

@@ -28,6 +28,12 @@ tap_run "labfs-fsck without it passes" 0 "$ASSAY" fsck labfs-fsck --lots 40 --no
 
 # ---- A kernel ------------------------------------------------------------------------------------
 
+"$ASSAY" doctor --json >"$WORK/doctor" 2>&1 || true
+if grep -q 'address sanitizer' "$WORK/doctor"; then
+	tap_skip "the kernel's word" "an assay with the address sanitizer does not start a guest"
+	tap_done
+	exit
+fi
 if ! command -v linux >/dev/null || ! command -v mke2fs >/dev/null; then
 	tap_skip "the kernel's word" "there is no User-Mode Linux kernel, or no mke2fs"
 	tap_done
