@@ -225,7 +225,10 @@ if here mkfs.vfat; then
 			tables=$((tables * $(od -An -v -tu2 -j22 -N2 vfat.img)))
 			printf 'A          \020' | dd of=vfat.img bs=1 conv=notrunc status=none \
 				seek=$(((root + tables) * 512))
-			([ -n "${SAN:-}" ] || ulimit -v 1000000; timeout 20 "$ASSAY" disk show vfat.img) >own.txt
+			(
+				[ -n "${SAN:-}" ] || ulimit -v 1000000
+				timeout 20 "$ASSAY" disk show vfat.img
+			) >own.txt
 			tap_is "FAT$bits: a directory that is its own" \
 				"$(grep -c 'entry of /A$\|entry of /A ' own.txt)" 1
 		fi
