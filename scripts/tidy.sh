@@ -50,7 +50,7 @@ arrows() {
 	damage    work disk target tool box klog run snapshot trace
 	fsck      work disk target tool crash layout damage
 	cross     disk target layout snapshot damage fsck
-	sym       disk target tool layout damage fsck
+	sym       disk target tool box layout damage fsck
 	report    work cover
 	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
 	cli       cover report

@@ -80,9 +80,14 @@ static int allow(int ruleset, const struct as_confine_path *path, uint64_t handl
 	return rc;
 }
 
+int as_confine_version(void)
+{
+	return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
+}
+
 int as_confine_files(const struct as_confine_path *paths)
 {
-	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
+	int version = as_confine_version();
 	struct ruleset all = { 0 };
 	int ruleset, rc = 0;
 
@@ -105,5 +110,5 @@ int as_confine_files(const struct as_confine_path *paths)
 		    syscall(SYS_landlock_restrict_self, ruleset, 0)))
 		rc = -errno;
 	close(ruleset);
-	return rc ? rc : (int)version;
+	return rc ? rc : version;
 }

@@ -25,6 +25,8 @@ struct as_confine_path {
  * open. Returns Landlock's version, 0 where there is none, or a negative errno.
  */
 int as_confine_files(const struct as_confine_path *paths);
+/* Landlock's version; less than 1: there is none. */
+int as_confine_version(void);
 
 /*
  * Gives up all system calls but those in confine_calls.def (seccomp). Returns 0 or a negative

@@ -93,34 +93,6 @@ static int read_head(struct reading *r, size_t len, struct as_err *err)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-static size_t event_bytes(const unsigned char *at, size_t left)
-{
-	struct as_symlog_table table;
-
-	switch (*at) {
-	case AS_SYMLOG_OBJ:
-		return sizeof(struct as_symlog_obj);
-	case AS_SYMLOG_BRANCH:
-	case AS_SYMLOG_SEAL:
-		return sizeof(struct as_symlog_branch);
-	case AS_SYMLOG_PIN:
-		return sizeof(struct as_symlog_pin);
-	case AS_SYMLOG_COVER:
-		return sizeof(struct as_symlog_cover);
-	case AS_SYMLOG_DROP:
-		return sizeof(struct as_symlog_drop);
-	case AS_SYMLOG_END:
-		return sizeof(struct as_symlog_end);
-	case AS_SYMLOG_TABLE:
-		if (left < sizeof(table))
-			return 0;
-		memcpy(&table, at, sizeof(table));
-		return sizeof(table) + ((size_t)table.bytes + 7) / 8 * 8;
-	default:
-		return 0;
-	}
-}
-
 /* Whether an address is in a file of code, the same number in every run. */
 static uint64_t site_of(const struct reading *r, uint64_t addr)
 {
@@ -274,7 +246,7 @@ static int read_events(struct reading *r, int pass, struct as_err *err)
 	int rc = 0;
 
 	while (!rc && left) {
-		size_t len = event_bytes(at, left);
+		size_t len = as_symlog_event_bytes(at, left);
 
 		if (!len || len > left || n++ > EVENTS_MAX)
 			return as_fail(err, AS_EIO, "log: event %zu makes no sense", n);
@@ -435,7 +407,8 @@ void as_path_drops(const void *log, size_t len, struct as_buf *out)
 		return;
 	at = r.log + r.head.events_offset;
 	left = r.head.events_bytes;
-	for (; left && (bytes = event_bytes(at, left)) && bytes <= left; left -= bytes, at += bytes)
+	for (; left && (bytes = as_symlog_event_bytes(at, left)) && bytes <= left;
+	     left -= bytes, at += bytes)
 		if (*at == AS_SYMLOG_DROP) {
 			memcpy(&d, at, sizeof(d));
 			as_buf_addf(out, "%.*s %u\n", (int)strnlen(d.name, sizeof(d.name)), d.name,

@@ -4,10 +4,14 @@
  *
  * Invariants
  *   1. Between two runs, the file of the disk is equal to the copy in memory, which nobody changes.
- *   2. The process leads a group of its own, which is killed as a whole.
+ *   2. The process leads a group of its own, which is killed as a whole. If we are killed, each
+ *      process of it dies with the one that started it.
+ *   3. Under Valgrind there is no shim: the process may read the machine, and write only to the
+ *      folder of its disk. Where the kernel cannot see to that, nothing is started.
  */
 #include "sym/server.h"
 
+#include "box/confine.h"
 #include "os/spawn.h"
 #include "os/temp.h"
 #include "sym/vg/log.h"
@@ -23,6 +27,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,6 +83,10 @@ int as_sym_server_look(struct as_err *err)
 		return as_fail(err, AS_ELACK,
 			       "this assay was built without its Valgrind tool: install the "
 			       "package valgrind and build it again");
+	if (as_confine_version() < 1)
+		return as_fail(err, AS_ELACK,
+			       "the kernel has no Landlock: a checker under Valgrind could change "
+			       "more than its disk");
 	return 0;
 }
 
@@ -135,11 +144,17 @@ static int write_ranges(struct as_sym_server *s, const struct as_sym_range *rang
 
 struct server_child {
 	char **argv, **envp;
+	const char *folder; /* all that it may change */
 	int in; /* standard input */
 };
 
 _Noreturn static void be_child(const struct server_child *c, pid_t parent)
 {
+	const struct as_confine_path files[] = { { "/", AS_CONFINE_RUN },
+						 { "/dev/null", AS_CONFINE_WRITE },
+						 { c->folder, AS_CONFINE_WRITE },
+						 { NULL, 0 } };
+	const struct rlimit no_core = { 0, 0 };
 	int null = open("/dev/null", O_RDWR);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -151,6 +166,9 @@ _Noreturn static void be_child(const struct server_child *c, pid_t parent)
 	dup2(null, 2);
 	for (int sig = 1; sig < 32; sig++)
 		signal(sig, SIG_DFL);
+	setrlimit(RLIMIT_CORE, &no_core);
+	if (as_confine_files(files) < 1)
+		_exit(127);
 	execve(c->argv[0], c->argv, c->envp);
 	_exit(127);
 }
@@ -167,15 +185,17 @@ static int input_fd(const char *text)
 static int spawn(struct as_sym_server *s, struct as_fsck_subject *subject, struct as_err *err)
 {
 	char valgrind[PATH_BYTES], lib[PATH_BYTES + 32], now[64], options[5][PATH_BYTES + 32];
+	char temp[PATH_BYTES + 32];
 	char folder[PATH_BYTES], disk[PATH_BYTES];
 	char *env[] = {
 		lib,	    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"LC_ALL=C", "TZ=UTC",
-		now,	    NULL
+		now,	    temp,
+		NULL
 	};
-	char *argv[64] = { valgrind, "--tool=assaysym", "-q" };
-	struct server_child c = { .argv = argv, .envp = env };
-	int command[2] = { -1, -1 }, answer[2] = { -1, -1 }, n = 3;
+	char *argv[64] = { valgrind, "--tool=assaysym", "-q", "--vgdb=no" };
+	struct server_child c = { .argv = argv, .envp = env, .folder = as_temp_path(s->temp) };
+	int command[2] = { -1, -1 }, answer[2] = { -1, -1 }, n = 4;
 	char **words;
 	pid_t parent = getpid();
 
@@ -188,6 +208,7 @@ static int spawn(struct as_sym_server *s, struct as_fsck_subject *subject, struc
 	(void)fcntl(command[1], F_SETFD, FD_CLOEXEC);
 	(void)fcntl(answer[0], F_SETFD, FD_CLOEXEC);
 	snprintf(lib, sizeof(lib), "VALGRIND_LIB=%s", folder);
+	snprintf(temp, sizeof(temp), "TMPDIR=%s", as_temp_path(s->temp));
 	snprintf(now, sizeof(now), "E2FSCK_TIME=%lld", (long long)AS_SHIM_NOW_S);
 	snprintf(disk, sizeof(disk), "%s/disk", as_temp_path(s->temp));
 	snprintf(options[0], sizeof(options[0]), "--symlog=%s/log", as_temp_path(s->temp));

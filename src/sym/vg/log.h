@@ -190,6 +190,35 @@ struct as_symlog_end {
 	uint64_t drops; /* sum of the counts of DROP events */
 };
 
+/* The bytes of an event of which `left` are there, with what follows it; 0 if it is none. */
+static inline uint64_t as_symlog_event_bytes(const void *event, uint64_t left)
+{
+	struct as_symlog_table table;
+
+	switch (*(const uint8_t *)event) {
+	case AS_SYMLOG_OBJ:
+		return sizeof(struct as_symlog_obj);
+	case AS_SYMLOG_BRANCH:
+	case AS_SYMLOG_SEAL:
+		return sizeof(struct as_symlog_branch);
+	case AS_SYMLOG_PIN:
+		return sizeof(struct as_symlog_pin);
+	case AS_SYMLOG_COVER:
+		return sizeof(struct as_symlog_cover);
+	case AS_SYMLOG_DROP:
+		return sizeof(struct as_symlog_drop);
+	case AS_SYMLOG_END:
+		return sizeof(struct as_symlog_end);
+	case AS_SYMLOG_TABLE:
+		if (left < sizeof(table))
+			return 0;
+		__builtin_memcpy(&table, event, sizeof(table));
+		return sizeof(table) + ((uint64_t)table.bytes + 7) / 8 * 8;
+	default:
+		return 0;
+	}
+}
+
 /* ---- Pipes --------------------------------------------------------------------------------- */
 
 enum as_symlog_range_kind {

@@ -33,16 +33,22 @@ static struct {
 	ULong addr[];
 } * translated;
 static Bool is_child, is_muted;
+static Int own_pid;
 
 Bool as_vg_serving(void)
 {
 	return command >= 0;
 }
 
-/* A process that the checker forks is not followed: there is one log. */
+/* A run dies with the server, and what a run forks dies with the run. A process that the checker
+ * forks is not followed: there is one log. */
 static void on_fork(ThreadId tid)
 {
 	(void)tid;
+	VG_(prctl)(VKI_PR_SET_PDEATHSIG, VKI_SIGKILL, 0, 0, 0);
+	if (VG_(getppid)() != own_pid)
+		VG_(exit)(1);
+	own_pid = VG_(getpid)();
 	as_vg_in_run = False;
 	is_muted = True;
 }
@@ -54,6 +60,7 @@ Bool as_vg_muted(void)
 
 void as_vg_server_start(void)
 {
+	own_pid = VG_(getpid)();
 	VG_(atfork)(NULL, NULL, on_fork);
 }
 
