@@ -8,6 +8,12 @@ ASSAY=${ASSAY:-./assay}
 ASSAY_BUILD=${ASSAY_BUILD:-build/gcc}
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/assay-test-XXXXXX")
 trap 'rm -rf "$WORK"' EXIT
+
+# tap_memory: makes $MEMORY, a folder like $WORK on a tmpfs where there is one that we may write to.
+tap_memory() {
+	MEMORY=$(mktemp -d /dev/shm/assay-test-XXXXXX 2>/dev/null) || MEMORY=$WORK
+	trap 'rm -rf "$WORK" "$MEMORY"' EXIT
+}
 # A program with sanitizers ($SAN) takes about so many times as long: bounds on time are multiplied
 # by it, and what only has to be long enough may be divided by it.
 TAP_SLOWER=${SAN:+4}

@@ -55,33 +55,6 @@ static void expr(uint32_t id, unsigned depth)
 	}
 }
 
-static size_t size_of(const uint8_t *e)
-{
-	switch (*e) {
-	case AS_SYMLOG_OBJ:
-		return sizeof(struct as_symlog_obj);
-	case AS_SYMLOG_BRANCH:
-	case AS_SYMLOG_SEAL:
-		return sizeof(struct as_symlog_branch);
-	case AS_SYMLOG_PIN:
-		return sizeof(struct as_symlog_pin);
-	case AS_SYMLOG_COVER:
-		return sizeof(struct as_symlog_cover);
-	case AS_SYMLOG_DROP:
-		return sizeof(struct as_symlog_drop);
-	case AS_SYMLOG_TABLE: {
-		const struct as_symlog_table *t = (const void *)e;
-
-		return sizeof *t + (t->bytes + 7u) / 8 * 8;
-	}
-	case AS_SYMLOG_END:
-		return sizeof(struct as_symlog_end);
-	default:
-		fprintf(stderr, "symdump: unknown event %u\n", *e);
-		exit(1);
-	}
-}
-
 static void show_path(const uint8_t *e)
 {
 	const struct as_symlog_branch *b = (const void *)e;
@@ -141,8 +114,13 @@ int main(int argc, char **argv)
 	nodes = (const void *)(map + head->nodes_offset);
 	for (uint64_t at = 0; at < head->events_bytes;) {
 		const uint8_t *e = map + head->events_offset + at;
+		uint64_t len = as_symlog_event_bytes(e, head->events_bytes - at);
 
-		at += size_of(e);
+		if (!len) {
+			fprintf(stderr, "symdump: unknown event %u\n", *e);
+			return 1;
+		}
+		at += len;
 		count[*e]++;
 		if (argc > 2)
 			show_path(e);

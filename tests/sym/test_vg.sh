@@ -18,8 +18,8 @@ if ! command -v valgrind >/dev/null; then
 fi
 VALGRIND_LIB=$(cd "$vg" && pwd)
 export VALGRIND_LIB
-dir=$(mktemp -d /dev/shm/assay-vg-XXXXXX)
-trap 'rm -rf "$WORK" "$dir"' EXIT
+tap_memory
+dir=$MEMORY
 disk=$dir/disk
 log=$dir/log
 truncate -s 16M "$log"

@@ -15,8 +15,8 @@ fi
 VALGRIND_LIB=$(cd "$vg" && pwd)
 export VALGRIND_LIB
 PATH=$PATH:/usr/sbin:/sbin
-dir=$(mktemp -d /dev/shm/assay-vg-XXXXXX)
-trap 'rm -rf "$WORK" "$dir"' EXIT
+tap_memory
+dir=$MEMORY
 log=$dir/log
 truncate -s 64M "$log"
 disk=$dir/disk
