@@ -56,6 +56,18 @@ void as_finding_id(const struct as_finding *finding, const char *target_name,
 			*s = '_';
 }
 
+bool as_finding_is_on_host(const struct as_finding *finding)
+{
+	const size_t len = strlen(AS_FINDING_ON_HOST);
+
+	for (const char *s = finding->options; s && *s; s += strspn(s, " ")) {
+		if (strcspn(s, " ") == len && !strncmp(s, AS_FINDING_ON_HOST, len))
+			return true;
+		s += strcspn(s, " ");
+	}
+	return false;
+}
+
 bool as_finding_is_id(const char *text)
 {
 	size_t len = strlen(text);

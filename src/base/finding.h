@@ -65,6 +65,10 @@ struct as_finding {
 	size_t n_files;
 };
 
+/* The word of `options` for a kernel type that ran on the running kernel, not in a sandbox. */
+#define AS_FINDING_ON_HOST "sandbox=host"
+bool as_finding_is_on_host(const struct as_finding *finding);
+
 const char *as_finding_kind_name(enum as_finding_kind kind);
 /* The kind of a name, or -1. */
 int as_finding_kind_parse(const char *name);

@@ -33,6 +33,11 @@ bool as_cli_wants_box(const struct as_args *args, const char *spec)
 	return asked ? !strcmp(asked, "uml") : type && !type->server;
 }
 
+bool as_cli_on_host(const struct as_args *args)
+{
+	return !strcmp(as_args_text(args, "sandbox", ""), "host");
+}
+
 static int read_core(const char *text, int *core, struct as_err *err)
 {
 	char *end;

@@ -26,6 +26,8 @@
 const struct as_fstype *as_cli_fstype(const char *spec);
 /* Whether a target, as typed, is to run in a box. */
 bool as_cli_wants_box(const struct as_args *args, const char *spec);
+/* Whether kernel types run on the running kernel, though they could run in a box. */
+bool as_cli_on_host(const struct as_args *args);
 /* Refuses sandbox options that are impossible, before anything is done. */
 AS_MUST_CHECK int as_cli_check_box(const struct as_args *args, const char *spec,
 				   struct as_err *err);

@@ -2,6 +2,7 @@
 /* runs: see runs.h. */
 #include "cli/runs.h"
 
+#include "cli/boxes.h"
 #include "cli/stopping.h"
 #include "run/result.h"
 
@@ -13,6 +14,7 @@
 int as_cli_run_options(const struct as_args *args, struct as_run_options *o, struct as_err *err)
 {
 	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
+	o->on_host = as_cli_on_host(args);
 	o->max_bytes = as_args_number(args, "max-bytes", 0);
 	o->max_entries = as_args_number(args, "max-entries", 0);
 	return as_run_choices(as_args_text(args, "choices", ""), o, err);

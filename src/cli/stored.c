@@ -187,6 +187,14 @@ int as_cli_again_run(struct as_cli_again *again, const struct as_seq *seq, struc
 	return as_run_workload(again->runner, seq, name, &result, err);
 }
 
+/* The user asks for the running kernel, never a file. */
+const char *as_cli_again_differs(const struct as_args *args, const struct as_stored *stored)
+{
+	return as_finding_is_on_host(&stored->record.finding) && !as_args_has(args, "sandbox")
+		       ? ": it was found with --sandbox host, and was run in a sandbox now"
+		       : "";
+}
+
 void as_cli_again_close(struct as_cli_again *again)
 {
 	if (again->boxed)

@@ -57,6 +57,8 @@ AS_MUST_CHECK int as_cli_again_open(const struct as_args *args, const struct as_
 				    struct as_cli_again *again, struct as_err *err);
 AS_MUST_CHECK int as_cli_again_run(struct as_cli_again *again, const struct as_seq *seq,
 				   struct as_err *err);
+/* Why it may behave otherwise than when it was found; "": there is no reason. */
+const char *as_cli_again_differs(const struct as_args *args, const struct as_stored *stored);
 void as_cli_again_close(struct as_cli_again *again);
 
 /* A sink that listens for a finding of the same symptom: a run may have several others as well. */

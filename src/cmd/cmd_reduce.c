@@ -120,8 +120,9 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 	if (best && !rc)
 		say_end(r, best, &result, stored->record.id);
 	else if (!rc)
-		as_emit_note(r->talk, "%s: did not reproduce in %zu runs: nothing to reduce",
-			     stored->record.id, result.executions);
+		as_emit_note(r->talk, "%s: did not reproduce in %zu runs: nothing to reduce%s",
+			     stored->record.id, result.executions,
+			     as_cli_again_differs(args, stored));
 	as_cli_again_close(&r->again);
 	as_seq_free(seq);
 	as_seq_free(best);

@@ -31,7 +31,7 @@ static void call_note(struct as_sink *sink, const char *line)
 }
 
 static int replay(const struct as_args *args, const struct as_stored *stored, struct as_sink *sinks,
-		  bool *empty, struct as_err *err)
+		  struct as_err *err)
 {
 	bool reduced = stored->reduced && !as_args_has(args, "original");
 	const char *text = reduced ? stored->reduced : stored->workload;
@@ -44,7 +44,6 @@ static int replay(const struct as_args *args, const struct as_stored *stored, st
 		rc = as_cli_again_open(args, stored, seq, sinks, &again, err);
 	if (!rc)
 		rc = as_cli_again_run(&again, seq, err);
-	*empty = !rc && !seq->n;
 	as_cli_again_close(&again);
 	as_seq_free(seq);
 	return rc;
@@ -58,7 +57,6 @@ static int run(const struct as_args *args, struct as_err *err)
 	struct as_stored stored = { 0 };
 	struct caller caller = { { .finding = call_by_name, .note = call_note }, talk, &stored };
 	struct as_dir folder;
-	bool empty = false;
 	int rc = as_cli_stored_find(args, &folder, err);
 
 	talk->next = &ear.sink;
@@ -70,13 +68,10 @@ static int run(const struct as_args *args, struct as_err *err)
 		goto out;
 	}
 	if (!rc)
-		rc = replay(args, &stored, &caller.sink, &empty, err);
-	if (!rc && !ear.heard && empty)
-		rc = as_fail(err, AS_EUSE,
-			     "%s: nothing was run: there is no operation in its workload",
-			     stored.record.id);
-	else if (!rc && !ear.heard)
-		as_emit_note(talk, "%s: did not reproduce", stored.record.id);
+		rc = replay(args, &stored, &caller.sink, err);
+	if (!rc && !ear.heard)
+		as_emit_note(talk, "%s: did not reproduce%s", stored.record.id,
+			     as_cli_again_differs(args, &stored));
 	else if (!rc && !ear.same)
 		as_emit_note(talk, "%s: something else was found than \"%s\"", stored.record.id,
 			     stored.record.finding.summary ? stored.record.finding.summary

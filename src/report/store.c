@@ -125,6 +125,8 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 
 	as_buf_adds(&line, "assay run --target ");
 	as_page_word(&line, f->target);
+	if (as_finding_is_on_host(f))
+		as_buf_adds(&line, " --sandbox host");
 	if (word) {
 		as_buf_add(&scenario, word + 9, strcspn(word + 9, " "));
 		as_buf_adds(&line, " --scenario ");
@@ -160,9 +162,9 @@ static void describe(const struct as_finding *f, const char *id, struct as_buf *
 		as_buf_addc(t, '\n');
 	}
 	as_buf_addf(t,
-		    "To reproduce it: `assay replay %s` (or give it this folder).\n\n"
+		    "To reproduce it: `assay replay %s%s` (or give it this folder).\n\n"
 		    "- `workload.txt`: the operations; ",
-		    id);
+		    as_finding_is_on_host(f) ? "--sandbox host " : "", id);
 	add_command(f, t);
 	as_buf_addf(t,
 		    "\n- `repro.c`: the same as a C program%s: `cc repro.c -o repro && ./repro "

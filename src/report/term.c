@@ -98,7 +98,8 @@ static void term_finding(struct as_sink *sink, const struct as_finding *f, const
 	}
 	/* A finding can be replayed only if a sink after this one keeps it. */
 	if (t->sink.next) {
-		fputs("  again: assay replay ", t->out);
+		fprintf(t->out, "  again: assay replay %s",
+			as_finding_is_on_host(f) ? "--sandbox host " : "");
 		put(t, id);
 		fputc('\n', t->out);
 	}

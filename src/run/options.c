@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/choice.h"
+#include "base/finding.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -99,6 +100,8 @@ static uint64_t get_number(const struct as_run_options *o, const struct number_r
 void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
 {
 	as_buf_adds(out, o->check_every_op ? "check=op" : "check=end");
+	if (o->on_host)
+		as_buf_adds(out, " " AS_FINDING_ON_HOST);
 	for (size_t i = 0; i < NNUMBERS; i++) {
 		unsigned long long number = get_number(o, &numbers[i]);
 
@@ -150,6 +153,10 @@ static int parse_word(const char *word, struct as_run_options *o, struct as_buf 
 
 	if (!strcmp(word, "check=op") || !strcmp(word, "check=end")) {
 		o->check_every_op = word[6] == 'o';
+		return 0;
+	}
+	if (!strcmp(word, AS_FINDING_ON_HOST)) {
+		o->on_host = true;
 		return 0;
 	}
 	if (!strncmp(word, "fault=", 6)) {

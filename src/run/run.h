@@ -43,6 +43,7 @@ struct as_answers;
 
 struct as_run_options {
 	bool check_every_op;
+	bool on_host; /* on the running kernel, though the type has a sandbox: --sandbox host */
 	unsigned deadline_ms; /* without progress; 0: AS_RUN_DEADLINE_MS */
 	uint64_t size_bytes; /* of the disk; 0: the target's own */
 	uint64_t seed; /* of the choices a target asks for by as_choose() */

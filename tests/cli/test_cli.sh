@@ -206,6 +206,18 @@ refuses "replay of an unknown id" 2 "no finding nosuch in kept/findings" \
 	"$ASSAY" replay -o kept nosuch
 refuses "replay of a folder that is none" 2 "not the folder of a finding" \
 	"$ASSAY" replay ./kept/nosuch
+(cd "$WORK" && "$ASSAY" run -o kept --sandbox host --target lab:bug=3 \
+	"$ROOT/labfs/cases/03-size-seen.txt") >"$WORK/out" 2>&1
+tap_like "the running kernel is part of the command that is shown" "$WORK/out" \
+	'again: assay replay --sandbox host lab-'
+host=$(sed -n 's/.*again: assay replay --sandbox host //p' "$WORK/out")
+sed 's/lab:bug=3"/lab"/' -i "$WORK/kept/findings/$host/finding.json"
+tap_run "what was found on the running kernel does not come back" 0 "$ASSAY" replay \
+	-o "$WORK/kept" "$host"
+tap_like "it is said where it was found" "$WORK/out" 'did not reproduce: it was found with --sand'
+tap_run "a fault in the mount" 0 "$ASSAY" run --no-store --target lab --fault read:1:eio \
+	labfs/cases/03-size-seen.txt
+tap_like "a fault in the mount: said" "$WORK/out" 'the mount failed by the fault'
 sed 's/lab:bug=1"/lab"/' -i "$WORK/kept/findings/$id/finding.json"
 tap_run "replay of what was repaired" 0 "$ASSAY" replay "$WORK/kept/findings/$id"
 tap_like "replay of what was repaired: said" "$WORK/out" "did not reproduce"

@@ -199,6 +199,7 @@ static void options_as_text(void **state)
 	static const char *const rows[] = {
 		"check=end",
 		"check=op",
+		"check=op sandbox=host",
 		"check=op seed=9 choices=seed:7",
 		"check=end choices=0.1.2 fault=read:3:eio",
 		"check=op size=4194304 seed=9 deadline_ms=1000 fault=read:3:eio fault=alloc:7",
