@@ -12,6 +12,7 @@
 #include "sym/path.h"
 #include "sym/server.h"
 #include "sym/solve.h"
+#include "tests/lib/skip.h"
 #include "tests/lib/tmpdir.h"
 
 #include <setjmp.h>
@@ -298,8 +299,7 @@ static void compare(const char *level)
 	    as_solver_new(&(struct as_solver_setup){ .deadline_ms = 500,
 						     .concretize = AS_CONCRETIZE_NONE },
 			  &solver, &err)) {
-		print_message("skipped: %s\n", err.msg);
-		skip();
+		skip_because("%s", err.msg);
 	}
 	rig_open(&r, level);
 	r.solver = solver;

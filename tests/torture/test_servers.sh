@@ -303,9 +303,9 @@ as_nobody() {
 		mount --bind /mnt/fuse /dev/fuse && cp "$1" "$2" "$3" /mnt/ &&
 		chmod 755 /mnt/assay /mnt/bad_server && chmod 644 /mnt/w.txt && cd / &&
 		exec setpriv --reuid 65534 --regid 65534 --clear-groups env -i PATH="$PATH" \
-			HOME=/nonexistent timeout 30 /mnt/assay run --no-store --deadline "$5" \
+			HOME=/nonexistent timeout "$6" /mnt/assay run --no-store --deadline "$5" \
 			--target "fuse:/mnt/bad_server $4 {mnt} {src}" /mnt/w.txt
-	' sh "$ASSAY" "$server" "$WORK/w.txt" "$1" $DEADLINE
+	' sh "$ASSAY" "$server" "$WORK/w.txt" "$1" $DEADLINE $((30 * TAP_SLOWER))
 }
 if ! setpriv --reuid 65534 --regid 65534 --clear-groups unshare -U true 2>/dev/null; then
 	tap_skip "without root" "user namespaces are not allowed here"
