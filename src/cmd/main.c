@@ -11,7 +11,7 @@
 
 /* clang-format off */
 #define COMMANDS(X)                                                                        \
-	X(run) X(hunt) X(replay) X(reduce) X(crash) X(check) X(gen) X(import) X(ops) X(fmt) \
+	X(run) X(hunt) X(replay) X(report) X(reduce) X(crash) X(check) X(gen) X(import) X(ops) X(fmt) \
 	X(emit_c) X(targets) X(plugin) X(doctor) X(disk) X(cov) X(recover) X(fsck) X(bench) \
 	X(help) X(engine) X(check_outside) X(fsck_kernel) /* hidden ones last */
 /* clang-format on */
