@@ -56,8 +56,8 @@ const struct as_command as_cmd_report = {
 	.name = "report",
 	.operands = "[DIR...]",
 	.summary = "write what run folders hold as one page for a browser",
-	.text = "The page needs nothing else: no network and no other file. It shows the runs, and a "
-		"list of the findings that can be searched; each opens to its workload, what was "
+	.text = "The page needs nothing else: no network and no other file. It shows the runs, and "
+		"a list of the findings that can be searched; each opens to its workload, what was "
 		"seen, and how to reproduce it. Without DIR, the folder is " AS_OUT_DEFAULT ".",
 	.opts = opts,
 	.min_operands = 0,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* html_data: what a report shows, read from run folders. A run folder may come from elsewhere: every
- * file is bounded, links are not followed, and what cannot be read is left out and counted. */
+/* html_data: what a report shows, read from run folders. A run folder may come from elsewhere:
+ * every file is bounded, links are not followed, and what cannot be read is left out and counted. */
 #include "base/array.h"
 #include "base/json.h"
 #include "os/rundir.h"
@@ -13,8 +13,8 @@
 
 #define STATE_MAX_BYTES ((size_t)64 << 20)
 #define TEXT_MAX_BYTES ((size_t)256 << 10)
-/* After so many bytes, workloads, programs and pages stay in their folders: the page of ten thousand
- * findings must still open at once. */
+/* After so many bytes, workloads, programs and pages stay in their folders: the page of ten
+ * thousand findings must still open at once. */
 #define TEXTS_MAX_BYTES ((size_t)12 << 20)
 
 struct names {

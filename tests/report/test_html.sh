@@ -13,7 +13,7 @@ tap_like "it says what it wrote" "$WORK/err" 'report.html: 1 finding of 1 run'
 tap_like "the finding stands in it" "$page" "$id"
 tap_is "nothing is fetched from elsewhere" "$(grep -cE '(src|href)="(https?:)?//' "$page")" 0
 tap_run "the data alone" 0 "$ASSAY" report "$run" --json
-tap_like "have their version and the finding" "$WORK/out" '^\{"format":1,.*"findings":\[\{"id":"lab-'
+tap_like "have a version and the finding" "$WORK/out" '^\{"format":1,.*"findings":\[\{"id":"lab-'
 
 # Texts from outside cannot end the script that they stand in.
 sed 's|"summary":"|&</script><script>document.title=1</script>|' -i "$run/findings/$id/finding.json"

@@ -26,6 +26,7 @@ function make(tag, attrs, ...children) {
 }
 
 const number = (n) => Number(n).toLocaleString("en-US");
+const known = (n) => n === undefined ? "" : number(n);
 const plural = (n, word) => `${number(n)} ${word}${n === 1 ? "" : "s"}`;
 
 function tally(list, of) {
@@ -76,8 +77,8 @@ function runs() {
 			make("td", {}, r.target || ""),
 			make("td", {}, r.scenario || ""),
 			make("td", { class: "n" }, r.seed === undefined ? "" : String(r.seed)),
-			make("td", { class: "n" }, r.workloads === undefined ? "" : number(r.workloads)),
-			make("td", { class: "n" }, r.ops === undefined ? "" : number(r.ops)),
+			make("td", { class: "n" }, known(r.workloads)),
+			make("td", { class: "n" }, known(r.ops)),
 			make("td", { class: "n" }, rate),
 			make("td", { class: "n" }, number(all.filter((f) => f.run === i).length))));
 	}
@@ -101,11 +102,14 @@ function bars(id, pairs, label) {
 		data: {
 			labels: pairs.map((p) => p[0].length > 34 ? p[0].slice(0, 16) + "…" +
 				p[0].slice(-16) : p[0]),
-			datasets: [{ label, data: pairs.map((p) => p[1]), backgroundColor: "#3b82c4" }],
+			datasets: [{ label, data: pairs.map((p) => p[1]),
+				     backgroundColor: "#3b82c4" }],
 		},
 		options: {
-			indexAxis: "y", responsive: true, maintainAspectRatio: false, animation: false,
-			plugins: { legend: { display: false }, title: { display: true, text: label } },
+			indexAxis: "y", responsive: true, maintainAspectRatio: false,
+			animation: false,
+			plugins: { legend: { display: false },
+				   title: { display: true, text: label } },
 			scales: { x: { ticks: { precision: 0 }, grid: { color: line } },
 				  y: { grid: { display: false } } },
 		},
@@ -156,7 +160,7 @@ function copyable(text) {
 	return make("div", {}, button, make("pre", {}, text));
 }
 
-function workload(f, text, guilty) {
+function workload(text, guilty) {
 	const pre = make("pre", { class: "ops" });
 
 	for (const [i, line] of text.replace(/\n$/, "").split("\n").entries())
@@ -173,23 +177,25 @@ function story(f) {
 	const box = make("div", { class: "open" });
 	const where = f.options && / sandbox=host( |$)/.test(f.options) ? "--sandbox host " : "";
 	const columns = make("div", { class: "two" });
+	const soft = (...what) => box.append(make("p", { class: "soft" }, ...what));
+	const code = (text) => make("code", {}, text);
 
-	box.append(make("p", { class: "soft" }, `${f.id} · ${data.runs[f.run].folder} · run with `,
-		make("code", {}, f.options || "no options")));
-	box.append(make("p", { class: "soft" }, "signature: ", make("code", {}, f.signature)));
+	soft(`${f.id} · ${data.runs[f.run].folder} · run with `, code(f.options || "no options"));
+	soft("signature: ", code(f.signature));
 	if (f.reduced)
-		columns.append(make("div", {}, make("h3", {}, "The smallest workload that shows it"),
-			workload(f, f.reduced, f.workload ? 0 : f.line)));
+		columns.append(make("div", {},
+			make("h3", {}, "The smallest workload that shows it"),
+			workload(f.reduced, f.workload ? 0 : f.line)));
 	if (f.workload)
 		columns.append(make("div", {}, make("h3", {}, f.reduced ?
 			"The workload in which it was found" : "The workload"),
-			workload(f, f.workload, f.line)));
+			workload(f.workload, f.line)));
 	if (f.detail)
 		columns.append(make("div", {}, make("h3", {}, "What was seen"),
 			make("pre", {}, f.detail)));
 	if (!f.workload && !f.reduced && !f.page)
-		columns.append(make("p", { class: "soft" }, "There are many findings: its workload " +
-			"stays in its folder."));
+		columns.append(make("p", { class: "soft" },
+			"There are many findings: its workload stays in its folder."));
 	box.append(columns);
 	if (f.log)
 		box.append(make("h3", {}, "What the target or the kernel logged"),
@@ -199,7 +205,8 @@ function story(f) {
 	if (f.repro)
 		box.append(folded("repro.c: the same as a C program", copyable(f.repro)));
 	if (f.script)
-		box.append(folded("repro.sh: the same by plain commands", copyable(f.script), true));
+		box.append(folded("repro.sh: the same by plain commands", copyable(f.script),
+			true));
 	if (f.page)
 		box.append(folded("README.md of its folder", make("pre", {}, f.page)));
 	return box;
@@ -240,8 +247,8 @@ function more() {
 		add(f);
 	made = Math.min(made + PAGE, shown.length);
 	byId("more").hidden = made >= shown.length;
-	byId("more").textContent = `${plural(shown.length - made, "more finding")}: show the next ` +
-		`${Math.min(PAGE, shown.length - made)}`;
+	byId("more").textContent = `show the next ${Math.min(PAGE, shown.length - made)} of ` +
+		plural(shown.length - made, "further finding");
 }
 
 function filter() {
