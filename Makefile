@@ -47,6 +47,10 @@ VG_BESIDE := $(wildcard $(addprefix $(VG_HOME)/,default.supp vgpreload_core-amd6
 HAVE_VG := $(if $(SAN),,$(if $(word 2,$(VG_ARCHIVES)),$(VG_BESIDE)))
 GIVES_valgrind := checkers run symbolically, and covered$(if $(SAN), (not with SAN))
 
+# Charts in the report: a script of another package that stands in the page.
+CHART_JS := $(wildcard /usr/share/javascript/chart.js/chart.min.js)
+GIVES_chart := charts in the report (assay report)
+
 have = pkg-config --exists $1 2>/dev/null && command -v $(or $(TOOL_$1),true) >/dev/null
 HAVE := $(foreach p,$(OPTIONAL),$(if $(shell $(call have,$p) && echo yes),$p))
 LACK := $(filter-out $(HAVE),$(OPTIONAL))
@@ -104,7 +108,8 @@ all: $(MADE) ## build ./assay, libassay.a, the labfs tools and the example plugi
 	@ln -sfn $(PROGRAMS) $(LIBASSAY) $(B)/liblabfs.a .
 	@printf '%-10s %-4s %s\n' \
 		$(foreach p,$(OPTIONAL),$p $(if $(filter $p,$(HAVE)),in,out) '$(GIVES_$p)') \
-		valgrind $(if $(HAVE_VG),in,out) '$(GIVES_valgrind)'
+		valgrind $(if $(HAVE_VG),in,out) '$(GIVES_valgrind)' \
+		chart.js $(if $(CHART_JS),in,out) '$(GIVES_chart)'
 
 demo: ## set up, build, and show how assay finds bugs (about a minute)
 	@$(SETUP) build fs
@@ -200,6 +205,8 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
 $(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
+$(B)/src/report/html.o: $(wildcard src/report/html/*) $(CHART_JS)
+$(B)/src/report/html.o: EMBED = $(if $(CHART_JS),-DAS_CHART_JS='"$(CHART_JS)"')
 $(B)/src/box/sandbox_uml.o: $(B)/shim_uml.so
 $(B)/src/box/sandbox_uml.o: EMBED = -I$(B)
 

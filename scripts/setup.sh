@@ -29,6 +29,8 @@ table() {
 	librsvg2-bin       test       figures drawn by another program than a browser
 	libext2fs-dev      test       what the blocks of ext2, ext3 and ext4 are
 	valgrind           test       checkers run symbolically: what that part is built against
+	libjs-chart.js     test       charts in the report for a browser
+	chromium           test       the report looked at in a browser
 	libz3-dev          test       branches of checkers solved: assay fsck --symbolic
 	user-mode-linux    fs         kernels in a process: file systems without root
 	bindfs             fs         a FUSE server that passes on

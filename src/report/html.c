@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* html: see html.h. The parts of the page are files in report/html/, which the assembler puts into
+ * the program. */
+#include "report/html.h"
+
+#include "base/embed.h"
+#include "report/figure.h"
+
+#include <string.h>
+
+AS_EMBED(as_report_css, "src/report/html/report.css");
+AS_EMBED(as_report_body, "src/report/html/report.html");
+AS_EMBED(as_report_script, "src/report/html/report.js");
+#ifdef AS_CHART_JS
+AS_EMBED(as_report_chart, AS_CHART_JS);
+#endif
+
+static void add_part(struct as_buf *out, const char *begin, const char *end)
+{
+	as_buf_add(out, begin, (size_t)(end - begin));
+}
+
+/* JSON within a script element: no "<" may stand in it, so that nothing in it ends the element. */
+static void add_json(struct as_buf *out, const struct as_buf *json)
+{
+	const char *s = as_buf_str(json), *end = s + json->len;
+
+	while (s < end) {
+		size_t len = strcspn(s, "<");
+
+		as_buf_add(out, s, len);
+		s += len;
+		if (s < end && *s == '<')
+			as_buf_adds(out, "\\u003c");
+		s++;
+	}
+}
+
+void as_report_page(const char *title, const struct as_buf *json, struct as_buf *out)
+{
+	as_buf_adds(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+			 "<meta name=\"viewport\" "
+			 "content=\"width=device-width,initial-scale=1\">\n"
+			 "<link rel=\"icon\" href=\"data:,\">\n<title>");
+	as_figure_escape(out, title);
+	as_buf_adds(out, "</title>\n<style>\n");
+	add_part(out, as_report_css_first, as_report_css_end);
+	as_buf_adds(out, "</style>\n</head>\n<body>\n<h1>");
+	as_figure_escape(out, title);
+	as_buf_adds(out, "</h1>\n");
+	add_part(out, as_report_body_first, as_report_body_end);
+	as_buf_adds(out, "<script type=\"application/json\" id=\"data\">");
+	add_json(out, json);
+	as_buf_adds(out, "</script>\n<script>\n");
+#ifdef AS_CHART_JS
+	add_part(out, as_report_chart_first, as_report_chart_end);
+	as_buf_adds(out, "\n</script>\n<script>\n");
+#endif
+	add_part(out, as_report_script_first, as_report_script_end);
+	as_buf_adds(out, "</script>\n</body>\n</html>\n");
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* html: the findings of run folders as one page that needs nothing else: its style, its script and
+ * its data stand in it. */
+#ifndef AS_REPORT_HTML_H
+#define AS_REPORT_HTML_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stddef.h>
+
+struct as_report_totals {
+	size_t runs, findings;
+	size_t damaged; /* findings that could not be read; they are left out */
+};
+
+/* The runs and findings in the folders as JSON (docs/SCHEMA.md). A folder that holds no run is
+ * AS_EUSE. */
+AS_MUST_CHECK int as_report_data(const char *const *folders, size_t n, struct as_buf *out,
+				 struct as_report_totals *totals, struct as_err *err);
+/* The page around such JSON. */
+void as_report_page(const char *title, const struct as_buf *json, struct as_buf *out);
+
+#endif
