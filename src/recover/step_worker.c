@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* After TRIED disks, fewer hits than one in WORTH do not pay for the logs. */
 #define TRIED 64u
@@ -419,6 +420,9 @@ int as_recoverer_new(const struct as_target *target, uint64_t seed, struct as_ho
 	w->base.in_process = as_instance_can(w->instance, AS_INSTANCE_IN_PROCESS);
 	as_recoverer_init(&w->base, w->base.in_process ? &in_process : &outside, options);
 	w->log = log;
+	w->link = (struct as_outside_link){ .outside = options->outside,
+					    .in_fd = STDIN_FILENO,
+					    .out_fd = STDOUT_FILENO };
 	w->base.ways = (uint32_t)rules.by_mount << AS_WAY_MOUNT |
 		       rules.by_checkers << AS_WAY_QUICK |
 		       (uint32_t)rules.shows_commit << AS_WAY_COMMIT;

@@ -46,6 +46,7 @@ struct as_boxed {
 	bool (*must_stop)(void *ctx);
 	void *ctx;
 	bool together; /* several workloads may share a process; `workload` is not called then */
+	bool outside; /* checkers may run outside of the guest (run/outside.h); so with together */
 	/* A file of signatures in the folder `out`, read at each start of a box. Findings with
 	 * one of them, and findings that came before, are not kept: only their signatures are
 	 * reported. NULL: all signatures are new. */
