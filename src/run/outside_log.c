@@ -139,13 +139,13 @@ int as_outside_load(const struct as_outside *o, struct as_disk *disk, uint64_t n
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
-struct teller {
+struct told_out {
 	unsigned char *area;
 	size_t used;
 	bool full;
 };
 
-static void put(struct teller *t, const void *data, size_t len)
+static void put(struct told_out *t, const void *data, size_t len)
 {
 	t->full |= AS_OUTSIDE_AREA_BYTES - t->used < padded(len);
 	if (t->full || !len)
@@ -156,7 +156,7 @@ static void put(struct teller *t, const void *data, size_t len)
 
 int as_outside_tell(struct as_outside *o, const struct as_tool_result *r)
 {
-	struct teller t = { .area = o->area };
+	struct told_out t = { .area = o->area };
 	struct told_run run = { .how = (int32_t)r->ended.how,
 				.status = r->ended.status,
 				.wall_us = r->ended.wall_us,
@@ -186,14 +186,14 @@ int as_outside_tell(struct as_outside *o, const struct as_tool_result *r)
 
 /* ---- What it says ---------------------------------------------------------------------------- */
 
-struct listener {
+struct told_in {
 	const unsigned char *area;
 	size_t used, len;
 	bool bad;
 };
 
 /* NULL: it is not there. */
-static const void *get(struct listener *l, size_t len)
+static const void *get(struct told_in *l, size_t len)
 {
 	const void *at = l->area + l->used;
 
@@ -205,7 +205,7 @@ static const void *get(struct listener *l, size_t len)
 }
 
 /* Does again what the entry says; false: it makes no sense. */
-static bool redo(struct listener *l, struct as_bd *bd, struct as_buf *scratch)
+static bool redo(struct told_in *l, struct as_bd *bd, struct as_buf *scratch)
 {
 	const struct told_entry *e = get(l, sizeof(*e));
 	const unsigned char *data = NULL;
@@ -234,7 +234,7 @@ static bool redo(struct listener *l, struct as_bd *bd, struct as_buf *scratch)
 
 static int hear(const struct as_outside *o, struct as_disk *disk, struct as_tool_result *r)
 {
-	struct listener l = { .area = o->area, .len = o->log_bytes };
+	struct told_in l = { .area = o->area, .len = o->log_bytes };
 	const struct told_run *run;
 	const char *output = NULL;
 	struct as_buf scratch = { 0 };
