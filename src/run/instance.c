@@ -425,6 +425,12 @@ int as_instance_insert(struct as_instance *i, struct as_disk *disk, struct as_bd
 	return i->ops->insert(i, disk, above, err);
 }
 
+void as_instance_read_ahead(struct as_instance *i, uint64_t off, uint64_t len)
+{
+	if (i->ops->read_ahead)
+		i->ops->read_ahead(i, off, len);
+}
+
 int as_instance_eject(struct as_instance *i, struct as_err *err)
 {
 	return i->ops->eject(i, err);

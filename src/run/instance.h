@@ -227,6 +227,9 @@ void as_instance_mark_free(struct as_instance_mark *mark); /* takes NULL */
  * caller; only the instance uses them until they are ejected. */
 AS_MUST_CHECK int as_instance_insert(struct as_instance *instance, struct as_disk *disk,
 				     struct as_bd *above, struct as_err *err);
+/* Before a mount: the file system will read this range anyway, and may have it at once. It is only
+ * a help. */
+void as_instance_read_ahead(struct as_instance *instance, uint64_t off, uint64_t len);
 /* From now on the disk has what the file system left on it. -EBUSY: it could not be unmounted, and
  * the disk may lack a part of that; it is ejected all the same. */
 AS_MUST_CHECK int as_instance_eject(struct as_instance *instance, struct as_err *err);
