@@ -393,6 +393,14 @@ struct as_instance_mark *as_instance_mark(struct as_instance *i)
 	return mark;
 }
 
+struct as_instance_mark *as_instance_mark_of(struct as_disk *disk)
+{
+	struct as_instance_mark *mark = as_xcalloc(1, sizeof(*mark));
+
+	mark->disk = as_disk_snapshot(disk);
+	return mark;
+}
+
 int as_instance_back(struct as_instance *i, const struct as_instance_mark *mark, struct as_err *err)
 {
 	int rc = i->ops->give_up(i);

@@ -209,6 +209,8 @@ AS_MUST_CHECK int as_instance_check(struct as_instance *instance, unsigned deadl
  */
 struct as_instance_mark;
 struct as_instance_mark *as_instance_mark(struct as_instance *instance);
+/* A mark as if it were made with this disk in it (same size and store). */
+struct as_instance_mark *as_instance_mark_of(struct as_disk *disk);
 AS_MUST_CHECK int as_instance_back(struct as_instance *instance,
 				   const struct as_instance_mark *mark, struct as_err *err);
 void as_instance_mark_free(struct as_instance_mark *mark); /* takes NULL */
