@@ -159,7 +159,7 @@ static int recover(struct serving *s, uint64_t number, struct as_err *err)
 
 	if (mode >= AS_CHECK_MODES || !s->type->check[mode].command)
 		return as_fail(err, AS_EUSE, "a question that makes no sense");
-	rc = as_outside_load(o, s->crashed, number, &s->loaded, err);
+	rc = as_outside_load(o, as_disk_size(s->disk), &s->crashed, number, &s->loaded, err);
 	if (rc)
 		return rc;
 	as_checkers_fail_read(s->checkers, *(volatile uint64_t *)&o->fail_read);

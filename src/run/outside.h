@@ -85,10 +85,11 @@ void as_outside_link_end(struct as_outside_link *link);
 /* Asks, and waits. False: there is no answer, and none will come. */
 bool as_outside_ask(struct as_outside *outside, uint64_t number, int in_fd, int out_fd);
 
-/* By the process outside: `disk` becomes the one that is asked about; *loaded is the question of
- * which it was before, and is now. */
-AS_MUST_CHECK int as_outside_load(const struct as_outside *outside, struct as_disk *disk,
-				  uint64_t number, uint64_t *loaded, struct as_err *err);
+/* By the process outside: *disk becomes the one that is asked about, of at most size_max bytes;
+ * *loaded is the question of which it was before, and is now. */
+AS_MUST_CHECK int as_outside_load(const struct as_outside *outside, uint64_t size_max,
+				  struct as_disk **disk, uint64_t number, uint64_t *loaded,
+				  struct as_err *err);
 /* Puts the answer into the area. AS_ELACK: there is no room. */
 AS_MUST_CHECK int as_outside_tell(struct as_outside *outside, const struct as_tool_result *result);
 
@@ -100,8 +101,9 @@ AS_MUST_CHECK int as_outside_run(struct as_checkers *checkers, const struct as_f
 				 enum as_check_answer *answer, struct as_buf *output,
 				 struct as_err *err);
 
-/* The process outside: answers questions about disks of this type and size, until there is nobody
- * to ask. A byte on in_fd is a question; a byte on out_fd says that it is answered. */
+/* The process outside: answers questions about disks of this type and size, and about smaller
+ * crashed ones, until there is nobody to ask. A byte on in_fd is a question; a byte on out_fd says
+ * that it is answered. */
 AS_MUST_CHECK int as_outside_serve(struct as_box_state *state, size_t state_bytes,
 				   const struct as_fstype *type, uint64_t size_bytes,
 				   unsigned deadline_ms, int in_fd, int out_fd, struct as_err *err);

@@ -108,19 +108,40 @@ static int ask(struct as_outside_link *link, enum as_check_mode mode, uint64_t f
 	return o->rc;
 }
 
-int as_outside_load(const struct as_outside *o, struct as_disk *disk, uint64_t number,
-		    uint64_t *loaded, struct as_err *err)
+/* Disks of another size are others: a crash run has smaller ones. */
+static int make_room(struct as_disk **disk, uint64_t size, struct as_err *err)
+{
+	struct as_disk *other = NULL;
+	int rc;
+
+	if (size == as_disk_size(*disk))
+		return 0;
+	rc = as_disk_new(as_disk_store(*disk), size, &other, err);
+	if (rc)
+		return rc;
+	as_disk_free(*disk);
+	*disk = other;
+	return 0;
+}
+
+int as_outside_load(const struct as_outside *o, uint64_t size_max, struct as_disk **disk,
+		    uint64_t number, uint64_t *loaded, struct as_err *err)
 {
 	/* Read once: they may change at any time. */
 	uint64_t base = *(const volatile uint64_t *)&o->base;
 	uint64_t len = *(const volatile uint64_t *)&o->delta_bytes;
 	uint64_t size = *(const volatile uint64_t *)&o->size_bytes;
-	struct as_bd *bd = as_disk_bd(disk);
+	struct as_bd *bd;
+	int rc;
 
-	if (size != as_disk_size(disk) || len > AS_OUTSIDE_AREA_BYTES ||
-	    len % sizeof(struct told_chunk) || (base && base != *loaded))
+	if (size > size_max || len > AS_OUTSIDE_AREA_BYTES || len % sizeof(struct told_chunk) ||
+	    (base && (base != *loaded || size != as_disk_size(*disk))))
 		return as_fail(err, AS_EUSE, "not the difference to a disk that is known");
 	*loaded = 0;
+	rc = make_room(disk, size, err);
+	if (rc)
+		return rc;
+	bd = as_disk_bd(*disk);
 	if (!base)
 		as_assert(!as_bd_zero(bd, 0, size));
 	for (size_t at = 0; at < len; at += sizeof(struct told_chunk)) {

@@ -350,7 +350,7 @@ static void test_crashed_nonsense(void **state)
 		o->mode = i == 0 ? 99 : AS_CHECK_FULL;
 		o->dump_bytes = 0;
 		o->base = i == 1 ? 12345 : 0;
-		o->size_bytes = i == 2 ? DISK_BYTES / 2 : DISK_BYTES;
+		o->size_bytes = i == 2 ? DISK_BYTES * 2 : DISK_BYTES - (i == 1);
 		o->delta_bytes = i == 3	  ? UINT64_MAX
 				 : i == 4 ? AS_OUTSIDE_AREA_BYTES
 				 : i == 5 ? sizeof(uint64_t) + AS_CHUNK_BYTES
