@@ -264,8 +264,8 @@ static void listen(struct work *w)
 /* ---- The driver ------------------------------------------------------------------------------ */
 
 /* A replay reads its log ahead block by block. On a device that is served, each is a message to a
- * server and back; so the same is read before, in a few large pieces. A read that is to fail must be
- * one of the kernel's own. */
+ * server and back; so the same is read before, in a few large pieces. A read that is to fail must
+ * be one of the kernel's own. */
 static void read_ahead(struct work *w)
 {
 	struct as_step_worker *worker = w->worker;
