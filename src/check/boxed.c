@@ -311,6 +311,7 @@ int as_check_lane_boxed(const struct as_checking *c, unsigned i, struct as_err *
 	b.how.notes = b.how.findings = &b.sink;
 	b.how.out = NULL;
 	b.how.where = where;
+	as_boxed_spread(&b.how, i, c->options->jobs);
 	b.how.outside = true; /* what looks wrong is confirmed without that */
 	b.how.workload = on_workload;
 	b.how.ctx = &b;

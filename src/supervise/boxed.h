@@ -62,6 +62,10 @@ struct as_boxed {
 		      const struct as_seq *seq, struct as_boxed_place *place);
 };
 
+/* Of several sandboxes at once, this is number `lane`: unless a core was asked for, each gets the
+ * next one, so that no two share a core while another has none. */
+void as_boxed_spread(struct as_boxed *boxed, unsigned lane, unsigned lanes);
+
 /* A sandbox that stays up between workloads, for callers that run many. */
 struct as_boxed_session;
 
