@@ -56,14 +56,15 @@ static int explore(const struct row *row, const char *spec, struct as_check_stat
 
 #define KERNEL_US 20000000
 
-/* On two cores; as many power cuts as `assay check` has without options. */
+/* On two cores; as many power cuts as `assay check` has without options. On the running kernel most
+ * of the time of a process is waiting for the kernel's threads, so there are more of them. */
 static int explore_kernel(bool boxed, struct as_check_status *status)
 {
 	struct as_run_options run = { .deadline_ms = 60000 };
 	struct as_check_options options = { .nodes = 3,
 					    .crash = true,
 					    .crashes = as_crash_options_default(),
-					    .jobs = 2,
+					    .jobs = boxed ? 2 : 8,
 					    .max_states = 1u << 20,
 					    .for_us = KERNEL_US,
 					    .fd = -1 };

@@ -285,10 +285,14 @@ static int set_scenario(const struct as_checking *c, struct as_run_options *opti
 static int work(struct boxed_lane *b, struct as_err *err)
 {
 	const struct as_checking *c = b->c;
+	uint64_t most = c->options->max_transitions;
 	int rc = 0;
 
 	while (!rc && !c->shared->stop) {
-		if (as_store_pop(c->store, &b->id))
+		/* Those of a state are told together, so there may be some more. */
+		if (most && c->shared->counts.transitions >= most)
+			c->shared->stop = 1;
+		else if (as_store_pop(c->store, &b->id))
 			rc = expand(b, err);
 		else if (!as_store_in_work(c->store))
 			break;
@@ -307,6 +311,8 @@ int as_check_lane_boxed(const struct as_checking *c, unsigned i, struct as_err *
 	b.how.notes = b.how.findings = &b.sink;
 	b.how.out = NULL;
 	b.how.where = where;
+	as_boxed_spread(&b.how, i, c->options->jobs);
+	b.how.outside = true; /* what looks wrong is confirmed without that */
 	b.how.workload = on_workload;
 	b.how.ctx = &b;
 	b.left = as_xcalloc(1, sizeof(*b.left));

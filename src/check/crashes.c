@@ -17,6 +17,7 @@
 #include "crash/dedup.h"
 #include "crash/record.h"
 #include "run/instance.h"
+#include "run/outside.h"
 #include "snapshot/tree.h"
 
 #include <stdlib.h>
@@ -98,7 +99,8 @@ int as_crashes_new(const struct as_worker_args *args, struct as_crashes **out, s
 {
 	const struct as_checking *c = args->checking;
 	struct as_recover_options options = { .deadline_ms = c->args->run->deadline_ms / 2,
-					      .memo = c->crash.memo };
+					      .memo = c->crash.memo,
+					      .outside = as_outside_of(c->args->run->state) };
 	struct as_crashes *crashes = as_xcalloc(1, sizeof(*crashes));
 
 	int rc;

@@ -224,15 +224,12 @@ static int begin_with(struct as_cuts *cuts, struct as_cut_base *base, struct as_
 	struct as_instance *instance = cuts->w->instance;
 	struct as_instance_reader reader;
 	struct as_buf why = { 0 };
-	struct as_medium *disk;
-	int rc = as_instance_back(instance, cuts->w->fresh, err), mounted;
+	int rc, mounted;
 
+	base->mark = as_instance_mark_of(base->crashed);
+	rc = as_instance_back(instance, base->mark, err);
 	if (rc)
 		return rc;
-	disk = as_instance_hold_disk(instance);
-	as_disk_restore(as_medium_disk(disk), base->crashed);
-	as_instance_release_disk(instance);
-	base->mark = as_instance_mark(instance);
 	as_instance_clock_after(instance, base->after_ns);
 	mounted = as_instance_mount(instance);
 	reader = as_instance_reads(instance);
@@ -251,6 +248,16 @@ static int begin_with(struct as_cuts *cuts, struct as_cut_base *base, struct as_
 static int find_base(struct as_cuts *cuts, const char *trace, size_t len,
 		     const struct as_cut_base **base, struct as_err *err);
 
+/* The mount of a record takes the place of the worker's own, which may still be in use. */
+static int make_way(struct as_cuts *cuts, struct as_err *err)
+{
+	struct as_instance *instance = cuts->w->instance;
+
+	if (as_instance_can(instance, AS_INSTANCE_KERNEL) && as_instance_give_up(instance))
+		return as_fail(err, AS_EIO, "cannot unmount before a record");
+	return 0;
+}
+
 /* trace: up to the line of its last power cut, which is `line`. */
 static int make_base(struct as_cuts *cuts, const char *trace, const char *line,
 		     struct as_cut_base *base, struct as_err *err)
@@ -267,6 +274,8 @@ static int make_base(struct as_cuts *cuts, const char *trace, const char *line,
 		rc = find_base(cuts, trace, (size_t)(part - trace), &before, err);
 	if (!rc && before->model)
 		rc = as_parse_text("trace", part, (size_t)(line - part), &seq, err);
+	if (!rc && seq)
+		rc = make_way(cuts, err);
 	if (!rc && seq)
 		rc = as_crashes_record(cuts->w->crashes, before, seq, NULL, &rec, err);
 	if (!rc && rec.wrong)

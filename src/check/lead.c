@@ -10,6 +10,7 @@
 #include "legal/past.h"
 #include "os/spawn.h"
 #include "run/instance.h"
+#include "run/outside.h"
 #include "target/facts.h"
 
 #include <errno.h>
@@ -377,6 +378,7 @@ int as_checking_open(struct as_checking *c, struct as_err *err)
 {
 	const struct as_check_options *o = c->options;
 	struct as_buf ident = { 0 };
+	size_t room;
 	int rc = make_fresh(c, err);
 
 	if (rc)
@@ -396,7 +398,11 @@ int as_checking_open(struct as_checking *c, struct as_err *err)
 		add_first(c);
 	c->shared_bytes = sizeof(*c->shared) + o->jobs * sizeof(*c->shared->lane);
 	c->shared = as_shared_alloc(c->shared_bytes);
-	/* What is in flight outlives the kernel of a sandbox. */
+	/* What is in flight outlives the kernel of a sandbox; a disk that is checked outside of it
+	 * has the memory after it. */
+	as_assert(!c->args->run->state || (uint8_t *)as_outside_dump(c->args->run->state, &room) -
+							  c->args->run->state->engine >=
+						  (ptrdiff_t)(o->jobs * sizeof(*c->lane)));
 	c->lane = c->args->run->state ? (struct as_check_lane *)(void *)c->args->run->state->engine
 				      : c->shared->lane;
 	c->dedup = as_xcalloc(o->jobs, sizeof(struct as_dedup *));

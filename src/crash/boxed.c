@@ -8,6 +8,7 @@
 
 #include "disk/witness.h"
 #include "run/child.h"
+#include "run/outside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ struct as_crash_shared *as_crash_box_shared(struct as_box_state *state)
 
 static struct as_witness_area *area_of(struct as_box_state *state, size_t *room_bytes)
 {
-	*room_bytes = as_run_state_bytes() - KEEPER_AT;
+	*room_bytes = as_run_state_bytes() - KEEPER_AT - as_outside_bytes();
 	return (struct as_witness_area *)(void *)(state->engine + KEEPER_AT);
 }
 

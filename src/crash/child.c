@@ -7,6 +7,7 @@
 #include "os/spawn.h"
 #include "recover/recover.h"
 #include "run/child.h"
+#include "run/outside.h"
 #include "target/fstype.h"
 
 #include <stdio.h>
@@ -53,7 +54,8 @@ int as_crash_recoverer(const struct as_crash_args *args, struct as_recoverer **r
 	unsigned deadline = args->run->deadline_ms ? args->run->deadline_ms : AS_RUN_DEADLINE_MS;
 	/* The checker's deadline is the shorter one: so its hang is not taken for the kernel's. */
 	struct as_recover_options options = { .deadline_ms = deadline / 2,
-					      .memo = args->options->memo };
+					      .memo = args->options->memo,
+					      .outside = as_outside_of(args->run->state) };
 
 	return as_recoverer_new(args->target, args->run->seed, &args->shared->log, &options,
 				recoverer, err);

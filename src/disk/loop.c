@@ -200,6 +200,19 @@ struct as_loop *as_loop_second(const struct as_loop *loop)
 	return loop->second;
 }
 
+void as_loop_read_ahead(struct as_loop *loop, uint64_t off, uint64_t len)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t first = (off + page - 1) / page * page, end = (off + len) / page * page;
+	char last[512];
+
+	if (end <= first ||
+	    posix_fadvise(loop->fd, (off_t)first, (off_t)(end - first), POSIX_FADV_WILLNEED))
+		return;
+	/* It is one request, as far as the device allows: all is there when its end is. */
+	(void)!pread(loop->fd, last, sizeof(last), (off_t)(end - sizeof(last)));
+}
+
 int as_loop_forget(struct as_loop *loop, struct as_err *err)
 {
 	if (ioctl(loop->fd, BLKFLSBUF, 0))

@@ -43,6 +43,9 @@ void as_loop_free(struct as_loop *loop);
 const char *as_loop_path(const struct as_loop *loop);
 int as_loop_fd(const struct as_loop *loop);
 
+/* Has the kernel read whole pages of this range into its cache of the device, at once. It is only a
+ * help: what cannot be read is not. */
+void as_loop_read_ahead(struct as_loop *loop, uint64_t off, uint64_t len);
 /* Drops the kernel's cache of the device's contents. */
 AS_MUST_CHECK int as_loop_forget(struct as_loop *loop, struct as_err *err);
 

@@ -27,6 +27,7 @@
 #define EXTENTS_FLAG 0x80000u /* i_flags */
 #define JOURNAL_MAGIC 0xc03b3998u
 #define BLOCK_MAX 65536u
+#define AHEAD_BYTES ((uint64_t)128 << 10)
 
 enum { DESCRIPTOR = 1, COMMIT = 2, SUPERBLOCK_V2 = 4, REVOKE = 5 };
 enum { F_REVOKE = 1, F_64BIT = 2, F_CSUM_V2 = 8, F_CSUM_V3 = 16 };
@@ -295,15 +296,31 @@ static bool list_unseen(struct journal *j)
 	return true;
 }
 
+/* As do_readahead() of fs/jbd2/recovery.c does at the first block of the log. */
+static void list_ahead(struct journal *j)
+{
+	struct as_jbd2 *out = j->out;
+	uint32_t n = (uint32_t)(AHEAD_BYTES / j->block_bytes);
+
+	for (uint32_t at = j->start; at && n && at < j->max_len; at++, n--) {
+		uint64_t block = block_at(j, at);
+
+		if (block)
+			add_span(&out->ahead, &out->n_ahead, &out->ahead_cap,
+				 block * j->block_bytes, j->block_bytes);
+	}
+}
+
 bool as_jbd2_look(struct as_jbd2 *out, struct as_disk *disk, uint64_t journal_bytes)
 {
 	struct journal j = { .out = out, .bd = as_disk_bd(disk) };
 	bool known;
 
 	j.apart = journal_bytes ? as_disk_size(disk) - journal_bytes : 0;
-	out->n_looked = out->n_unseen = 0;
+	out->n_looked = out->n_unseen = out->n_ahead = 0;
 	if (!find_inode(&j) || !read_superblock(&j))
 		return false;
+	list_ahead(&j);
 	j.block = as_xmalloc(BLOCK_MAX);
 	j.seen = as_xcalloc(j.max_len, 1);
 	known = (!j.start || scan(&j)) && list_unseen(&j);
@@ -316,5 +333,6 @@ void as_jbd2_free(struct as_jbd2 *out)
 {
 	free(out->looked);
 	free(out->unseen);
+	free(out->ahead);
 	*out = (struct as_jbd2){ 0 };
 }

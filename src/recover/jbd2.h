@@ -20,6 +20,10 @@ struct as_jbd2 {
 	size_t n_looked, looked_cap;
 	struct as_sector_span *unseen; /* blocks of the journal that a replay does not look at */
 	size_t n_unseen, unseen_cap;
+	/* What a replay reads ahead when it begins; n_ahead 0: there is nothing to replay. It is
+	 * set also if nothing else is known. */
+	struct as_sector_span *ahead;
+	size_t n_ahead, ahead_cap;
 };
 
 /* journal_bytes: the last bytes are a disk of the journal alone (target/apart.h); 0: they are not.

@@ -115,11 +115,14 @@ const char *as_recover_fault_name(enum as_recover_fault kind); /* "read" */
  * that something failed has refused (AS_REFUSED), also if it is its unmount that says so. */
 bool as_recover_fail(struct as_recoverer *recoverer, enum as_recover_fault kind, uint64_t nth);
 
+struct as_outside; /* run/outside.h */
+
 struct as_recover_options {
 	unsigned deadline_ms; /* of a checker; 0: AS_RECOVER_DEADLINE_MS */
 	enum as_memo_mode memo;
 	unsigned verify_every; /* with AS_MEMO_VERIFY: 1 is every answer; 0: the driver's number */
 	uint64_t memo_bytes; /* 0: AS_MEMO_LIMIT_BYTES */
+	struct as_outside *outside; /* who runs checkers outside of a guest; NULL: nobody */
 };
 
 #define AS_RECOVER_DEADLINE_MS 20000u

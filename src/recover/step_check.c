@@ -4,6 +4,8 @@
  * what their exit status means (target/checker_exits.h). A checker that dies, hangs (then it is
  * killed with its process group) or tries to change something beside its disk (which is refused)
  * has an end of its own.
+ *
+ * In a guest, a checker runs outside of it where somebody is there who does that (run/outside.h).
  */
 #include "recover/step_worker_priv.h"
 
@@ -16,6 +18,7 @@ void as_step_worker_check_end(struct as_step_worker *w)
 {
 	as_checkers_free(w->checkers);
 	w->checkers = NULL;
+	as_outside_link_end(&w->link);
 }
 
 /* "e2fsck -f -y": the command without its disk. */
@@ -74,13 +77,52 @@ static void judge(const struct as_checker *checker, const struct as_tool_result 
 	}
 }
 
+/* What the run comes to. */
+static void take(struct as_step_worker *w, enum as_check_mode mode, struct as_tool_result *run,
+		 struct as_stepped *stepped)
+{
+	judge(&w->rules.programs->check[mode], run, stepped);
+	stepped->disk = run->disk;
+	run->disk = NULL;
+	/* A log that is not complete proves nothing. */
+	if (!run->incomplete) {
+		stepped->log = run->log;
+		run->log = NULL;
+	}
+	stepped->tree_at = stepped->log ? as_reclog_len(stepped->log) : 0;
+}
+
+/* Outside of a guest; false: it has to run here. There, only a disk that it has recovered counts.
+ */
+static bool check_outside(struct as_step_worker *w, enum as_check_mode mode, struct as_disk *disk,
+			  struct as_stepped *stepped, bool *doubted)
+{
+	struct as_tool_result run;
+	bool done = !as_outside_check(&w->link, mode, as_step_fails(&w->base, AS_RECOVER_FAIL_READ),
+				      disk, &run);
+
+	if (!done)
+		return false;
+	take(w, mode, &run, stepped);
+	*doubted = stepped->end != AS_RECOVERED;
+	if (*doubted)
+		as_stepped_free(stepped);
+	else
+		as_step_count(&w->base, AS_RECOVER_FAIL_READ, run.reads);
+	as_tool_result_free(&run);
+	return !*doubted;
+}
+
 int as_step_worker_check(struct as_step_worker *w, enum as_check_mode mode, struct as_disk *disk,
 			 struct as_stepped *stepped, struct as_err *err)
 {
 	struct as_tool_setup setup = { .deadline_ms = w->base.options.deadline_ms };
 	struct as_checked checked = { 0 };
+	bool doubted = false;
 	int rc;
 
+	if (w->link.outside && check_outside(w, mode, disk, stepped, &doubted))
+		return 0;
 	if (!w->checkers)
 		w->checkers = as_checkers_new(&setup);
 	as_checkers_fail_read(w->checkers, as_step_fails(&w->base, AS_RECOVER_FAIL_READ));
@@ -88,15 +130,10 @@ int as_step_worker_check(struct as_step_worker *w, enum as_check_mode mode, stru
 			    err);
 	if (!rc) {
 		as_step_count(&w->base, AS_RECOVER_FAIL_READ, checked.run.reads);
-		judge(&w->rules.programs->check[mode], &checked.run, stepped);
-		stepped->disk = checked.run.disk;
-		checked.run.disk = NULL;
-		/* A log that is not complete proves nothing. */
-		if (!checked.run.incomplete) {
-			stepped->log = checked.run.log;
-			checked.run.log = NULL;
-		}
-		stepped->tree_at = stepped->log ? as_reclog_len(stepped->log) : 0;
+		take(w, mode, &checked.run, stepped);
+		/* It does not work there. */
+		if (doubted && stepped->end == AS_RECOVERED)
+			w->link.outside = NULL;
 	}
 	as_checked_free(&checked);
 	return rc;

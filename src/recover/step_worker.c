@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* After TRIED disks, fewer hits than one in WORTH do not pay for the logs. */
 #define TRIED 64u
@@ -262,6 +263,22 @@ static void listen(struct work *w)
 
 /* ---- The driver ------------------------------------------------------------------------------ */
 
+/* A replay reads its log ahead block by block. On a device that is served, each is a message to a
+ * server and back; so the same is read before, in a few large pieces. A read that is to fail must
+ * be one of the kernel's own. */
+static void read_ahead(struct work *w)
+{
+	struct as_step_worker *worker = w->worker;
+
+	if (worker->rules.journal != AS_JOURNAL_JBD2 || worker->rules.journal_bytes ||
+	    worker->base.failing || as_step_is_checker(w->step) || w->step == AS_STEP_REREAD)
+		return;
+	(void)as_jbd2_look(&worker->jbd2, w->out->disk, 0);
+	for (size_t i = 0; i < worker->jbd2.n_ahead; i++)
+		as_instance_read_ahead(w->instance, worker->jbd2.ahead[i].off,
+				       worker->jbd2.ahead[i].len);
+}
+
 static int visit(struct work *w, struct as_bd *above, struct as_err *err)
 {
 	struct as_step_worker *worker = w->worker;
@@ -270,6 +287,8 @@ static int visit(struct work *w, struct as_bd *above, struct as_err *err)
 	if (rc)
 		return rc;
 	watch_device(worker);
+	if (above)
+		read_ahead(w);
 	as_instance_fail_allocation(w->instance,
 				    as_step_fails(&worker->base, AS_RECOVER_FAIL_ALLOC));
 	if (as_step_is_checker(w->step))
@@ -419,6 +438,9 @@ int as_recoverer_new(const struct as_target *target, uint64_t seed, struct as_ho
 	w->base.in_process = as_instance_can(w->instance, AS_INSTANCE_IN_PROCESS);
 	as_recoverer_init(&w->base, w->base.in_process ? &in_process : &outside, options);
 	w->log = log;
+	w->link = (struct as_outside_link){ .outside = options->outside,
+					    .in_fd = STDIN_FILENO,
+					    .out_fd = STDOUT_FILENO };
 	w->base.ways = (uint32_t)rules.by_mount << AS_WAY_MOUNT |
 		       rules.by_checkers << AS_WAY_QUICK |
 		       (uint32_t)rules.shows_commit << AS_WAY_COMMIT;

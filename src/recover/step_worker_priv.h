@@ -5,6 +5,7 @@
 
 #include "recover/jbd2.h"
 #include "recover/step_priv.h"
+#include "run/outside.h"
 #include "target/facts.h"
 
 struct as_checkers;
@@ -21,6 +22,7 @@ struct as_step_worker {
 	struct as_kwatch *watch; /* of the kernel's log; NULL: not yet, or there is no kernel */
 	struct as_jbd2 jbd2;
 	struct as_checkers *checkers; /* step_check.c; NULL: none was needed yet */
+	struct as_outside_link link; /* to those that run outside of the guest */
 };
 
 /* The step of a checker that is a program. It always keeps a log. */

@@ -23,7 +23,9 @@ struct as_witness_area *as_shared_witness(struct as_box_state *state)
 
 struct as_outside *as_outside_of(struct as_box_state *state)
 {
-	return (struct as_outside *)(void *)(state->engine + WITNESS_AT + AS_RUN_WITNESS_BYTES);
+	uint8_t *witness = (uint8_t *)as_shared_witness(state);
+
+	return witness ? (struct as_outside *)(void *)(witness + AS_RUN_WITNESS_BYTES) : NULL;
 }
 
 const char *as_phase_name(enum as_phase phase)

@@ -393,6 +393,14 @@ struct as_instance_mark *as_instance_mark(struct as_instance *i)
 	return mark;
 }
 
+struct as_instance_mark *as_instance_mark_of(struct as_disk *disk)
+{
+	struct as_instance_mark *mark = as_xcalloc(1, sizeof(*mark));
+
+	mark->disk = as_disk_snapshot(disk);
+	return mark;
+}
+
 int as_instance_back(struct as_instance *i, const struct as_instance_mark *mark, struct as_err *err)
 {
 	int rc = i->ops->give_up(i);
@@ -423,6 +431,12 @@ int as_instance_insert(struct as_instance *i, struct as_disk *disk, struct as_bd
 	as_assert(i->args.visits);
 	new_host(i);
 	return i->ops->insert(i, disk, above, err);
+}
+
+void as_instance_read_ahead(struct as_instance *i, uint64_t off, uint64_t len)
+{
+	if (i->ops->read_ahead)
+		i->ops->read_ahead(i, off, len);
 }
 
 int as_instance_eject(struct as_instance *i, struct as_err *err)

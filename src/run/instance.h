@@ -209,6 +209,8 @@ AS_MUST_CHECK int as_instance_check(struct as_instance *instance, unsigned deadl
  */
 struct as_instance_mark;
 struct as_instance_mark *as_instance_mark(struct as_instance *instance);
+/* A mark as if it were made with this disk in it (same size and store). */
+struct as_instance_mark *as_instance_mark_of(struct as_disk *disk);
 AS_MUST_CHECK int as_instance_back(struct as_instance *instance,
 				   const struct as_instance_mark *mark, struct as_err *err);
 void as_instance_mark_free(struct as_instance_mark *mark); /* takes NULL */
@@ -227,6 +229,9 @@ void as_instance_mark_free(struct as_instance_mark *mark); /* takes NULL */
  * caller; only the instance uses them until they are ejected. */
 AS_MUST_CHECK int as_instance_insert(struct as_instance *instance, struct as_disk *disk,
 				     struct as_bd *above, struct as_err *err);
+/* Before a mount: the file system will read this range anyway, and may have it at once. It is only
+ * a help. */
+void as_instance_read_ahead(struct as_instance *instance, uint64_t off, uint64_t len);
 /* From now on the disk has what the file system left on it. -EBUSY: it could not be unmounted, and
  * the disk may lack a part of that; it is ejected all the same. */
 AS_MUST_CHECK int as_instance_eject(struct as_instance *instance, struct as_err *err);

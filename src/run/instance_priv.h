@@ -55,6 +55,8 @@ struct as_instance_ops {
 	const struct as_instance_ops *visitor;
 	int (*insert)(struct as_instance *instance, struct as_disk *disk, struct as_bd *above,
 		      struct as_err *err);
+	/* NULL: it makes no difference. */
+	void (*read_ahead)(struct as_instance *instance, uint64_t off, uint64_t len);
 	int (*eject)(struct as_instance *instance, struct as_err *err);
 	int (*mount_writable)(struct as_instance *instance);
 	int (*mount_unreplayed)(struct as_instance *instance); /* NULL: it cannot */

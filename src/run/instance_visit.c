@@ -163,6 +163,13 @@ static int visitor_insert(struct as_instance *i, struct as_disk *disk, struct as
 	return 0;
 }
 
+static void visitor_read_ahead(struct as_instance *i, uint64_t off, uint64_t len)
+{
+	/* In memory, one request costs as much as many. */
+	if (of(i)->mount == of(i)->served)
+		as_mount_read_ahead(of(i)->mount, off, len);
+}
+
 static int visitor_eject(struct as_instance *i, struct as_err *err)
 {
 	struct visitor *v = of(i);
@@ -278,6 +285,7 @@ const struct as_instance_ops as_instance_visitor = {
 	.hold = visitor_hold,
 	.release = visitor_release,
 	.insert = visitor_insert,
+	.read_ahead = visitor_read_ahead,
 	.eject = visitor_eject,
 	.mount_writable = visitor_mount_writable,
 	.mount_unreplayed = visitor_mount_unreplayed,

@@ -6,7 +6,7 @@
  * a disk that is checked here is not watched. The question has a number. A byte on the engine's
  * standard input only wakes it up; the answer is there when the number of the answer is that of the
  * question. So a byte that comes late, or twice, or for an engine's child that was killed while it
- * waited, does no harm.
+ * waited, does no harm. Disks of recoveries are told and answered by outside_log.c.
  */
 #include "run/outside.h"
 
@@ -19,7 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DUMP_AT ((size_t)4096) /* after the head of the witness, which says that it is of no use */
+/* After the head of the witness, which says that it is of no use, and after the state of a scenario
+ * that has more of it than a run. */
+#define DUMP_AT ((size_t)1 << 20)
 #define DUMP_BYTES (AS_RUN_WITNESS_BYTES - DUMP_AT)
 #define WAIT_MS 1000
 
@@ -61,19 +63,24 @@ int as_outside_run(struct as_checkers *checkers, const struct as_fstype *type,
 
 /* ---- The engine ------------------------------------------------------------------------------ */
 
-/* False: there is no answer, and none will come. */
-static bool await(const struct as_outside *o, uint64_t number)
+static bool await(const struct as_outside *o, uint64_t number, int in_fd)
 {
-	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct pollfd in = { .fd = in_fd, .events = POLLIN };
 	char block[64];
 
 	while (__atomic_load_n(&o->answered, __ATOMIC_ACQUIRE) != number) {
 		if (!o->offered)
 			return false;
-		if (poll(&in, 1, WAIT_MS) > 0 && read(STDIN_FILENO, block, sizeof(block)) == 0)
+		if (poll(&in, 1, WAIT_MS) > 0 && read(in_fd, block, sizeof(block)) == 0)
 			return false;
 	}
 	return true;
+}
+
+bool as_outside_ask(struct as_outside *o, uint64_t number, int in_fd, int out_fd)
+{
+	__atomic_store_n(&o->asked, number, __ATOMIC_RELEASE);
+	return write(out_fd, AS_OUTSIDE_ASK, strlen(AS_OUTSIDE_ASK)) > 0 && await(o, number, in_fd);
 }
 
 /* AS_ELACK: there is no answer. */
@@ -89,12 +96,11 @@ static int ask(struct as_outside *o, struct as_mount *mount, enum as_check_mode 
 	rc = as_mount_dump(mount, dump, DUMP_BYTES, &len, NULL);
 	if (rc)
 		return rc;
+	if (!len)
+		return AS_ELACK;
 	o->mode = mode;
 	o->dump_bytes = len;
-	__atomic_store_n(&o->asked, number, __ATOMIC_RELEASE);
-	if (write(STDOUT_FILENO, AS_OUTSIDE_ASK, strlen(AS_OUTSIDE_ASK)) < 0)
-		return AS_EIO;
-	return await(o, number) ? o->rc : AS_ELACK;
+	return as_outside_ask(o, number, STDIN_FILENO, STDOUT_FILENO) ? o->rc : AS_ELACK;
 }
 
 bool as_outside_is_clean(struct as_outside *o, struct as_mount *mount, enum as_check_mode mode)
@@ -119,6 +125,8 @@ struct serving {
 	const struct as_fstype *type;
 	struct as_checkers *checkers;
 	struct as_disk *disk; /* that was checked last */
+	struct as_disk *crashed; /* the same, of those that are told by their difference */
+	uint64_t loaded; /* the question that told it */
 };
 
 static int check(struct serving *s, enum as_check_answer *answer, struct as_buf *output,
@@ -142,15 +150,41 @@ static int check(struct serving *s, enum as_check_answer *answer, struct as_buf 
 	return rc;
 }
 
+static int recover(struct serving *s, uint64_t number, struct as_err *err)
+{
+	struct as_outside *o = as_outside_of(s->state);
+	uint32_t mode = *(volatile uint32_t *)&o->mode;
+	struct as_checked checked = { 0 };
+	int rc;
+
+	if (mode >= AS_CHECK_MODES || !s->type->check[mode].command)
+		return as_fail(err, AS_EUSE, "a question that makes no sense");
+	rc = as_outside_load(o, as_disk_size(s->disk), &s->crashed, number, &s->loaded, err);
+	if (rc)
+		return rc;
+	as_checkers_fail_read(s->checkers, *(volatile uint64_t *)&o->fail_read);
+	rc = as_checker_run(s->checkers, s->type, (enum as_check_mode)mode, s->crashed,
+			    AS_TOOL_READS, &checked, err);
+	if (!rc)
+		rc = as_outside_tell(o, &checked.run);
+	as_checked_free(&checked);
+	return rc;
+}
+
 static void answer(struct serving *s)
 {
 	struct as_outside *o = as_outside_of(s->state);
 	uint64_t number = __atomic_load_n(&o->asked, __ATOMIC_ACQUIRE);
-	enum as_check_answer answer;
+	enum as_check_answer answer = AS_CHECK_FAILED;
 	struct as_buf output = { 0 };
 	struct as_err err = { 0 };
+	int rc;
 
-	o->rc = check(s, &answer, &output, &err) ? AS_ELACK : 0;
+	if (*(volatile uint64_t *)&o->dump_bytes)
+		rc = check(s, &answer, &output, &err);
+	else
+		rc = recover(s, number, &err);
+	o->rc = rc ? AS_ELACK : 0;
 	o->answer = answer;
 	__atomic_store_n(&o->answered, number, __ATOMIC_RELEASE);
 	as_buf_free(&output);
@@ -170,6 +204,8 @@ int as_outside_serve(struct as_box_state *state, size_t state_bytes, const struc
 		rc = as_fail(err, AS_EUSE, "not the state of a box of this program");
 	if (!rc)
 		rc = as_disk_new(store, size_bytes, &s.disk, err);
+	if (!rc)
+		rc = as_disk_new(store, size_bytes, &s.crashed, err);
 	s.checkers = as_checkers_new(&setup);
 	while (!rc && read(in_fd, &c, 1) == 1) {
 		answer(&s);
@@ -178,6 +214,7 @@ int as_outside_serve(struct as_box_state *state, size_t state_bytes, const struc
 	}
 	as_checkers_free(s.checkers);
 	as_disk_free(s.disk);
+	as_disk_free(s.crashed);
 	as_chunks_free(store);
 	return rc;
 }

@@ -7,8 +7,9 @@
  * serve()), which is confined like the guest itself.
  *
  * What the memory holds comes from a kernel under test: the process outside believes nothing of it.
- * Only the answer that a disk is clean is believed: whatever else the checker says outside, it runs
- * once more in the guest, and that is what counts.
+ * Of an unmounted disk, only the answer that it is clean is believed. Of a crashed disk, a checker
+ * that has recovered it is believed, too: what it read and wrote comes with the answer. Whatever
+ * else the checker says outside, it runs once more in the guest, and that is what counts.
  */
 #ifndef AS_RUN_OUTSIDE_H
 #define AS_RUN_OUTSIDE_H
@@ -26,19 +27,27 @@
 #define AS_OUTSIDE_COMMAND "check-outside"
 #define AS_OUTSIDE_STATE_FD 5 /* its descriptor for the shared memory */
 
+#define AS_OUTSIDE_AREA_BYTES ((size_t)8 << 20)
+
 /* In the shared memory, after the witness of the disk. */
 struct as_outside {
 	volatile uint32_t offered;
 	uint32_t mode;
-	uint64_t dump_bytes;
+	uint64_t dump_bytes; /* 0: the disk is told by its difference to another one */
+	/* A question of that kind (outside_log.c). */
+	uint64_t base; /* the question of which the other disk was; 0: one of zeros */
+	uint64_t delta_bytes, size_bytes, fail_read;
 	volatile uint64_t asked, answered; /* numbers of the question and of the answer */
 	/* The answer. */
 	int32_t rc; /* AS_ELACK: it cannot be run there */
 	uint32_t answer;
+	uint64_t log_bytes; /* to a question by difference: of the answer in `area` */
 	uint32_t doubted; /* by the engine: the last answer was not "clean" */
+	/* The difference, then the answer to it. */
+	unsigned char area[AS_OUTSIDE_AREA_BYTES] __attribute__((aligned(64)));
 };
 
-struct as_outside *as_outside_of(struct as_box_state *state);
+struct as_outside *as_outside_of(struct as_box_state *state); /* NULL: there is none */
 size_t as_outside_bytes(void);
 /* Where the dump of the disk (disk/dump.h) is. */
 void *as_outside_dump(struct as_box_state *state, size_t *room_bytes);
@@ -54,14 +63,47 @@ bool as_outside_is_clean(struct as_outside *outside, struct as_mount *mount,
  * checker does not work outside, and is not asked again. */
 void as_outside_compare(struct as_outside *outside, enum as_check_answer answer);
 
+/* ---- Crashed disks: outside_log.c ---- */
+
+/* What an engine keeps from one question to the next. Begins zeroed but for `outside` (NULL: nobody
+ * is asked) and the descriptors. */
+struct as_outside_link {
+	struct as_outside *outside;
+	int in_fd, out_fd; /* where answers wake it up, where it asks */
+	struct as_disk *there; /* the disk that the process outside has; NULL: none yet */
+	uint64_t there_as; /* the number of the question that told it */
+};
+
+/* Runs the checker on the disk, which is not changed, as as_checker_run() does with AS_TOOL_READS.
+ * AS_ELACK: nobody can. *result is freed by as_tool_result_free() in any case. */
+AS_MUST_CHECK int as_outside_check(struct as_outside_link *link, enum as_check_mode mode,
+				   uint64_t fail_read, struct as_disk *disk,
+				   struct as_tool_result *result);
+/* Before the store of the disks is freed. */
+void as_outside_link_end(struct as_outside_link *link);
+
+/* Asks, and waits. False: there is no answer, and none will come. */
+bool as_outside_ask(struct as_outside *outside, uint64_t number, int in_fd, int out_fd);
+
+/* By the process outside: *disk becomes the one that is asked about, of at most size_max bytes;
+ * *loaded is the question of which it was before, and is now. */
+AS_MUST_CHECK int as_outside_load(const struct as_outside *outside, uint64_t size_max,
+				  struct as_disk **disk, uint64_t number, uint64_t *loaded,
+				  struct as_err *err);
+/* Puts the answer into the area. AS_ELACK: there is no room. */
+AS_MUST_CHECK int as_outside_tell(struct as_outside *outside, const struct as_tool_result *result);
+
+/* ---- The checker outside ---- */
+
 /* Runs the checker and judges its end. `output` gets what it printed, or how it ended. */
 AS_MUST_CHECK int as_outside_run(struct as_checkers *checkers, const struct as_fstype *type,
 				 enum as_check_mode mode, struct as_disk *disk,
 				 enum as_check_answer *answer, struct as_buf *output,
 				 struct as_err *err);
 
-/* The process outside: answers questions about disks of this type and size, until there is nobody
- * to ask. A byte on in_fd is a question; a byte on out_fd says that it is answered. */
+/* The process outside: answers questions about disks of this type and size, and about smaller
+ * crashed ones, until there is nobody to ask. A byte on in_fd is a question; a byte on out_fd says
+ * that it is answered. */
 AS_MUST_CHECK int as_outside_serve(struct as_box_state *state, size_t state_bytes,
 				   const struct as_fstype *type, uint64_t size_bytes,
 				   unsigned deadline_ms, int in_fd, int out_fd, struct as_err *err);

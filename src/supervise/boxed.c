@@ -21,6 +21,7 @@
 #include "supervise/boxed_priv.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -186,6 +187,22 @@ static int run_rest(struct as_boxed_session *b, struct as_err *err)
 			     "findings; --uml-mem gives it more");
 	free_box(b);
 	return rc;
+}
+
+void as_boxed_spread(struct as_boxed *how, unsigned lane, unsigned lanes)
+{
+	unsigned left;
+	cpu_set_t set;
+
+	if (lanes < 2 || how->box.core != AS_CORE_HERE || sched_getaffinity(0, sizeof(set), &set) ||
+	    !CPU_COUNT(&set))
+		return;
+	left = lane % (unsigned)CPU_COUNT(&set);
+	for (int core = 0; core < CPU_SETSIZE; core++)
+		if (CPU_ISSET((unsigned)core, &set) && !left--) {
+			how->box.core = core;
+			return;
+		}
 }
 
 int as_boxed_open(const struct as_boxed *how, struct as_boxed_session **session, struct as_err *err)

@@ -46,6 +46,7 @@ struct as_boxed {
 	bool (*must_stop)(void *ctx);
 	void *ctx;
 	bool together; /* several workloads may share a process; `workload` is not called then */
+	bool outside; /* checkers may run outside of the guest (run/outside.h); so with together */
 	/* A file of signatures in the folder `out`, read at each start of a box. Findings with
 	 * one of them, and findings that came before, are not kept: only their signatures are
 	 * reported. NULL: all signatures are new. */
@@ -60,6 +61,10 @@ struct as_boxed {
 	bool (*where)(const struct as_boxed *boxed, struct as_box_state *state,
 		      const struct as_seq *seq, struct as_boxed_place *place);
 };
+
+/* Of several sandboxes at once, this is number `lane`: unless a core was asked for, each gets the
+ * next one, so that no two share a core while another has none. */
+void as_boxed_spread(struct as_boxed *boxed, unsigned lane, unsigned lanes);
 
 /* A sandbox that stays up between workloads, for callers that run many. */
 struct as_boxed_session;

@@ -23,7 +23,8 @@ void as_boxed_outside_offer(struct as_boxed_session *b, struct as_box *box)
 {
 	bool own_kernel = b->how->sandbox->caps & AS_SANDBOX_OWN_KERNEL;
 
-	as_outside_offer(as_outside_of(box->state), own_kernel && b->how->together);
+	as_outside_offer(as_outside_of(box->state),
+			 own_kernel && (b->how->together || b->how->outside));
 }
 
 void as_boxed_outside_end(struct as_boxed_session *b)
@@ -90,8 +91,9 @@ static int start(struct as_boxed_session *b, struct as_err *err)
 	if (!rc) {
 		find_programs(type, paths, programs);
 		snprintf(size, sizeof(size), "%llu", (unsigned long long)size_bytes);
+		/* The shorter one: so that its hang is not taken for the engine's. */
 		snprintf(deadline, sizeof(deadline), "%u",
-			 deadline_ms ? deadline_ms : AS_RUN_DEADLINE_MS);
+			 (deadline_ms ? deadline_ms : AS_RUN_DEADLINE_MS) / 2);
 		rc = as_box_start_confined(args, programs, b->box->state_fd, &b->outside, err);
 	}
 	as_target_free(target);

@@ -164,6 +164,12 @@ void as_mount_flush(struct as_mount *m)
 	as_serve_unlock(m->serve);
 }
 
+void as_mount_read_ahead(struct as_mount *m, uint64_t off, uint64_t len)
+{
+	if (m->loop)
+		as_loop_read_ahead(m->loop, off, len);
+}
+
 int as_mount_forget(struct as_mount *m, struct as_err *err)
 {
 	return m->loop ? as_loop_forget(m->loop, err) : 0;

@@ -29,6 +29,13 @@ sound() { # SANDBOX OPTION...
 states=
 if sound host; then
 	states=$(grep '^states  ' "$WORK/out")
+	# A trace that goes on does so on the disk that the power cut left.
+	tap_run "host: after a power cut" 0 "$ASSAY" check --target ext4 --sandbox host --nodes 1 \
+		--depth 3 --ops mkdir,sync,umount,mount --budget 4 --again 0 --no-store \
+		--max-transitions 30
+	tap_like "host: traces go on" "$WORK/out" '^recovered trees to go on from +[1-9]'
+	tap_is "host: and nothing looks wrong" \
+		"$(cat "$WORK/out" "$WORK/err" | grep -c 'not confirmed')" 0
 fi
 if sound uml; then
 	[ -z "$states" ] || tap_is "both have the same states" "$(grep '^states  ' "$WORK/out")" \

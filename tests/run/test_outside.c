@@ -8,6 +8,7 @@
 
 #include "disk/chunk.h"
 #include "disk/dump.h"
+#include "disk/log.h"
 #include "os/spawn.h"
 #include "run/outside.h"
 #include "run/run.h"
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,6 +218,152 @@ static void test_nonsense(void **state)
 	as_disk_free(clean);
 }
 
+/* ---- Crashed disks --------------------------------------------------------------------------- */
+
+/* What a supervisor does: passes questions and answers on. */
+static struct {
+	pthread_t thread;
+	int asks[2], answers[2];
+} relay;
+
+static void *pass_on(void *ctx)
+{
+	char block[256];
+	ssize_t n;
+
+	(void)ctx;
+	while ((n = read(relay.asks[0], block, sizeof(block))) > 0) {
+		struct pollfd ready = { .fd = rig.box->events_fd, .events = POLLIN };
+
+		if (memmem(block, (size_t)n, AS_OUTSIDE_ASK, strlen(AS_OUTSIDE_ASK)) != block ||
+		    !as_box_wake(rig.box) || poll(&ready, 1, 4 * DEADLINE_MS) != 1 ||
+		    read(rig.box->events_fd, block, sizeof(block)) <= 0 ||
+		    write(relay.answers[1], ".", 1) != 1)
+			as_outside_offer(as_outside_of(rig.state), false);
+	}
+	return NULL;
+}
+
+static struct as_outside_link open_link(void)
+{
+	struct as_outside *o = as_outside_of(rig.state);
+
+	assert_int_equal(pipe2(relay.asks, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(relay.answers, O_CLOEXEC), 0);
+	assert_int_equal(pthread_create(&relay.thread, NULL, pass_on, NULL), 0);
+	as_outside_offer(o, true);
+	return (struct as_outside_link){ .outside = o,
+					 .in_fd = relay.answers[0],
+					 .out_fd = relay.asks[1] };
+}
+
+static void close_link(struct as_outside_link *link)
+{
+	as_outside_link_end(link);
+	close(relay.asks[1]);
+	pthread_join(relay.thread, NULL);
+	close(relay.asks[0]);
+	close(relay.answers[0]);
+	close(relay.answers[1]);
+}
+
+static void assert_same_log(const struct as_reclog *a, const struct as_reclog *b)
+{
+	assert_int_equal(as_reclog_len(a), as_reclog_len(b));
+	for (size_t i = 0; i < as_reclog_len(a); i++) {
+		const struct as_log_entry *x = as_reclog_at(a, i), *y = as_reclog_at(b, i);
+
+		assert_int_equal(x->kind, y->kind);
+		assert_int_equal(x->off, y->off);
+		assert_int_equal(x->len, y->len);
+		assert_int_equal(x->ret, y->ret);
+		if (x->kind == AS_CALL_WRITE)
+			assert_memory_equal(x->data, y->data, x->len);
+	}
+}
+
+/* The answer from outside is what the checker says and does here. */
+static void assert_same_run(struct as_outside_link *link, struct as_checkers *checkers,
+			    uint64_t fail_read, struct as_disk *disk)
+{
+	const struct as_fstype *ext4 = as_fstype_find("ext4");
+	struct as_tool_result there;
+	struct as_checked here;
+
+	for (unsigned mode = 0; mode < AS_CHECK_MODES; mode++) {
+		enum as_check_mode m = (enum as_check_mode)mode;
+
+		as_checkers_fail_read(checkers, fail_read);
+		assert_int_equal(
+			as_checker_run(checkers, ext4, m, disk, AS_TOOL_READS, &here, NULL), 0);
+		assert_int_equal(as_outside_check(link, m, fail_read, disk, &there), 0);
+		assert_int_equal(there.ended.how, here.run.ended.how);
+		assert_int_equal(there.ended.status, here.run.ended.status);
+		assert_string_equal(as_buf_str(&there.output), as_buf_str(&here.run.output));
+		assert_int_equal(there.reads, here.run.reads);
+		assert_int_equal(there.changed, here.run.changed);
+		assert_int_equal(there.incomplete, here.run.incomplete);
+		assert_int_equal(there.refused, here.run.refused);
+		assert_true(as_disk_eq(there.disk, here.run.disk));
+		assert_same_log(there.log, here.run.log);
+		as_tool_result_free(&there);
+		as_checked_free(&here);
+	}
+}
+
+static void test_crashed(void **state)
+{
+	static const char *const args[] = { "--serve", NULL };
+	struct as_checkers *checkers = as_checkers_new(NULL);
+	struct as_disk *clean = make_disk(), *damaged = damage(clean);
+	struct as_outside_link link;
+
+	(void)state;
+	start(args);
+	link = open_link();
+	for (unsigned i = 0; i < 2; i++) {
+		assert_same_run(&link, checkers, 0, clean);
+		assert_same_run(&link, checkers, 0, damaged);
+		assert_same_run(&link, checkers, 3, damaged);
+		/* Another process, which knows no disk. */
+		as_box_free(rig.box);
+		start(args);
+	}
+	/* One that a chunk of nobody makes forget its disk, too. */
+	link.there_as++;
+	assert_same_run(&link, checkers, 0, damaged);
+	close_link(&link);
+	as_checkers_free(checkers);
+	as_disk_free(damaged);
+	as_disk_free(clean);
+}
+
+static void test_crashed_nonsense(void **state)
+{
+	static const char *const args[] = { "--serve", NULL };
+	struct as_outside *o = as_outside_of(rig.state);
+	uint64_t number = 1;
+
+	(void)state;
+	start(args);
+	for (unsigned i = 0; i < 6; i++) {
+		o->mode = i == 0 ? 99 : AS_CHECK_FULL;
+		o->dump_bytes = 0;
+		o->base = i == 1 ? 12345 : 0;
+		o->size_bytes = i == 2 ? DISK_BYTES * 2 : DISK_BYTES - (i == 1);
+		o->delta_bytes = i == 3	  ? UINT64_MAX
+				 : i == 4 ? AS_OUTSIDE_AREA_BYTES
+				 : i == 5 ? sizeof(uint64_t) + AS_CHUNK_BYTES
+					  : 0;
+		memset(o->area, 0xff, sizeof(uint64_t));
+		assert_int_equal(ask(++number), AS_ELACK);
+	}
+	/* It goes on: this is a disk of zeros. */
+	o->delta_bytes = 0;
+	assert_int_equal(ask(++number), 0);
+	assert_true(o->log_bytes > 0);
+}
+
 static void test_walls(void **state)
 {
 	char pid[16];
@@ -264,6 +412,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_answers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_nonsense, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_crashed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_crashed_nonsense, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_walls, set_up, tear_down),
 	};
 

@@ -9,9 +9,11 @@
  * A UML kernel reads all registers of a process after each of its stops, and sets all of them
  * before it goes on. Most system calls of a guest change no floating-point register, and a page
  * fault changes none at all. What would be set to what was read since the last stop is not set
- * again: that saves the larger part of such a call. Whatever else is done to a process makes us
- * forget what was read.
+ * again: that saves the larger part of such a call. Before a process goes on after another one, its
+ * kernel sets the base of the segment of its thread; this is no floating-point register, and mostly
+ * what it was. Whatever else is done to a process makes us forget what was read.
  */
+#include <asm/prctl.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -124,6 +126,18 @@ static long set_regs(pid_t pid, void *addr, struct user_regs_struct *regs)
 	return ret;
 }
 
+/* Sets FS or GS, or asks for one. `code` is in the place of the data, the base in that of the
+ * address. */
+static long set_base(pid_t pid, void *base, void *code)
+{
+	struct known *k = known_of(pid);
+
+	if (k->has_regs && code == (void *)ARCH_SET_FS && k->regs.fs_base == (unsigned long)base)
+		return 0;
+	k->has_regs = 0;
+	return syscall(SYS_ptrace, PTRACE_ARCH_PRCTL, pid, base, code);
+}
+
 static int only_reads(enum __ptrace_request request)
 {
 	return request == PTRACE_PEEKTEXT || request == PTRACE_PEEKDATA ||
@@ -158,6 +172,8 @@ long ptrace(enum __ptrace_request request, ...)
 		return is_known_state(pid, data) ? 0 : set_state(pid, data);
 	if (request == PTRACE_SETREGS)
 		return set_regs(pid, addr, data);
+	if ((int)request == PTRACE_ARCH_PRCTL)
+		return set_base(pid, addr, data);
 	/* The library's calls that read return what they read; the kernel writes it. */
 	if (request == PTRACE_PEEKTEXT || request == PTRACE_PEEKDATA || request == PTRACE_PEEKUSER)
 		data = &word;
