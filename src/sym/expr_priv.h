@@ -45,4 +45,13 @@ uint32_t as_expr_intern(struct as_expr *expr, const struct as_expr_node *node);
 /* A sound node in its simplest form. */
 uint32_t as_expr_simplify(struct as_expr *expr, const struct as_expr_node *node);
 
+/* expr_divide.c */
+bool as_expr_is_positive(const struct as_expr *expr, uint32_t node); /* true: always */
+/* 0: there is no simpler form. */
+uint32_t as_expr_simple_sum(struct as_expr *expr, const struct as_expr_node *sum);
+uint32_t as_expr_simple_magic(struct as_expr *expr, const struct as_expr_node *extract);
+uint32_t as_expr_simple_fits(struct as_expr *expr, const struct as_expr_node *cut, unsigned width);
+uint32_t as_expr_simple_divide(struct as_expr *expr, const struct as_expr_node *quotient);
+uint32_t as_expr_simple_bounds(struct as_expr *expr, const struct as_expr_node *compare);
+
 #endif

@@ -183,6 +183,10 @@ static enum as_solved ask(struct as_solver *s, struct solve_slice *slice, unsign
 		solved = as_solve_tries(slice, out);
 		s->counts.by_tries += solved != AS_SOLVED_LATE;
 	}
+	if (solved == AS_SOLVED_LATE) {
+		solved = as_solve_boxes(slice, out);
+		s->counts.by_bounds += solved != AS_SOLVED_LATE;
+	}
 	if (solved == AS_SOLVED_LATE && s->peer) {
 		solved = ask_z3(s, slice, NULL, out);
 		s->counts.by_z3 += solved != AS_SOLVED_LATE;

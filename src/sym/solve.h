@@ -32,7 +32,7 @@ struct as_solver_setup {
 	bool without_z3; /* for tests */
 };
 
-#define AS_SOLVE_DEADLINE_MS 4000u
+#define AS_SOLVE_DEADLINE_MS 1000u
 #define AS_SOLVE_MEMORY_BYTES ((uint64_t)1 << 30)
 
 enum as_solved {
@@ -54,7 +54,7 @@ struct as_question {
 struct as_solve_counts {
 	uint64_t questions, solved, none, late, concrete;
 	/* Who answered. */
-	uint64_t by_cache, by_quick, by_tries, by_z3;
+	uint64_t by_cache, by_quick, by_bounds, by_tries, by_z3;
 	uint64_t z3_deaths, z3_us;
 	uint64_t wrong; /* answers that did not hold: an error of ours */
 };
