@@ -29,7 +29,7 @@ struct as_solver_setup {
 	unsigned deadline_ms; /* of one question to Z3; 0: AS_SOLVE_DEADLINE_MS */
 	uint64_t memory_bytes; /* of its process; 0: AS_SOLVE_MEMORY_BYTES */
 	enum as_concretize concretize;
-	bool without_z3; /* for tests */
+	bool without_z3, only_z3; /* for tests */
 };
 
 #define AS_SOLVE_DEADLINE_MS 1000u
