@@ -6,6 +6,8 @@
 #include "base/table.h"
 #include "sym/expr.h"
 
+#define EXPR_DEPTH_MAX 64u /* from there on, nodes stay as they are */
+
 struct expr_meta {
 	struct as_digest digest;
 	uint32_t support;
@@ -37,7 +39,7 @@ struct as_expr {
 	uint64_t *offs; /* of inputs */
 	size_t n_offs, cap_offs;
 	struct as_table by_off;
-	unsigned depth; /* of simplification */
+	unsigned depth; /* of simplification: rules lead to rules */
 };
 
 /* The node itself, or an equal one. */

@@ -8,7 +8,6 @@
 
 #include "base/err.h"
 
-#define DEPTH_MAX 64u /* of rules that lead to rules */
 #define NODE(o, w, ...) (&(struct as_expr_node){ .op = (o), .width = (uint8_t)(w), __VA_ARGS__ })
 
 static const struct as_expr_node *at(const struct as_expr *e, uint32_t i)
@@ -445,7 +444,7 @@ uint32_t as_expr_simplify(struct as_expr *e, const struct as_expr_node *node)
 		x.arg[1] = swap;
 	}
 	/* A rule may go down a chain of nodes. */
-	if (e->depth >= DEPTH_MAX)
+	if (e->depth >= EXPR_DEPTH_MAX)
 		return as_expr_intern(e, &x);
 	e->depth++;
 	r = simpler(e, &x);

@@ -2,8 +2,9 @@
 /*
  * solve: finds bytes for which a path goes on in the same way up to a branch, and takes the other
  * way there. What is tried, in this order: conditions that share no byte with the branch are left
- * out; answers to earlier questions; working backwards from the wanted value; all values of one or
- * two bytes; Z3 in a process of its own. Every answer is computed again before it is given.
+ * out; answers to earlier questions; working backwards from the wanted value; bounds of all nodes,
+ * in boxes of bytes; all values of one or two bytes; Z3 in a process of its own. Every answer is
+ * computed again before it is given.
  */
 #ifndef AS_SYM_SOLVE_H
 #define AS_SYM_SOLVE_H

@@ -5,6 +5,7 @@
  * of several bytes, compared, divided, printed, looked up, in each with a mask.
  */
 #include "base/prng.h"
+#include "sym/expr_priv.h"
 #include "sym/solve_priv.h"
 
 #include <setjmp.h>
@@ -16,13 +17,13 @@
 #include <cmocka.h>
 
 #define BYTES 6u
-#define WORDS 40u
+#define WORDS 24u
 #define TERMS 5u
 
 struct draw {
 	struct as_prng prng;
 	struct as_expr *e;
-	uint32_t words[WORDS + 4];
+	uint32_t words[WORDS + 8];
 	unsigned n;
 	uint32_t table;
 };
@@ -141,12 +142,14 @@ static uint32_t draw_term(struct draw *d)
 	return below(d, 4) ? as_expr_op2(d->e, op, a, b) : as_expr_op2(d->e, op, b, a);
 }
 
-static void draw_open(struct draw *d, uint64_t seed)
+/* Plain: nothing is simplified. */
+static void draw_graph(struct draw *d, uint64_t seed, bool plain)
 {
 	unsigned char text[40];
 
 	d->prng = as_prng_seed(seed);
 	d->e = as_expr_new();
+	d->e->depth = plain ? EXPR_DEPTH_MAX : 0;
 	d->n = 0;
 	for (unsigned i = 0; i < sizeof(text); i++)
 		text[i] = (unsigned char)(i * i);
@@ -168,6 +171,11 @@ static void draw_open(struct draw *d, uint64_t seed)
 		if (x)
 			d->words[d->n++] = x;
 	}
+}
+
+static void draw_open(struct draw *d, uint64_t seed)
+{
+	draw_graph(d, seed, false);
 }
 
 /* Terms that are 1 for these bytes, and one more that should become so. */
@@ -397,10 +405,52 @@ static void test_magic(void **state)
 	assert_true(found > 300);
 }
 
+/* The same questions, simplified and not: equal for bytes at random. */
+static void test_simple_is_equal(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 4000; seed++) {
+		struct draw a, b;
+		as_u128 *x, *y;
+		uint32_t term;
+
+		draw_graph(&a, seed + 2000000, false);
+		draw_graph(&b, seed + 2000000, true);
+		assert_int_equal(a.n, b.n);
+		for (unsigned i = 0; i < 8; i++) {
+			term = draw_term(&a);
+			a.words[a.n++] = term;
+			term = draw_term(&b);
+			b.words[b.n++] = term;
+		}
+		x = calloc(as_expr_n(a.e) + 1, sizeof(*x));
+		y = calloc(as_expr_n(b.e) + 1, sizeof(*y));
+		for (unsigned round = 0; round < 24; round++) {
+			unsigned char bytes[BYTES];
+
+			for (unsigned i = 0; i < BYTES; i++)
+				bytes[i] = (unsigned char)(as_prng_next(&a.prng) >> below(&a, 64));
+			as_expr_eval(a.e, bytes, x);
+			as_expr_eval(b.e, bytes, y);
+			for (unsigned i = 0; i < a.n; i++)
+				if (x[a.words[i]] != y[b.words[i]])
+					fail_msg("seed %llu: %s of %u bits is not what it was",
+						 (unsigned long long)seed,
+						 as_expr_op_name(as_expr_at(b.e, b.words[i])->op),
+						 width_of(&b, b.words[i]));
+		}
+		free(x);
+		free(y);
+		as_expr_free(a.e);
+		as_expr_free(b.e);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_magic),
+		cmocka_unit_test(test_simple_is_equal),
 		cmocka_unit_test(test_bounds_hold),
 		cmocka_unit_test(test_against_z3),
 	};
