@@ -121,14 +121,15 @@ void as_symbolic_say(const struct as_symbolic *s, const struct as_fsck_status *t
 		     s->places.n, (unsigned long long)paths,
 		     t->wall_us > 0 ? (double)paths * 1e6 / (double)t->wall_us : 0,
 		     tally(t, AS_SEARCH_BUGGY), tally(t, AS_SEARCH_BLOCKS));
-	as_emit_note(sinks,
-		     "%llu questions: %llu answered, %llu without an answer, %llu late; by the "
-		     "cache %llu, backwards %llu, all values %llu, Z3 %llu; %llu left out",
-		     tally(t, AS_SEARCH_QUESTIONS), tally(t, AS_SEARCH_SOLVED),
-		     tally(t, AS_SEARCH_NONE), tally(t, AS_SEARCH_LATE),
-		     tally(t, AS_SEARCH_BY_CACHE), tally(t, AS_SEARCH_BY_QUICK),
-		     tally(t, AS_SEARCH_BY_TRIES), tally(t, AS_SEARCH_BY_Z3),
-		     tally(t, AS_SEARCH_LEFT_OUT));
+	as_emit_note(
+		sinks,
+		"%llu questions: %llu answered, %llu without an answer, %llu late; by the "
+		"cache %llu, backwards %llu, bounds %llu, all values %llu, Z3 %llu; %llu left out",
+		tally(t, AS_SEARCH_QUESTIONS), tally(t, AS_SEARCH_SOLVED), tally(t, AS_SEARCH_NONE),
+		tally(t, AS_SEARCH_LATE), tally(t, AS_SEARCH_BY_CACHE),
+		tally(t, AS_SEARCH_BY_QUICK), tally(t, AS_SEARCH_BY_BOUNDS),
+		tally(t, AS_SEARCH_BY_TRIES), tally(t, AS_SEARCH_BY_Z3),
+		tally(t, AS_SEARCH_LEFT_OUT));
 	as_emit_note(
 		sinks,
 		"%.1f %% of %llu solved disks took the path that was predicted; %llu paths were "
@@ -174,6 +175,7 @@ void as_symbolic_json(const struct as_fsck_status *t, struct as_json *j)
 		[AS_SEARCH_LEFT_OUT] = "left_out",
 		[AS_SEARCH_BY_CACHE] = "by_cache",
 		[AS_SEARCH_BY_QUICK] = "by_quick",
+		[AS_SEARCH_BY_BOUNDS] = "by_bounds",
 		[AS_SEARCH_BY_TRIES] = "by_tries",
 		[AS_SEARCH_BY_Z3] = "by_z3",
 		[AS_SEARCH_Z3_DEATHS] = "z3_deaths",

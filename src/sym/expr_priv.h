@@ -6,6 +6,8 @@
 #include "base/table.h"
 #include "sym/expr.h"
 
+#define EXPR_DEPTH_MAX 64u /* from there on, nodes stay as they are */
+
 struct expr_meta {
 	struct as_digest digest;
 	uint32_t support;
@@ -37,12 +39,21 @@ struct as_expr {
 	uint64_t *offs; /* of inputs */
 	size_t n_offs, cap_offs;
 	struct as_table by_off;
-	unsigned depth; /* of simplification */
+	unsigned depth; /* of simplification: rules lead to rules */
 };
 
 /* The node itself, or an equal one. */
 uint32_t as_expr_intern(struct as_expr *expr, const struct as_expr_node *node);
 /* A sound node in its simplest form. */
 uint32_t as_expr_simplify(struct as_expr *expr, const struct as_expr_node *node);
+
+/* expr_divide.c */
+bool as_expr_is_positive(const struct as_expr *expr, uint32_t node); /* true: always */
+/* 0: there is no simpler form. */
+uint32_t as_expr_simple_sum(struct as_expr *expr, const struct as_expr_node *sum);
+uint32_t as_expr_simple_magic(struct as_expr *expr, const struct as_expr_node *extract);
+uint32_t as_expr_simple_fits(struct as_expr *expr, const struct as_expr_node *cut, unsigned width);
+uint32_t as_expr_simple_divide(struct as_expr *expr, const struct as_expr_node *quotient);
+uint32_t as_expr_simple_bounds(struct as_expr *expr, const struct as_expr_node *compare);
 
 #endif

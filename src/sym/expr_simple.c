@@ -8,7 +8,6 @@
 
 #include "base/err.h"
 
-#define DEPTH_MAX 64u /* of rules that lead to rules */
 #define NODE(o, w, ...) (&(struct as_expr_node){ .op = (o), .width = (uint8_t)(w), __VA_ARGS__ })
 
 static const struct as_expr_node *at(const struct as_expr *e, uint32_t i)
@@ -64,6 +63,9 @@ static uint32_t simple_extract(struct as_expr *e, const struct as_expr_node *x)
 			return extract(e, a.arg[0], lo, w);
 		if (a.op == AS_EXPR_ZEXT && lo >= w1)
 			return as_expr_const(e, w, 0);
+		if (a.op == AS_EXPR_SEXT && lo >= w1 - 1) /* copies of the sign */
+			return as_expr_make(e, NODE(AS_EXPR_SEXT, w,
+						    .arg = { extract(e, a.arg[0], w1 - 1, 1) }));
 		if (!lo)
 			return as_expr_make(e, NODE(a.op, w, .arg = { a.arg[0] }));
 		break;
@@ -89,6 +91,14 @@ static uint32_t simple_extract(struct as_expr *e, const struct as_expr_node *x)
 		return as_expr_make(e, NODE(AS_EXPR_ITE, w,
 					    .arg = { a.arg[0], extract(e, a.arg[1], lo, w),
 						     extract(e, a.arg[2], lo, w) }));
+	case AS_EXPR_MUL:
+		return as_expr_simple_magic(e, x);
+	case AS_EXPR_ADD: /* its low bits need no others */
+		if (lo || !as_expr_is_const(e, a.arg[1]))
+			break;
+		return as_expr_make(
+			e, NODE(AS_EXPR_ADD, w,
+				.arg = { extract(e, a.arg[0], 0, w), extract(e, a.arg[1], 0, w) }));
 	default:
 		break;
 	}
@@ -124,8 +134,12 @@ static uint32_t simple_extend(struct as_expr *e, const struct as_expr_node *x)
 		return x->arg[0];
 	if (a->op == AS_EXPR_ZEXT)
 		return as_expr_make(e, NODE(AS_EXPR_ZEXT, x->width, .arg = { a->arg[0] }));
+	if (x->op == AS_EXPR_ZEXT && a->op == AS_EXPR_EXTRACT && !a->imm)
+		return as_expr_simple_fits(e, a, x->width);
 	if (a->op == AS_EXPR_SEXT && x->op == AS_EXPR_SEXT)
 		return as_expr_make(e, NODE(AS_EXPR_SEXT, x->width, .arg = { a->arg[0] }));
+	if (x->op == AS_EXPR_SEXT && as_expr_is_positive(e, x->arg[0]))
+		return as_expr_make(e, NODE(AS_EXPR_ZEXT, x->width, .arg = { x->arg[0] }));
 	return 0;
 }
 
@@ -202,13 +216,19 @@ static uint32_t with_number(struct as_expr *e, const struct as_expr_node *x)
 	case AS_EXPR_MUL:
 		return c == 0 ? b : c == 1 ? a : 0;
 	case AS_EXPR_UDIV:
-		return c == 1 ? a : 0;
+		return c == 1 ? a : !c ? 0 : as_expr_simple_divide(e, x);
+	case AS_EXPR_UREM:
+		return !c	? a
+		       : c == 1 ? as_expr_const(e, x->width, 0)
+				: as_expr_simple_divide(e, x);
 	case AS_EXPR_SHL:
 	case AS_EXPR_LSHR:
 	case AS_EXPR_ASHR:
 		if (!c)
 			return a;
-		if (x->op == AS_EXPR_LSHR && c < x->width)
+		if ((x->op == AS_EXPR_LSHR ||
+		     (x->op == AS_EXPR_ASHR && as_expr_is_positive(e, a))) &&
+		    c < x->width)
 			return as_expr_make(e, NODE(AS_EXPR_ZEXT, x->width,
 						    .arg = { extract(e, a, (unsigned)c,
 								     x->width - (unsigned)c) }));
@@ -219,6 +239,39 @@ static uint32_t with_number(struct as_expr *e, const struct as_expr_node *x)
 }
 
 /* ---- Comparisons ----------------------------------------------------------------------------- */
+
+/* The lowest 1 of a is bit n. */
+static uint32_t eq_ctz(struct as_expr *e, uint32_t a, as_u128 n)
+{
+	unsigned w = at(e, a)->width, k = (unsigned)n;
+
+	if (n > w)
+		return as_expr_const(e, 1, 0);
+	return n == w ? as_expr_op2(e, AS_EXPR_EQ, a, as_expr_const(e, w, 0))
+		      : as_expr_op2(e, AS_EXPR_EQ, extract(e, a, 0, k + 1),
+				    as_expr_const(e, k + 1, (as_u128)1 << k));
+}
+
+/* A number of bits, which may be cut to what is enough for it. */
+static bool is_count(const struct as_expr *e, uint32_t a)
+{
+	enum as_expr_op op = at(e, a)->op;
+
+	return op == AS_EXPR_CLZ || op == AS_EXPR_CTZ || op == AS_EXPR_POPCNT;
+}
+
+/* Parts of which one is a number or a bit are compared one by one. */
+static uint32_t eq_parts(struct as_expr *e, const struct as_expr_node *x, as_u128 c)
+{
+	uint32_t hi = x->arg[0], lo = x->arg[1];
+	unsigned w = at(e, lo)->width, wh = at(e, hi)->width;
+
+	if (w > 1 && wh > 1 && !as_expr_is_const(e, hi) && !as_expr_is_const(e, lo))
+		return 0;
+	lo = as_expr_op2(e, AS_EXPR_EQ, lo, as_expr_const(e, w, c));
+	hi = as_expr_op2(e, AS_EXPR_EQ, hi, as_expr_const(e, wh, c >> w));
+	return as_expr_op2(e, AS_EXPR_AND, hi, lo);
+}
 
 static uint32_t eq_number(struct as_expr *e, uint32_t a, as_u128 c)
 {
@@ -253,16 +306,47 @@ static uint32_t eq_number(struct as_expr *e, uint32_t a, as_u128 c)
 		if (is_num(e, x.arg[1], c))
 			return is_num(e, x.arg[2], c) ? as_expr_const(e, 1, 1) : x.arg[0];
 		return is_num(e, x.arg[2], c) ? make_not(e, x.arg[0]) : as_expr_const(e, 1, 0);
+	case AS_EXPR_CONCAT:
+		return eq_parts(e, &x, c);
+	case AS_EXPR_CTZ:
+		return eq_ctz(e, x.arg[0], c);
+	case AS_EXPR_EXTRACT:
+		if (x.imm || x.width < 8 || !is_count(e, x.arg[0]))
+			return 0;
+		return as_expr_op2(e, AS_EXPR_EQ, x.arg[0],
+				   as_expr_const(e, at(e, x.arg[0])->width, c));
 	default:
 		return 0;
 	}
+}
+
+/* An extended value is compared with a number: the number is cut, or it decides. */
+static uint32_t compare_zext(struct as_expr *e, const struct as_expr_node *x, bool number_first)
+{
+	uint32_t in = at(e, x->arg[number_first ? 1 : 0])->arg[0];
+	as_u128 c = at(e, x->arg[number_first ? 0 : 1])->imm;
+	unsigned w = at(e, in)->width, wide = at(e, x->arg[0])->width;
+	bool is_signed = x->op == AS_EXPR_SLT || x->op == AS_EXPR_SLE;
+	bool or_equal = x->op == AS_EXPR_ULE || x->op == AS_EXPR_SLE;
+	uint32_t number;
+
+	if (wide == w)
+		return 0;
+	if (c >> w) /* larger than all, or less than 0 */
+		return as_expr_const(e, 1, number_first == (is_signed && c >> (wide - 1)));
+	number = as_expr_const(e, w, c);
+	return as_expr_op2(e, or_equal ? AS_EXPR_ULE : AS_EXPR_ULT, number_first ? number : in,
+			   number_first ? in : number);
 }
 
 static uint32_t simple_compare(struct as_expr *e, const struct as_expr_node *x)
 {
 	struct as_expr_node a = *at(e, x->arg[0]), b = *at(e, x->arg[1]);
 	bool number = b.op == AS_EXPR_CONST;
+	uint32_t r = as_expr_simple_bounds(e, x);
 
+	if (r)
+		return r;
 	if (x->op == AS_EXPR_EQ)
 		return number ? eq_number(e, x->arg[0], b.imm) : 0;
 	/* Both extended alike: compare what was extended. */
@@ -274,13 +358,12 @@ static uint32_t simple_compare(struct as_expr *e, const struct as_expr_node *x)
 
 		return as_expr_op2(e, op, a.arg[0], b.arg[0]);
 	}
-	if (a.op == AS_EXPR_ZEXT && number && (x->op == AS_EXPR_ULT || x->op == AS_EXPR_ULE)) {
-		unsigned w = at(e, a.arg[0])->width;
-
-		if (b.imm >> w)
-			return as_expr_const(e, 1, 1);
-		return as_expr_op2(e, x->op, a.arg[0], as_expr_const(e, w, b.imm));
-	}
+	if (a.op == AS_EXPR_ZEXT && number)
+		r = compare_zext(e, x, false);
+	if (b.op == AS_EXPR_ZEXT && a.op == AS_EXPR_CONST)
+		r = compare_zext(e, x, true);
+	if (r)
+		return r;
 	if (number && !b.imm && x->op == AS_EXPR_ULT)
 		return as_expr_const(e, 1, 0);
 	if (number && !b.imm && x->op == AS_EXPR_ULE)
@@ -334,6 +417,8 @@ static uint32_t simpler(struct as_expr *e, const struct as_expr_node *x)
 		r = with_number(e, x);
 	if (!r && x->op >= AS_EXPR_EQ && x->op <= AS_EXPR_SLE)
 		r = simple_compare(e, x);
+	if (!r && (x->op == AS_EXPR_ADD || x->op == AS_EXPR_SUB))
+		r = as_expr_simple_sum(e, x);
 	return r;
 }
 
@@ -359,7 +444,7 @@ uint32_t as_expr_simplify(struct as_expr *e, const struct as_expr_node *node)
 		x.arg[1] = swap;
 	}
 	/* A rule may go down a chain of nodes. */
-	if (e->depth >= DEPTH_MAX)
+	if (e->depth >= EXPR_DEPTH_MAX)
 		return as_expr_intern(e, &x);
 	e->depth++;
 	r = simpler(e, &x);

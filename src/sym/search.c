@@ -345,6 +345,7 @@ static void tally_solver(struct sym_search *s)
 	s->tallies[AS_SEARCH_SAVED] += now.concrete - was->concrete;
 	s->tallies[AS_SEARCH_BY_CACHE] += now.by_cache - was->by_cache;
 	s->tallies[AS_SEARCH_BY_QUICK] += now.by_quick - was->by_quick;
+	s->tallies[AS_SEARCH_BY_BOUNDS] += now.by_bounds - was->by_bounds;
 	s->tallies[AS_SEARCH_BY_TRIES] += now.by_tries - was->by_tries;
 	s->tallies[AS_SEARCH_BY_Z3] += now.by_z3 - was->by_z3;
 	s->tallies[AS_SEARCH_Z3_DEATHS] += now.z3_deaths - was->z3_deaths;

@@ -26,6 +26,7 @@ enum as_search_tally {
 	AS_SEARCH_LEFT_OUT, /* branches that were not asked about, for want of time */
 	AS_SEARCH_BY_CACHE,
 	AS_SEARCH_BY_QUICK,
+	AS_SEARCH_BY_BOUNDS,
 	AS_SEARCH_BY_TRIES,
 	AS_SEARCH_BY_Z3,
 	AS_SEARCH_Z3_DEATHS,

@@ -167,21 +167,35 @@ static enum as_solved concretize(struct as_solver *s, struct solve_slice *slice,
 	return solved == AS_SOLVED ? AS_SOLVED_CONCRETE : AS_SOLVED_LATE;
 }
 
-static enum as_solved ask(struct as_solver *s, struct solve_slice *slice, unsigned char *out)
+/* What needs no other process. */
+static enum as_solved ask_here(struct as_solver *s, struct solve_slice *slice, unsigned char *out)
 {
-	enum as_solved solved = as_solve_cache_find(s->cache, slice, out);
+	enum as_solved solved = AS_SOLVED_LATE;
 
-	if (solved != AS_SOLVED_LATE) {
-		s->counts.by_cache++;
-		return solved;
-	}
 	if (as_solve_quick(slice, out)) {
 		s->counts.by_quick++;
-		solved = AS_SOLVED;
+		return AS_SOLVED;
 	}
+	solved = as_solve_boxes(slice, out);
+	s->counts.by_bounds += solved != AS_SOLVED_LATE;
 	if (solved == AS_SOLVED_LATE) {
 		solved = as_solve_tries(slice, out);
 		s->counts.by_tries += solved != AS_SOLVED_LATE;
+	}
+	return solved;
+}
+
+static enum as_solved ask(struct as_solver *s, struct solve_slice *slice, unsigned char *out)
+{
+	enum as_solved solved = AS_SOLVED_LATE;
+
+	if (!s->setup.only_z3) {
+		solved = as_solve_cache_find(s->cache, slice, out);
+		if (solved != AS_SOLVED_LATE) {
+			s->counts.by_cache++;
+			return solved;
+		}
+		solved = ask_here(s, slice, out);
 	}
 	if (solved == AS_SOLVED_LATE && s->peer) {
 		solved = ask_z3(s, slice, NULL, out);

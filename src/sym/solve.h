@@ -2,8 +2,9 @@
 /*
  * solve: finds bytes for which a path goes on in the same way up to a branch, and takes the other
  * way there. What is tried, in this order: conditions that share no byte with the branch are left
- * out; answers to earlier questions; working backwards from the wanted value; all values of one or
- * two bytes; Z3 in a process of its own. Every answer is computed again before it is given.
+ * out; answers to earlier questions; working backwards from the wanted value; bounds of all nodes,
+ * in boxes of bytes; all values of one or two bytes; Z3 in a process of its own. Every answer is
+ * computed again before it is given.
  */
 #ifndef AS_SYM_SOLVE_H
 #define AS_SYM_SOLVE_H
@@ -29,10 +30,10 @@ struct as_solver_setup {
 	unsigned deadline_ms; /* of one question to Z3; 0: AS_SOLVE_DEADLINE_MS */
 	uint64_t memory_bytes; /* of its process; 0: AS_SOLVE_MEMORY_BYTES */
 	enum as_concretize concretize;
-	bool without_z3; /* for tests */
+	bool without_z3, only_z3; /* for tests */
 };
 
-#define AS_SOLVE_DEADLINE_MS 4000u
+#define AS_SOLVE_DEADLINE_MS 1000u
 #define AS_SOLVE_MEMORY_BYTES ((uint64_t)1 << 30)
 
 enum as_solved {
@@ -54,7 +55,7 @@ struct as_question {
 struct as_solve_counts {
 	uint64_t questions, solved, none, late, concrete;
 	/* Who answered. */
-	uint64_t by_cache, by_quick, by_tries, by_z3;
+	uint64_t by_cache, by_quick, by_bounds, by_tries, by_z3;
 	uint64_t z3_deaths, z3_us;
 	uint64_t wrong; /* answers that did not hold: an error of ours */
 };

@@ -24,8 +24,26 @@ bool as_slice_holds(struct solve_slice *slice, const unsigned char *bytes);
 bool as_solve_quick(struct solve_slice *slice, unsigned char *bytes);
 /* All values of one or two bytes. AS_SOLVED_LATE: there are more bytes, or it takes too long. */
 enum as_solved as_solve_tries(struct solve_slice *slice, unsigned char *bytes);
+/* By bounds (solve_boxes.c). AS_SOLVED_LATE: that takes too long. */
+enum as_solved as_solve_boxes(struct solve_slice *slice, unsigned char *bytes);
 /* One byte after the other, all others as they are. */
 bool as_solve_one_byte(struct solve_slice *slice, unsigned char *bytes);
+
+/* The least and the greatest value of a node, without sign. */
+struct solve_bound {
+	as_u128 lo, hi;
+};
+
+/* From those of its arguments; `all` has those of each node. */
+struct solve_bound as_bounds_of(const struct as_expr *expr, const struct as_expr_node *node,
+				const struct solve_bound *all);
+/* Cuts those of the arguments off, if the node is between `to`. False: nothing is left. */
+bool as_bounds_narrow(const struct as_expr *expr, const struct as_expr_node *node,
+		      struct solve_bound to, struct solve_bound *all, bool *changed);
+/* Whether the product of any two values is at most `mask`. */
+bool as_bounds_product(struct solve_bound a, struct solve_bound b, as_u128 mask);
+/* In the order of numbers with a sign: the sign is turned around. */
+struct solve_bound as_bounds_signed(struct solve_bound a, unsigned width);
 
 /* Which inputs of a slice keep their values: fixed[k] is about slice->inputs[k]. */
 void as_solve_concretize(const struct solve_slice *slice, enum as_concretize how, bool *fixed);
