@@ -357,6 +357,7 @@ static bool begin_with_found(struct rec *r)
 	}
 	if (model) {
 		begin_with(r, model);
+		as_history_doubt_limits(r->out->history);
 		r->out->upto[0] = as_digest_bind(as_tree_digest(tree), 19);
 	}
 	begun = model;
