@@ -247,13 +247,13 @@ static void cut_power(struct rec *r)
 	as_assert(!as_bd_flush(as_reclog_bd(log)));
 }
 
-/* A type that is repaired before it is mounted again (vfs/sys_mount.c): what its checker writes goes
- * around the recorder, in an order that nobody has seen. Rounds go on after such a power cut. */
+/* Whether a checker runs before the next mount (vfs/sys_mount.c): what it writes goes around the
+ * recorder, in an order that nobody has seen. Rounds go on after such a power cut. */
 static bool is_repaired(const struct rec *r)
 {
-	const struct as_fstype *type = as_target_fstype(r->args->target);
+	struct as_recovery recovery = as_target_recovery(r->args->target);
 
-	return type && (type->guarantee == AS_GUARANTEE_REPAIR || type->replayed_by_checker);
+	return !recovery.impossible && !recovery.by_mount;
 }
 
 /* False: nothing is done after it. */
