@@ -40,6 +40,7 @@ void as_ends_keep(struct as_ended_way *end, const struct as_recovered *recovered
 	end->end = recovered->end;
 	end->why = recovered->why.len ? as_xstrdup(as_buf_str(&recovered->why)) : NULL;
 	end->tree = recovered->tree ? as_tree_get(recovered->tree) : NULL;
+	end->counted = recovered->counted ? as_tree_get(recovered->counted) : NULL;
 }
 
 bool as_ends_keep_commit(struct as_ends *ends, const struct as_recovered *mounted,
@@ -72,6 +73,7 @@ void as_ends_free(struct as_ends_known *known)
 		for (unsigned w = 0; w < AS_WAYS; w++) {
 			free(known->item[i].end[w].why);
 			as_tree_put(known->item[i].end[w].tree);
+			as_tree_put(known->item[i].end[w].counted);
 		}
 	free(known->item);
 	as_table_free(&known->index);

@@ -11,7 +11,7 @@
 struct as_ended_way {
 	enum as_recovery_end end;
 	char *why;
-	struct as_tree *tree;
+	struct as_tree *tree, *counted; /* as in struct as_recovered */
 	bool done;
 };
 

@@ -212,7 +212,8 @@ static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_wa
 	if (!s->ordered && end->end != AS_DIED && end->end != AS_HUNG)
 		return true;
 	/* A wrong tree says more than what fails after it. */
-	if (!end->tree || is_legal(j, s, way, end->tree))
+	if ((!end->tree || is_legal(j, s, way, end->tree)) &&
+	    as_recording_allows_quotas(j->rec, s->moment, end->counted, &j->legal))
 		return end->end == AS_RECOVERED || is_marked(j, s, way, end) ||
 		       as_problem_set(problem, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
 				      end->why ? end->why : "");

@@ -437,6 +437,13 @@ bool as_recording_allows(const struct as_recording *rec, enum as_way way, struct
 	return as_legal_judge_checked(rec->history, moment, tree, verdict);
 }
 
+bool as_recording_allows_quotas(const struct as_recording *rec, struct as_moment moment,
+				const struct as_tree *counted, struct as_legal *verdict)
+{
+	return !counted || rec->raced ||
+	       as_legal_judge_quotas(rec->history, moment, counted, verdict);
+}
+
 bool as_recording_allows_redone(const struct as_recording *rec, struct as_moment moment,
 				const struct as_tree *tree)
 {

@@ -58,6 +58,10 @@ bool as_recording_knows(const struct as_recording *recording, struct as_moment m
 bool as_recording_allows(const struct as_recording *recording, enum as_way way,
 			 struct as_moment moment, const struct as_tree *tree,
 			 struct as_legal *verdict);
+/* Whether quotas are what they must be. True if there are none (NULL), and in a race, in which
+ * setquota has no order. */
+bool as_recording_allows_quotas(const struct as_recording *recording, struct as_moment moment,
+				const struct as_tree *counted, struct as_legal *verdict);
 /* As as_legal_judge_redone() and as_legal_is_ordered(). */
 bool as_recording_allows_redone(const struct as_recording *recording, struct as_moment moment,
 				const struct as_tree *tree);

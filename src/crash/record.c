@@ -237,7 +237,6 @@ static void write_back(struct rec *r)
 	as_vfs_write_back(as_instance_vfs(r->instance), as_chooser_choice(r->early));
 }
 
-/* False: nothing is done after it. */
 /* What is on the disk when the power fails is stable, also if a flush failed: nothing can be lost
  * of what the recovery reads. (Of others than libraries, rule 6 ends the record before.) */
 static void cut_power(struct rec *r)
@@ -248,6 +247,16 @@ static void cut_power(struct rec *r)
 	as_assert(!as_bd_flush(as_reclog_bd(log)));
 }
 
+/* Whether a checker runs before the next mount (vfs/sys_mount.c): what it writes goes around the
+ * recorder, in an order that nobody has seen. Rounds go on after such a power cut. */
+static bool is_repaired(const struct rec *r)
+{
+	struct as_recovery recovery = as_target_recovery(r->args->target);
+
+	return !recovery.impossible && !recovery.by_mount;
+}
+
+/* False: nothing is done after it. */
 static bool run_op(struct rec *r, size_t i)
 {
 	const struct as_op *op = &r->out->seq->ops[i];
@@ -260,7 +269,7 @@ static bool run_op(struct rec *r, size_t i)
 	r->args->step(r->args->ctx, r->op);
 	write_back(r);
 	/* What the mount would find, the model does not know. */
-	if (op->code == AS_OP_CRASH && r->failed)
+	if (op->code == AS_OP_CRASH && (r->failed || is_repaired(r)))
 		return false;
 	if (op->code == AS_OP_CRASH && r->strict)
 		cut_power(r);
@@ -357,6 +366,7 @@ static bool begin_with_found(struct rec *r)
 	}
 	if (model) {
 		begin_with(r, model);
+		as_history_doubt_limits(r->out->history);
 		r->out->upto[0] = as_digest_bind(as_tree_digest(tree), 19);
 	}
 	begun = model;

@@ -450,12 +450,14 @@ void as_history_add_close(struct as_history *h, const struct as_op *op,
 struct as_history *as_history_new(const struct as_model *fresh, const struct as_policy *policy)
 {
 	struct as_history *h = as_xcalloc(1, sizeof(*h));
+	bool vague;
 
 	h->model = as_model_copy(fresh);
 	as_model_follow_touches(h->model);
 	h->traits = as_model_traits(fresh);
 	h->ops = as_seq_new();
 	h->judged = SIZE_MAX;
+	h->limits_unsure = as_model_has_limits(fresh, &vague);
 	AS_ARRAY_ROOM(h->policy, h->n_policies, h->cap_policies);
 	h->policy[h->n_policies++] = (struct as_history_policy){ 0, *policy };
 	as_history_add_point(h, NULL, NULL, fresh, 0);
@@ -484,6 +486,7 @@ void as_history_free(struct as_history *h)
 	free(h->promise);
 	free(h->touch);
 	free(h->close);
+	free(h->limit);
 	free(h->policy);
 	free(h->point);
 	free(h->after);
@@ -503,6 +506,8 @@ const struct as_op *as_history_push(struct as_history *h, const struct as_op *op
 	AS_ARRAY_ROOM(h->number, h->ops->n, h->cap_number);
 	h->ret[h->ops->n] = ret;
 	h->number[h->ops->n] = number;
+	if (op->code == AS_OP_SETQUOTA && !ret)
+		as_stable_limit(h, op);
 	return as_seq_add(h->ops, op);
 }
 
@@ -567,6 +572,7 @@ bool as_history_add_failed(struct as_history *h, const struct as_op *op,
 
 	as_model_follow_touches(happened);
 	as_model_clock(happened, 0, 0);
+	h->limits_unsure |= op->code == AS_OP_SETQUOTA;
 	op = as_history_push(h, op, outcome->ret, h->ops->n);
 	if (h->judged == SIZE_MAX && !as_model_apply(happened, op) && !as_model_lost(happened)) {
 		as_stable_touch(h, happened);

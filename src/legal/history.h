@@ -59,6 +59,8 @@ bool as_history_is_last(const struct as_history *history, const struct as_tree *
 /* What stat(2) told of the file that the operation added last made stable, if that was an fsync:
  * when it answered. Without this, nothing is said of times and blocks. */
 void as_history_saw(struct as_history *history, const struct as_stat *st);
+/* Nobody knows which limits owners had at the beginning: nothing is said of limits. */
+void as_history_doubt_limits(struct as_history *history);
 size_t as_history_len(const struct as_history *history); /* operations */
 /* Operations 0..n-1 can be judged. */
 size_t as_history_known(const struct as_history *history);

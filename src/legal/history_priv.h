@@ -91,6 +91,14 @@ struct as_history_touch {
 	struct as_touch what;
 };
 
+/* setquota was answered. */
+struct as_history_limit {
+	size_t op;
+	int64_t type;
+	uint32_t id;
+	struct as_quota_limits max;
+};
+
 /* A descriptor was closed. */
 struct as_history_close {
 	size_t op;
@@ -157,6 +165,10 @@ struct as_history {
 	struct as_history_close *close; /* in the order of their operations */
 	uint32_t n_closes;
 	size_t cap_closes;
+	struct as_history_limit *limit; /* in the order of their operations */
+	uint32_t n_limits;
+	size_t cap_limits;
+	bool limits_unsure; /* those at the beginning are not known, or one was set perhaps */
 	struct as_history_policy *policy;
 	uint32_t n_policies;
 	size_t cap_policies;
@@ -203,6 +215,8 @@ const struct as_history_promise *as_stable_last_sync(const struct as_history *h,
 void as_stable_promise_words(const struct as_history *h, const struct as_history_promise *promise,
 			     struct as_buf *out);
 
+/* The next operation to be added has set limits. */
+void as_stable_limit(struct as_history *h, const struct as_op *op);
 /* How many touches operations 0..begun-1 made. */
 uint32_t as_stable_touches(const struct as_history *h, size_t begun);
 /* Notes what the model says the operation added last has touched. */

@@ -301,6 +301,17 @@ bool as_legal_judge_commit(struct as_history *h, struct as_moment moment,
 	return judge_at(h, moment, tree, true, verdict);
 }
 
+bool as_legal_judge_quotas(struct as_history *h, struct as_moment moment,
+			   const struct as_tree *tree, struct as_legal *verdict)
+{
+	struct as_legal_judge j = { .h = h, .moment = moment, .tree = tree, .verdict = verdict };
+
+	if (moment.begun > as_history_known(h) || as_tree_is_cut(tree))
+		return true;
+	set_moment(&j);
+	return verdict->legal = j.policy.none || as_legal_quotas(&j);
+}
+
 bool as_legal_judge_redone(struct as_history *h, struct as_moment moment,
 			   const struct as_tree *tree)
 {

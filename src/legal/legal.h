@@ -63,6 +63,9 @@ bool as_legal_judge_checked(struct as_history *history, struct as_moment moment,
  * shows_commit): names and attributes are those of one moment, not before the last sync. */
 bool as_legal_judge_commit(struct as_history *history, struct as_moment moment,
 			   const struct as_tree *tree, struct as_legal *verdict);
+/* Whether quotas are right, of a tree that has some (as_tree_quotas()). */
+bool as_legal_judge_quotas(struct as_history *history, struct as_moment moment,
+			   const struct as_tree *tree, struct as_legal *verdict);
 /* Whether an interrupted recovery may come to this tree, though it is not that of one which was not
  * interrupted. */
 bool as_legal_judge_redone(struct as_history *history, struct as_moment moment,

@@ -98,6 +98,10 @@ bool as_legal_prefix(struct as_legal_judge *j);
 bool as_legal_object(struct as_legal_judge *j);
 bool as_legal_repair(struct as_legal_judge *j);
 
+/* ---- legal_quota.c ---- */
+
+bool as_legal_quotas(struct as_legal_judge *j); /* fills the verdict when it says no */
+
 /* ---- legal_words.c ---- */
 
 /* Begins a verdict: the rule that is broken, and the operation. */

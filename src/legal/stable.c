@@ -98,6 +98,19 @@ const struct as_history_promise *as_stable_last_sync(const struct as_history *h,
 	return NULL;
 }
 
+void as_stable_limit(struct as_history *h, const struct as_op *op)
+{
+	AS_ARRAY_ROOM(h->limit, h->n_limits, h->cap_limits);
+	h->limit[h->n_limits++] =
+		(struct as_history_limit){ h->ops->n, op->flags, (uint32_t)op->uid,
+					   as_model_quota_asked(op) };
+}
+
+void as_history_doubt_limits(struct as_history *h)
+{
+	h->limits_unsure = true;
+}
+
 /* ---- Words ---- */
 
 void as_stable_promise_words(const struct as_history *h, const struct as_history_promise *promise,

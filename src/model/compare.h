@@ -11,6 +11,14 @@ struct as_hole {
 	uint64_t start, end;
 };
 
+/* What a user, a group or a project has, and may have at most, as the file system tells it. */
+struct as_quota_told {
+	int64_t type; /* AS_QUOTA_* */
+	uint32_t id;
+	uint64_t inodes, space_bytes;
+	struct as_quota_limits limits;
+};
+
 /* Reads a tree by absolute, normal paths; links are never followed. Each function returns 0 or a
  * count, or a negative errno. */
 struct as_tree_ops {
@@ -23,6 +31,9 @@ struct as_tree_ops {
 	/* The first `max` holes of a regular file, as SEEK_HOLE and SEEK_DATA tell them. NULL: it
 	 * cannot be told. */
 	int64_t (*holes)(void *ctx, const char *path, struct as_hole *hole, size_t max);
+	/* The first `max` owners that the file system counts, or has limits for; 0: none. NULL: it
+	 * cannot be told. */
+	int64_t (*quotas)(void *ctx, struct as_quota_told *quota, size_t max);
 	/* The tree was read: what is open is closed. NULL: nothing ever is. */
 	void (*rest)(void *ctx);
 };

@@ -115,6 +115,10 @@ void as_model_adopt_xattr(struct as_model *model, const char *path, const char *
 
 /* "user", "group" or "project". */
 const char *as_quota_word(int64_t type);
+/* What a setquota asks for. */
+struct as_quota_limits as_model_quota_asked(const struct as_op *op);
+/* Whether any limits were set; *vague: somebody may have those of another one. */
+bool as_model_has_limits(const struct as_model *model, bool *vague);
 /* The project of an inode. */
 uint32_t as_model_project(const struct as_model *model, uint32_t ino);
 

@@ -95,13 +95,24 @@ void as_rule_quota(struct as_rule_step *s)
 		check_limits(s);
 }
 
+struct as_quota_limits as_model_quota_asked(const struct as_op *op)
+{
+	return (struct as_quota_limits){ .inodes_soft = (uint64_t)op->off,
+					 .inodes_hard = (uint64_t)op->off2,
+					 .space_soft = op->fill,
+					 .space_hard = op->len };
+}
+
+bool as_model_has_limits(const struct as_model *m, bool *vague)
+{
+	*vague = m->limits && m->limits->vague;
+	return m->limits;
+}
+
 /* do_quotactl(), dquot_set_dqblk(), xfs_qm_scall_setqlim(). */
 void as_rule_setquota(struct as_rule_step *s)
 {
-	struct as_quota_limits max = { .inodes_soft = (uint64_t)s->op->off,
-				       .inodes_hard = (uint64_t)s->op->off2,
-				       .space_soft = s->op->fill,
-				       .space_hard = s->op->len };
+	struct as_quota_limits max = as_model_quota_asked(s->op);
 
 	/* The executor's own: xfs keeps the old limits and says nothing. */
 	if ((max.inodes_hard && max.inodes_soft > max.inodes_hard) ||

@@ -80,6 +80,7 @@ void as_recovered_free(struct as_recovered *recovered)
 	as_buf_free(&recovered->why);
 	as_disk_free(recovered->disk);
 	as_tree_put(recovered->tree);
+	as_tree_put(recovered->counted);
 	as_reclog_free(recovered->log);
 	*recovered = (struct as_recovered){ 0 };
 }
@@ -218,6 +219,8 @@ static int probe(struct walk *w, bool rereads, struct as_err *err)
 		rc = as_step(w->recoverer, AS_STEP_PROBE, disk, 0, &stepped, err);
 		out->memoised &= stepped.memoised;
 		as_buf_add(&why, stepped.why.data, stepped.why.len);
+		out->counted = stepped.tree;
+		stepped.tree = NULL;
 		as_stepped_free(&stepped);
 	}
 	if (!rc && why.len) {

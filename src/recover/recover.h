@@ -74,6 +74,8 @@ struct as_recovered {
 	/* As recovery left it, before any probe; NULL where it did not come to its end. */
 	struct as_disk *disk;
 	struct as_tree *tree; /* NULL where there is none */
+	/* With AS_RECOVER_PROBE: what could be written to, with its quotas; NULL: it has none. */
+	struct as_tree *counted;
 	struct as_reclog *log; /* with AS_RECOVER_LOG; its `inner` is gone: only to be read */
 	size_t checker_end; /* entries of the log that are the checker's; 0 for AS_WAY_MOUNT */
 	bool repaired; /* by the checker: it found something to repair */

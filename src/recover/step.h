@@ -48,7 +48,8 @@ struct as_stepped {
 	bool memoised;
 	struct as_buf why;
 	struct as_disk *disk; /* NULL where the step did not come to its end, or nobody wants it */
-	struct as_tree *tree; /* of AS_STEP_MOUNT and AS_STEP_REREAD */
+	/* Of AS_STEP_MOUNT and AS_STEP_REREAD; of AS_STEP_PROBE, if there are quotas. */
+	struct as_tree *tree;
 	/* Where asked for: all that it did, reads included. Entries 0..tree_at-1 are recovery; what
 	 * AS_STEP_MOUNT did to read the tree and to unmount follows. */
 	struct as_reclog *log;

@@ -176,7 +176,9 @@ static bool read_tree(struct work *w)
 
 	if (rc)
 		return ended_errno(w, AS_UNREADABLE, "entering the root", rc);
-	rc = as_tree_capture(reader.ops, reader.ctx, &w->out->tree, &why);
+	rc = w->step == AS_STEP_PROBE
+		     ? as_tree_capture_quotas(reader.ops, reader.ctx, &w->out->tree, &why)
+		     : as_tree_capture(reader.ops, reader.ctx, &w->out->tree, &why);
 	if (rc)
 		(void)ended(w, AS_UNREADABLE, w->driver->read_words, ": ", as_buf_str(&why));
 	as_buf_free(&why);
@@ -223,6 +225,13 @@ static void go_mount(struct work *w)
 		(void)sound(w, "unmount");
 }
 
+static bool counts_nobody(const struct as_tree *tree)
+{
+	uint32_t n;
+
+	return !tree || !as_tree_quotas(tree, &n);
+}
+
 static void go_probe(struct work *w)
 {
 	bool checks = w->driver->probe_checks;
@@ -232,8 +241,10 @@ static void go_probe(struct work *w)
 	go_mount(w);
 	if (checks && w->out->end == AS_RECOVERED)
 		(void)stays_sound(w);
-	as_tree_put(w->out->tree);
-	w->out->tree = NULL;
+	if (counts_nobody(w->out->tree)) {
+		as_tree_put(w->out->tree);
+		w->out->tree = NULL;
+	}
 }
 
 /* ---- The kernel's log ------------------------------------------------------------------------ */

@@ -263,14 +263,14 @@ static int visitor_enter(struct as_instance *i, struct as_instance_reader *reade
 	return chdir(as_mount_path(of(i)->mount)) ? -errno : 0;
 }
 
-/* A full disk may refuse a new file. */
+/* A full disk, or the limits of an owner, may refuse a new file. */
 static int visitor_probe(struct as_instance *i, const char *directory, const char **doing)
 {
 	int rc = as_tree_cwd_probe(directory);
 
 	(void)i;
 	*doing = "making and removing a file in a directory";
-	return rc == -ENOSPC ? 0 : rc;
+	return rc == -ENOSPC || rc == -EDQUOT ? 0 : rc;
 }
 
 const struct as_instance_ops as_instance_visitor = {

@@ -32,6 +32,8 @@ struct as_tree_maker {
 	struct raw_xattr *xattr;
 	size_t n_xattrs, cap_xattrs;
 	struct as_buf strings;
+	struct as_quota_told *quota;
+	uint32_t n_quotas;
 	bool cut;
 };
 
@@ -48,6 +50,7 @@ void as_tree_maker_free(struct as_tree_maker *maker)
 		as_content_put(maker->raw[i].node.content);
 	for (size_t i = 0; i < maker->n_xattrs; i++)
 		as_content_put(maker->xattr[i].value);
+	free(maker->quota);
 	free(maker->raw);
 	free(maker->xattr);
 	as_buf_free(&maker->strings);
@@ -95,6 +98,16 @@ uint32_t as_tree_maker_add(struct as_tree_maker *maker, uint32_t parent, uint64_
 void as_tree_maker_cut(struct as_tree_maker *maker)
 {
 	maker->cut = true;
+}
+
+void as_tree_maker_quotas(struct as_tree_maker *maker, const struct as_quota_told *quota,
+			  uint32_t n)
+{
+	free(maker->quota);
+	maker->quota = n ? as_xmalloc(n * sizeof(*quota)) : NULL;
+	maker->n_quotas = n;
+	if (n)
+		memcpy(maker->quota, quota, n * sizeof(*quota));
 }
 
 /* Children of all nodes, one directory after the other, sorted by name. */
@@ -207,6 +220,9 @@ struct as_tree *as_tree_maker_done(struct as_tree_maker *maker)
 	tree->xattr = (struct as_tree_xattr *)((char *)tree->node + nodes);
 	tree->strings = (char *)tree->node + nodes + xattrs;
 	tree->n_strings = maker->strings.len;
+	tree->quota = maker->quota;
+	tree->n_quotas = maker->n_quotas;
+	maker->quota = NULL;
 	memcpy(tree->strings, maker->strings.data, maker->strings.len);
 	for (size_t i = 0; i < maker->n_xattrs; i++) {
 		tree->xattr[i].name = tree->strings + maker->xattr[i].name;
@@ -240,6 +256,7 @@ void as_tree_put(struct as_tree *tree)
 		as_content_put(tree->node[i].content);
 	for (size_t i = 0; i < tree->n_xattrs; i++)
 		as_content_put(tree->xattr[i].value);
+	free(tree->quota);
 	free(tree);
 }
 
@@ -263,6 +280,12 @@ uint32_t as_tree_len(const struct as_tree *tree)
 bool as_tree_is_cut(const struct as_tree *tree)
 {
 	return tree->cut;
+}
+
+const struct as_quota_told *as_tree_quotas(const struct as_tree *tree, uint32_t *n)
+{
+	*n = tree->n_quotas;
+	return tree->quota;
 }
 
 const struct as_tree_node *as_tree_at(const struct as_tree *tree, uint32_t i)
@@ -323,7 +346,8 @@ static uint64_t content_memory(const struct as_content *content)
 uint64_t as_tree_memory(const struct as_tree *tree)
 {
 	uint64_t bytes = sizeof(*tree) + tree->n * sizeof(tree->node[0]) +
-			 tree->n_xattrs * sizeof(tree->xattr[0]) + tree->n_strings;
+			 tree->n_xattrs * sizeof(tree->xattr[0]) + tree->n_strings +
+			 tree->n_quotas * sizeof(tree->quota[0]);
 
 	for (uint32_t i = 0; i < tree->n; i++)
 		if (tree->node[i].content)

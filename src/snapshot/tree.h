@@ -61,6 +61,10 @@ struct as_tree;
  * EIO"); *tree is then NULL. */
 int as_tree_capture(const struct as_tree_ops *ops, void *ctx, struct as_tree **tree,
 		    struct as_buf *why);
+/* The same, and what the file system says of quotas; of a mount that is read-only it may say
+ * nothing. */
+int as_tree_capture_quotas(const struct as_tree_ops *ops, void *ctx, struct as_tree **tree,
+			   struct as_buf *why);
 struct as_tree *as_tree_get(struct as_tree *tree); /* one more owner */
 void as_tree_put(struct as_tree *tree); /* takes NULL; the last owner frees it */
 
@@ -77,6 +81,8 @@ uint32_t as_tree_len(const struct as_tree *tree); /* nodes, at least 1 */
 /* Some of it lies deeper than a path can reach and is missing. */
 bool as_tree_is_cut(const struct as_tree *tree);
 const struct as_tree_node *as_tree_at(const struct as_tree *tree, uint32_t i);
+/* NULL: the file system counts nobody, or was not asked. */
+const struct as_quota_told *as_tree_quotas(const struct as_tree *tree, uint32_t *n);
 /* The node of a normal absolute path, or AS_TREE_NONE. */
 uint32_t as_tree_find(const struct as_tree *tree, const char *path);
 /* The child of a directory, or AS_TREE_NONE. */
@@ -87,8 +93,8 @@ uint64_t as_tree_memory(const struct as_tree *tree);
 /* A text with one line for each name. */
 void as_tree_print(const struct as_tree *tree, struct as_buf *out);
 
-/* As bytes, and back; the second fails with a message where the bytes were not written by the
- * first. */
+/* As bytes, without quotas, and back; the second fails with a message where the bytes were not
+ * written by the first. */
 void as_tree_write(const struct as_tree *tree, struct as_buf *out);
 AS_MUST_CHECK int as_tree_read(const void *data, size_t len, struct as_tree **tree,
 			       struct as_err *err);
@@ -114,6 +120,9 @@ uint32_t as_tree_maker_add(struct as_tree_maker *maker, uint32_t parent, uint64_
 			   const struct as_tree_node *node);
 /* Something below is missing: as_tree_is_cut(). */
 void as_tree_maker_cut(struct as_tree_maker *maker);
+/* What as_tree_quotas() gives; copied. */
+void as_tree_maker_quotas(struct as_tree_maker *maker, const struct as_quota_told *quota,
+			  uint32_t n);
 struct as_tree *as_tree_maker_done(struct as_tree_maker *maker); /* frees the maker */
 
 #endif

@@ -26,6 +26,7 @@
 #define ENTRIES_MAX 1000000u
 /* Holes of a file that are looked at. */
 #define HOLES_MAX 64u
+#define QUOTAS_MAX 4096u
 
 struct capture {
 	const struct as_tree_ops *ops;
@@ -302,8 +303,20 @@ static void capture_all(struct capture *c)
 	free(c->level);
 }
 
-int as_tree_capture(const struct as_tree_ops *ops, void *ctx, struct as_tree **tree,
-		    struct as_buf *why)
+static void capture_quotas(struct capture *c)
+{
+	struct as_quota_told *quota = as_xcalloc(QUOTAS_MAX, sizeof(*quota));
+	int64_t n = c->ops->quotas ? c->ops->quotas(c->ctx, quota, QUOTAS_MAX) : 0;
+
+	if (n < 0)
+		fail(c, "asking for quotas gives %s", as_outcome_err_name((int)-n));
+	else
+		as_tree_maker_quotas(c->maker, quota, (uint32_t)n);
+	free(quota);
+}
+
+static int capture(const struct as_tree_ops *ops, void *ctx, bool quotas, struct as_tree **tree,
+		   struct as_buf *why)
 {
 	struct capture *c = as_xmalloc(sizeof(*c));
 	bool failed;
@@ -316,6 +329,8 @@ int as_tree_capture(const struct as_tree_ops *ops, void *ctx, struct as_tree **t
 	c->content = as_content_maker_new();
 	c->piece = as_xmalloc(PIECE_BYTES + LIST_BYTES);
 	capture_all(c);
+	if (quotas && !c->failed)
+		capture_quotas(c);
 	if (ops->rest)
 		ops->rest(ctx);
 	*tree = NULL;
@@ -330,4 +345,16 @@ int as_tree_capture(const struct as_tree_ops *ops, void *ctx, struct as_tree **t
 	free(c->piece);
 	free(c);
 	return failed;
+}
+
+int as_tree_capture(const struct as_tree_ops *ops, void *ctx, struct as_tree **tree,
+		    struct as_buf *why)
+{
+	return capture(ops, ctx, false, tree, why);
+}
+
+int as_tree_capture_quotas(const struct as_tree_ops *ops, void *ctx, struct as_tree **tree,
+			   struct as_buf *why)
+{
+	return capture(ops, ctx, true, tree, why);
 }

@@ -13,6 +13,8 @@ struct as_tree {
 	size_t n_xattrs;
 	char *strings;
 	size_t n_strings;
+	struct as_quota_told *quota; /* allocated on its own; NULL: none */
+	uint32_t n_quotas;
 	struct as_tree_node node[]; /* then the attributes, then the strings */
 };
 

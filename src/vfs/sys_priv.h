@@ -86,6 +86,8 @@ int64_t as_sys_acl_marks(char *list, int64_t n, size_t len,
  * bytes, or -ERANGE. projects: its project, too. */
 int64_t as_sys_marks(int fd, bool projects, char *list, size_t len);
 bool as_sys_immutable(int fd);
+/* As as_tree_ops.quotas, of the file system that the descriptor is on. */
+int64_t as_sys_quotas(int fd, struct as_quota_told *quota, size_t max);
 bool as_sys_barred(int fd); /* append-only or immutable */
 void as_sys_clear_flags(int fd); /* so that it can be removed */
 

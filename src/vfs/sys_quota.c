@@ -52,3 +52,42 @@ void as_sys_setquota(struct as_vfs *vfs, const struct as_op *op, struct as_outco
 	else
 		as_sys_answer(out, quotactl_root(s, Q_SETQUOTA, op, &set));
 }
+
+/* Q_GETNEXTQUOTA: the first owner whose number is at least `id`. */
+static int next_told(int fd, int64_t type, uint32_t id, struct as_quota_told *out)
+{
+	struct if_nextdqblk next = { 0 };
+
+	if (syscall(SYS_quotactl_fd, fd,
+		    (unsigned)Q_GETNEXTQUOTA << SUBCMDSHIFT | ((unsigned)type & SUBCMDMASK),
+		    (int)id, &next))
+		return -errno;
+	*out = (struct as_quota_told){ .type = type,
+				       .id = next.dqb_id,
+				       .inodes = next.dqb_curinodes,
+				       .space_bytes = next.dqb_curspace,
+				       .limits = { .inodes_soft = next.dqb_isoftlimit,
+						   .inodes_hard = next.dqb_ihardlimit,
+						   .space_soft = next.dqb_bsoftlimit,
+						   .space_hard = next.dqb_bhardlimit } };
+	return 0;
+}
+
+int64_t as_sys_quotas(int fd, struct as_quota_told *quota, size_t max)
+{
+	size_t n = 0;
+
+	for (int64_t type = AS_QUOTA_USR; type <= AS_QUOTA_PRJ; type++) {
+		uint64_t id = 0;
+		int rc = 0;
+
+		while (n < max && id <= UINT32_MAX &&
+		       !(rc = next_told(fd, type, (uint32_t)id, &quota[n])))
+			id = (uint64_t)quota[n++].id + 1;
+		/* It counts nobody of that type, or there is no such call; or this was the last. */
+		if (rc && rc != -ENOENT && rc != -ESRCH && rc != -ENOSYS && rc != -EINVAL &&
+		    rc != -EOPNOTSUPP && rc != -EPERM)
+			return rc;
+	}
+	return (int64_t)n;
+}

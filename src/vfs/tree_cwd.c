@@ -248,6 +248,19 @@ static int64_t cwd_listxattr(void *ctx, const char *path, char *buf, size_t len)
 	return more < 0 ? more : n + more;
 }
 
+static int64_t cwd_quotas(void *ctx, struct as_quota_told *quota, size_t max)
+{
+	int fd = open_at("/", O_DIRECTORY);
+	int64_t n;
+
+	(void)ctx;
+	if (fd < 0)
+		return fd;
+	n = as_sys_quotas(fd, quota, max);
+	close(fd);
+	return n;
+}
+
 const struct as_tree_ops as_tree_cwd_ops = {
 	.stat = cwd_stat,
 	.list = cwd_list,
@@ -256,6 +269,7 @@ const struct as_tree_ops as_tree_cwd_ops = {
 	.listxattr = cwd_listxattr,
 	.getxattr = cwd_getxattr,
 	.holes = cwd_holes,
+	.quotas = cwd_quotas,
 };
 
 int as_tree_cwd_probe(const char *dir)

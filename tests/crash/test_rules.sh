@@ -3,6 +3,8 @@
 # Rules by which what looks like a finding is none. Without its rule, each of these reports one:
 #   - what is on the disk when the power fails is stable, also if flushes failed before (record.c);
 #   - the last commit of btrfs may be older than what a second round began with (judge.c);
+#   - what a checker writes at a power cut within the workload is not in the record (record.c);
+#   - an owner that has used up its quota may make no file, and is no damage (instance_visit.c);
 #   - without barriers a power cut may damage ext4, and the kernel may say so (crash.c).
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
@@ -54,6 +56,28 @@ fsync $0
 crash
 $0 = open /b O_RDWR|O_CREAT 0644
 fsync $0
+END
+
+# ---- A checker in the middle of the workload ----
+
+clean "ext2: repaired, then mounted and unmounted" --target ext2 --sandbox $sandbox --view 1 \
+	--again 0 <<'END'
+mkdir /a 0755
+$0 = open /a O_RDWR|O_TMPFILE 0644
+sync
+crash
+END
+
+# ---- Quotas ----
+
+clean "ext4: limits after a power cut" --target ext4:mkfs=quota --view 1 --again 0 <<'END'
+setquota usr 0 ihard=1 bhard=1
+setquota usr 3 ihard=10 bhard=100
+$0 = open /a O_RDWR|O_CREAT 0644
+fsync $0
+sync
+setquota usr 3 ihard=20
+sync
 END
 
 # ---- What the kernel says of a disk that was written without barriers ----
