@@ -22,7 +22,7 @@
 
 /* ---- What is remembered ---------------------------------------------------------------------- */
 
-static void state_name(const struct as_fsck_session *s, struct as_buf *name)
+void as_fsck_state_name(const struct as_fsck_session *s, struct as_buf *name)
 {
 	as_buf_addf(name, "%s-%s", as_subject_name(s->subject), s->model);
 }
@@ -41,7 +41,7 @@ static int open_state(struct as_fsck_session *s, struct as_err *err)
 		rc = as_dir_below(&s->folder.dir, FOLDER, true, &s->below, err);
 	if (rc || !as_args_has(s->args, "resume"))
 		return rc;
-	state_name(s, &name);
+	as_fsck_state_name(s, &name);
 	if (!as_dir_has(&s->below, as_buf_str(&name)))
 		rc = as_fail(err, AS_EUSE, "%s: there is no session of %s with the model %s",
 			     s->below.path, s->setup.spec, s->model);
@@ -67,7 +67,7 @@ static int save_state(struct as_fsck_session *s, uint64_t next, struct as_err *e
 	if (s->below.fd < 0)
 		return 0;
 	s->state.next = next;
-	state_name(s, &name);
+	as_fsck_state_name(s, &name);
 	as_fsck_state_print(&s->state, &text);
 	rc = as_dir_write(&s->below, as_buf_str(&name), &text, err);
 	as_buf_free(&name);
@@ -106,7 +106,7 @@ static void print_json(const struct as_fsck_session *s, const char *event,
 	as_json_kbool(&j, "all", status->all);
 	as_json_kint(&j, "wall_us", status->wall_us);
 	if (!s->corrupt)
-		as_symbolic_json(status, &j);
+		as_symbolic_json(&s->symbolic, status, &j);
 	as_json_end(&j);
 	printf("%s\n", as_buf_str(&line));
 	fflush(stdout);
@@ -121,6 +121,8 @@ static void progress(void *ctx, const struct as_fsck_status *status)
 
 	(void)save_state(s, status->next, &err);
 	/* What cannot be written now is written at the end, or reported then. */
+	if (!s->corrupt && as_symbolic_save(&s->symbolic, &s->below, status, &err))
+		return;
 	if (as_fsck_covering_save(&s->covering, &s->below, status->wall_us, &err))
 		return;
 	if (!s->terminal && status->wall_us - s->note_us < NOTE_EVERY_US)
@@ -156,7 +158,7 @@ static void say_end(const struct as_fsck_session *s, const struct as_fsck_status
 			     (unsigned long long)status->lost_files);
 	if (!s->corrupt)
 		as_symbolic_say(&s->symbolic, status, s->out.chain);
-	if (status->all)
+	if (status->all && (s->corrupt || !status->tallies[AS_SEARCH_CUT]))
 		as_emit_note(s->out.chain,
 			     s->corrupt ? "every damage of the model `%s` was tried"
 					: "every path that could be solved was run: %s",
@@ -210,6 +212,10 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 		rc = as_fsck_covering_save(&s->covering, &s->below, status.wall_us, err);
 	if (!rc)
 		as_fsck_covering_say(&s->covering, s->out.chain);
+	if (!rc && !s->corrupt)
+		rc = as_symbolic_save(&s->symbolic, &s->below, &status, err);
+	if (!rc && !s->corrupt)
+		rc = as_symbolic_judge(&s->symbolic, &status, err);
 	if (!rc && s->out.json)
 		print_json(s, "fsck", &status);
 	else if (!rc)
@@ -234,6 +240,7 @@ static void close_session(struct as_fsck_session *s)
 	as_generic_free(&s->generic);
 	as_suite_free(&s->suite);
 	as_fsck_crashes_free(&s->crashes);
+	as_fsck_crashed_free(&s->crashed);
 	as_fsck_covering_close(&s->covering);
 	as_fsck_state_free(&s->state);
 	as_dir_close(&s->below);
@@ -409,6 +416,16 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "OFF+LEN",
 	  .help = "with --symbolic: these bytes of the disk are unknown, instead of fields" },
+	{ .name = "sound",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "with --symbolic: --disk is what a crash left, this is the disk before it, and "
+		  "what differs is unknown" },
+	{ .name = "each",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "TIME",
+	  .help = "with --symbolic: at most this time for each place (a field, or what takes its "
+		  "place), such as 1000s; default: any" },
 	{ .name = "concretize",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "first|frequent|arith|full|none",

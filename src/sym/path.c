@@ -93,13 +93,34 @@ static int read_head(struct reading *r, size_t len, struct as_err *err)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Whether an address is in a file of code, the same number in every run. */
-static uint64_t site_of(const struct reading *r, uint64_t addr)
+/* The file of code that has the address; NULL: none. */
+static const struct obj *obj_of(const struct reading *r, uint64_t addr)
 {
 	for (unsigned i = 0; i < r->n_objs; i++)
 		if (addr - r->objs[i].text < r->objs[i].size)
-			return as_mix64(r->objs[i].name) + (addr - r->objs[i].bias);
-	return addr;
+			return &r->objs[i];
+	return NULL;
+}
+
+/* Whether an address is in a file of code, the same number in every run. */
+static uint64_t site_of(const struct reading *r, uint64_t addr)
+{
+	const struct obj *o = obj_of(r, addr);
+
+	return o ? as_mix64(o->name) + (addr - o->bias) : addr;
+}
+
+static void add_cover(struct reading *r, uint64_t addr, uint32_t bytes)
+{
+	struct as_path *p = r->path;
+	const struct obj *o = obj_of(r, addr);
+
+	AS_ARRAY_ROOM(p->cover, p->n_cover, p->cap_cover);
+	p->cover[p->n_cover++] = (struct as_path_cover){ .at = site_of(r, addr),
+							 .bytes = bytes,
+							 .file = o ? o->name : 0,
+							 .off = o ? addr - o->text : 0,
+							 .text_bytes = o ? o->size : 0 };
 }
 
 static void read_obj(struct reading *r, const unsigned char *at)
@@ -221,9 +242,7 @@ static int read_event(struct reading *r, const unsigned char *at, struct as_err 
 			err);
 	case AS_SYMLOG_COVER:
 		memcpy(&u.cover, at, sizeof(u.cover));
-		AS_ARRAY_ROOM(p->cover, p->n_cover, p->cap_cover);
-		p->cover[p->n_cover++] =
-			(struct as_path_cover){ site_of(r, u.cover.addr), u.cover.size };
+		add_cover(r, u.cover.addr, u.cover.size);
 		return 0;
 	case AS_SYMLOG_DROP:
 		memcpy(&u.drop, at, sizeof(u.drop));

@@ -29,6 +29,8 @@ struct as_path_step {
 struct as_path_cover {
 	uint64_t at; /* like a site */
 	uint32_t bytes;
+	uint64_t file; /* hash of the file's name; 0: it is in none */
+	uint64_t off, text_bytes; /* in the file's code, which has so many bytes */
 };
 
 struct as_path {

@@ -231,8 +231,10 @@ static void prepare(struct expanding *x)
 		x->done[k] = step->kind == AS_PATH_HOLDS ||
 			     as_expr_is_const(x->path->expr, step->holds) ||
 			     as_table_get(&x->g->asked, asked) != AS_TABLE_NONE;
-		if (!x->done[k])
+		if (!x->done[k]) {
 			as_table_add(&x->g->asked, asked, x->g->asked.n);
+			as_search_note(x->s, AS_KEEP_ASKED, asked);
+		}
 		digest = as_search_mix(digest, way);
 	}
 }
