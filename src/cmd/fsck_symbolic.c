@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CURVE_BYTES ((size_t)16 << 20)
 #define RUN_MS 20000u /* under Valgrind; a run takes 20 to 100 times as long there */
 
 static const struct {
@@ -79,6 +80,24 @@ static int look(struct as_err *err)
 	return rc;
 }
 
+/* A session that goes on adds to the curves of the one before. */
+static int open_curve(const struct as_args *args, const struct as_dir *below, const char *name,
+		      struct as_symbolic *s, struct as_err *err)
+{
+	const char *last;
+	int rc = 0;
+
+	as_buf_addf(&s->curve_name, "%s.csv", name);
+	if (!as_args_has(args, "resume") || !as_dir_has(below, as_buf_str(&s->curve_name)))
+		return 0;
+	rc = as_dir_read(below, as_buf_str(&s->curve_name), CURVE_BYTES, &s->curve, err);
+	if (rc || s->curve.len < 2)
+		return rc;
+	last = memrchr(s->curve.data, '\n', s->curve.len - 1);
+	s->seconds = last ? strtod(last + 1, NULL) : 0;
+	return 0;
+}
+
 int as_symbolic_open(const struct as_args *args, const struct as_fsck_subject *subject,
 		     struct as_fsck_base *bases, size_t n, const struct as_damage *differs,
 		     const struct as_dir *below, const char *name, struct as_symbolic *s,
@@ -104,6 +123,8 @@ int as_symbolic_open(const struct as_args *args, const struct as_fsck_subject *s
 	if (!rc && below->fd >= 0)
 		rc = as_keep_open(below, name, (unsigned)as_args_number(args, "jobs", 1),
 				  as_args_has(args, "resume"), &s->keep, err);
+	if (!rc && below->fd >= 0)
+		rc = open_curve(args, below, name, s, err);
 	if (rc)
 		return rc;
 	s->setup = (struct as_search_setup){ .bases = bases,
@@ -125,6 +146,7 @@ void as_symbolic_close(struct as_symbolic *s)
 	as_places_free(&s->places);
 	as_keep_free(s->keep);
 	as_buf_free(&s->curve);
+	as_buf_free(&s->curve_name);
 	if (s->setup.shared)
 		as_shared_free(s->setup.shared, sizeof(*s->setup.shared));
 	*s = (struct as_symbolic){ 0 };
@@ -157,11 +179,11 @@ int as_symbolic_save(struct as_symbolic *s, const struct as_dir *below,
 		as_buf_adds(&s->curve, "seconds,paths,completed,saved,buggy,clusters,blocks,"
 				       "percent\n");
 	as_buf_addf(&s->curve, "%.1f,%llu,%llu,%llu,%llu,%llu,%llu,%.2f\n",
-		    (double)t->wall_us / 1e6, tally(s, t, AS_SEARCH_PATHS),
+		    s->seconds + (double)t->wall_us / 1e6, tally(s, t, AS_SEARCH_PATHS),
 		    tally(s, t, AS_SEARCH_DONE), tally(s, t, AS_SEARCH_SAVED),
 		    tally(s, t, AS_SEARCH_BUGGY), (unsigned long long)t->clusters,
 		    (unsigned long long)blocks->n, as_blocks_share(blocks));
-	return below->fd < 0 ? 0 : as_dir_write(below, "symbolic.csv", &s->curve, err);
+	return below->fd < 0 ? 0 : as_dir_write(below, as_buf_str(&s->curve_name), &s->curve, err);
 }
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -169,6 +191,30 @@ int as_symbolic_save(struct as_symbolic *s, const struct as_dir *below,
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 100;
+}
+
+static const struct {
+	enum as_search_tally which;
+	const char *words;
+} unfollowed[] = {
+	{ AS_SEARCH_THREADS, "runs had several threads: under Valgrind, one ran at a time" },
+	{ AS_SEARCH_FORKS, "runs started processes, which were not followed" },
+	{ AS_SEARCH_EXECS, "runs started another program in place of the checker, which was "
+			   "not followed" },
+	{ AS_SEARCH_ASYNC, "runs used aio or io_uring: what was read so is not unknown" },
+	{ AS_SEARCH_FELL, "runs died under Valgrind only: of an instruction that it does not "
+			  "know, or for want of memory" },
+};
+
+static void say_unfollowed(const struct as_symbolic *s, const struct as_fsck_status *t,
+			   struct as_sink *sinks)
+{
+	for (size_t i = 0; i < sizeof(unfollowed) / sizeof(unfollowed[0]); i++) {
+		unsigned long long n = tally(s, t, unfollowed[i].which);
+
+		if (n)
+			as_emit_note(sinks, "%llu %s", n, unfollowed[i].words);
+	}
 }
 
 static void say_trouble(const struct as_symbolic *s, const struct as_fsck_status *t,
@@ -179,6 +225,7 @@ static void say_trouble(const struct as_symbolic *s, const struct as_fsck_status
 	if (shared->left_out)
 		as_emit_note(sinks, "%u disks could not be explored: %s", shared->left_out,
 			     shared->why);
+	say_unfollowed(s, t, sinks);
 	if (tally(s, t, AS_SEARCH_TOOL_DEATHS) || tally(s, t, AS_SEARCH_HANGS) ||
 	    tally(s, t, AS_SEARCH_Z3_DEATHS))
 		as_emit_note(
@@ -268,6 +315,11 @@ void as_symbolic_json(const struct as_symbolic *s, const struct as_fsck_status *
 		[AS_SEARCH_BUGGY] = "buggy",
 		[AS_SEARCH_DONE] = "completed",
 		[AS_SEARCH_CUT] = "places_cut",
+		[AS_SEARCH_FELL] = "tool_died",
+		[AS_SEARCH_ASYNC] = "async",
+		[AS_SEARCH_THREADS] = "threads",
+		[AS_SEARCH_FORKS] = "forks",
+		[AS_SEARCH_EXECS] = "execs",
 	};
 
 	for (unsigned i = 0; i < AS_SEARCH_TALLIES; i++)

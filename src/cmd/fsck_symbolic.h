@@ -13,7 +13,8 @@ struct as_symbolic {
 	struct as_fsck_source source;
 	struct as_keep *keep; /* of the search, for --resume; NULL: nothing is remembered */
 	uint64_t before[AS_FSCK_TALLIES]; /* what earlier sessions counted */
-	struct as_buf curve; /* symbolic.csv */
+	struct as_buf curve, curve_name; /* NAME.csv */
+	double seconds; /* that earlier sessions took */
 };
 
 /*
@@ -31,7 +32,7 @@ void as_symbolic_close(struct as_symbolic *symbolic);
 /* AS_EUSE: nothing could be explored; the message says why. */
 AS_MUST_CHECK int as_symbolic_judge(const struct as_symbolic *symbolic,
 				    const struct as_fsck_status *status, struct as_err *err);
-/* Adds a row to the curves of paths, findings and coverage, and replaces symbolic.csv. */
+/* Adds a row to the curves of paths, findings and coverage, and replaces NAME.csv. */
 AS_MUST_CHECK int as_symbolic_save(struct as_symbolic *symbolic, const struct as_dir *below,
 				   const struct as_fsck_status *status, struct as_err *err);
 

@@ -131,6 +131,9 @@ static void read_obj(struct reading *r, const unsigned char *at)
 	memcpy(&o, at, sizeof(o));
 	o.path[sizeof(o.path) - 1] = '\0';
 	name = strrchr(o.path, '/') ? strrchr(o.path, '/') + 1 : o.path;
+	for (unsigned i = 0; i < r->n_objs; i++)
+		if (r->objs[i].text == o.text)
+			return;
 	if (r->n_objs < OBJS_MAX)
 		r->objs[r->n_objs++] = (struct obj){ .bias = o.base,
 						     .text = o.text,
@@ -407,6 +410,10 @@ int as_path_read(const void *log, size_t len, struct as_path *p, struct as_err *
 		p->instructions = r.head.instructions;
 		p->ended = r.head.flags & AS_SYMLOG_F_ENDED;
 		p->full = r.head.flags & AS_SYMLOG_F_FULL;
+		p->async = r.head.flags & AS_SYMLOG_F_ASYNC;
+		p->threads = r.head.flags & AS_SYMLOG_F_THREADS;
+		p->forks = r.head.flags & AS_SYMLOG_F_FORKS;
+		p->execs = r.head.flags & AS_SYMLOG_F_EXECS;
 	}
 	free(r.own);
 	free(r.stale);

@@ -44,6 +44,7 @@ struct as_path {
 	/* From the log. */
 	uint64_t branches, pins, seals, drops, capped, mismatches, instructions;
 	bool ended, full;
+	bool async, threads, forks, execs; /* what the checker did that is not followed */
 	/* Nodes that do not have the value that the log says: an error of the tool or of expr. */
 	uint64_t wrong;
 };

@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define TURN_US 400000
 #define RANGES_MAX 1024u /* at the start of a server */
@@ -301,9 +302,17 @@ static void tally_solver(struct sym_search *s)
 	*was = now;
 }
 
+static void tally_unfollowed(struct sym_search *s, const struct as_path *path)
+{
+	s->tallies[AS_SEARCH_ASYNC] += path->async;
+	s->tallies[AS_SEARCH_THREADS] += path->threads;
+	s->tallies[AS_SEARCH_FORKS] += path->forks;
+	s->tallies[AS_SEARCH_EXECS] += path->execs;
+}
+
 /* Runs the disk under the tool, and goes on from its path. */
 static int run_path(struct sym_search *s, struct sym_ground *g, const struct sym_candidate *c,
-		    const struct as_damage *damage, struct as_err *err)
+		    const struct as_damage *damage, bool died, struct as_err *err)
 {
 	const struct as_place *p = g->place;
 	struct as_path path = { 0 };
@@ -329,10 +338,13 @@ static int run_path(struct sym_search *s, struct sym_ground *g, const struct sym
 	s->tallies[AS_SEARCH_HANGS] += run.late;
 	s->tallies[AS_SEARCH_DONE] += !run.late;
 	s->tallies[AS_SEARCH_SAVED_DONE] += c->concrete && !run.late;
-	if (as_path_read(run.log, run.log_bytes, &path, err))
+	s->tallies[AS_SEARCH_FELL] += !run.late && !died && WIFSIGNALED(run.status);
+	if (as_path_read(run.log, run.log_bytes, &path, err)) {
 		s->tallies[AS_SEARCH_WRONG]++;
-	else
+	} else {
+		tally_unfollowed(s, &path);
 		on_path(s, g, c, &path, run.micros);
+	}
 	as_path_free(&path);
 	return 0;
 }
@@ -352,7 +364,7 @@ static int explore(struct sym_search *s, struct sym_ground *g, const struct sym_
 	s->tallies[AS_SEARCH_BUGGY] += problems != 0;
 	s->tallies[AS_SEARCH_SAVED_BUGGY] += c->concrete && problems;
 	if (!rc)
-		rc = run_path(s, g, c, &damage, err);
+		rc = run_path(s, g, c, &damage, problems & 1u << AS_FSCK_DIED, err);
 	as_damage_free(&damage);
 	tally_solver(s);
 	s->note.spent_us = (uint64_t)(as_now_us() - start);

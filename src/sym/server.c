@@ -34,6 +34,7 @@
 #define LOG_BYTES ((size_t)192 << 20) /* of a file that is as large as what was written */
 #define PAGE 4096u
 #define READY_MS 120000 /* until the checker first reads a range */
+#define END_TRIES 100
 #define GRACE_MS 20000 /* that an answer may be late */
 #define TOOL "assaysym-amd64-linux"
 #define PATH_BYTES 4200u
@@ -276,6 +277,42 @@ static int open_files(struct as_sym_server *s, struct as_disk *disk, struct as_e
 	return rc;
 }
 
+/* How a process ended that is about to. */
+static int status_of(pid_t pid)
+{
+	int status = 0;
+
+	for (int i = 0; i < END_TRIES; i++) {
+		if (waitpid(pid, &status, WNOHANG | WNOWAIT) == pid)
+			return status;
+		usleep(10000);
+	}
+	return 0;
+}
+
+static int say_unreached(struct as_sym_server *s, const char *spec, struct as_err *err)
+{
+	struct as_symlog_head head;
+	int status = status_of(s->pid);
+
+	memcpy(&head, s->log, sizeof(head));
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+		return as_fail(err, AS_EUSE,
+			       "%s: under Valgrind it dies of %s before it reads any of these "
+			       "bytes%s",
+			       spec, as_signal_name(WTERMSIG(status)),
+			       WTERMSIG(status) == SIGILL
+				       ? ": Valgrind does not know an instruction of it"
+				       : "");
+	return as_fail(err, AS_EUSE, "%s: it ends without reading any of these bytes%s%s", spec,
+		       head.flags & AS_SYMLOG_F_ASYNC
+			       ? "; it uses aio or io_uring, which are not followed"
+			       : "",
+		       head.flags & (AS_SYMLOG_F_FORKS | AS_SYMLOG_F_EXECS)
+			       ? "; it starts processes, which are not followed"
+			       : "");
+}
+
 int as_sym_server_start(struct as_fsck_subject *subject, struct as_disk *disk,
 			const struct as_sym_range *ranges, size_t n, struct as_sym_server **out,
 			struct as_err *err)
@@ -298,14 +335,18 @@ int as_sym_server_start(struct as_fsck_subject *subject, struct as_disk *disk,
 		rc = spawn(s, subject, err);
 	if (!rc)
 		rc = hear(s, &a, READY_MS, err);
+	if (rc == AS_EIO)
+		rc = as_fail(err, AS_EUSE,
+			     "%s: it died before it read any of these bytes, or started another "
+			     "program in its place",
+			     as_subject_spec(subject));
 	if (!rc && a.kind == AS_SYMLOG_UNFIT)
 		rc = as_fail(err, AS_EUSE,
 			     "%s: it has several threads, or has forked, where it first reads "
 			     "these bytes: it cannot be explored",
 			     as_subject_spec(subject));
 	else if (!rc && a.kind != AS_SYMLOG_READY)
-		rc = as_fail(err, AS_EUSE, "%s: it ends without reading any of these bytes",
-			     as_subject_spec(subject));
+		rc = say_unreached(s, as_subject_spec(subject), err);
 	if (rc)
 		as_sym_server_free(s);
 	else
