@@ -277,14 +277,14 @@ static int open_files(struct as_sym_server *s, struct as_disk *disk, struct as_e
 	return rc;
 }
 
-/* How a process ended that is about to. */
-static int status_of(pid_t pid)
+/* The signal that ends a process which is about to end; 0: none. It stays to be waited for. */
+static int signal_of(pid_t pid)
 {
-	int status = 0;
-
 	for (int i = 0; i < END_TRIES; i++) {
-		if (waitpid(pid, &status, WNOHANG | WNOWAIT) == pid)
-			return status;
+		siginfo_t info = { 0 };
+
+		if (!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid)
+			return info.si_code == CLD_EXITED ? 0 : info.si_status;
 		usleep(10000);
 	}
 	return 0;
@@ -293,17 +293,16 @@ static int status_of(pid_t pid)
 static int say_unreached(struct as_sym_server *s, const char *spec, struct as_err *err)
 {
 	struct as_symlog_head head;
-	int status = status_of(s->pid);
+	int sig = signal_of(s->pid);
 
 	memcpy(&head, s->log, sizeof(head));
-	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+	if (sig && sig != SIGKILL)
 		return as_fail(err, AS_EUSE,
 			       "%s: under Valgrind it dies of %s before it reads any of these "
 			       "bytes%s",
-			       spec, as_signal_name(WTERMSIG(status)),
-			       WTERMSIG(status) == SIGILL
-				       ? ": Valgrind does not know an instruction of it"
-				       : "");
+			       spec, as_signal_name(sig),
+			       sig == SIGILL ? ": Valgrind does not know an instruction of it"
+					     : "");
 	return as_fail(err, AS_EUSE, "%s: it ends without reading any of these bytes%s%s", spec,
 		       head.flags & AS_SYMLOG_F_ASYNC
 			       ? "; it uses aio or io_uring, which are not followed"

@@ -48,7 +48,7 @@ path() {
 	tool "$1" >"$WORK/out" 2>&1 || got=$?
 	"$vg/symdump" "$log" branches >"$WORK/path"
 	tap_is "$1: exit status" "$got" "$2"
-	tap_like "$1: no mismatch, and it ended" "$WORK/path" '^flags=(1|17) .*mismatches=0$'
+	tap_like "$1: no mismatch, and it ended" "$WORK/path" '^flags=(1|5|17) .*mismatches=0$'
 }
 
 ranges 'symbolic 0 8'
@@ -90,6 +90,9 @@ tap_is "lengths: no address is pinned" "$(grep -c 'why=1 ' "$WORK/path" || true)
 path forks 0
 tap_like "a process that it forks is not followed" "$WORK/path" '^branch .*\[0\] 0x41'
 tap_is "a process that it forks: not in the log" "$(grep -c '\[1\]' "$WORK/path" || true)" 0
+path aio 0
+tap_like "aio is not followed, and said" "$WORK/path" '^flags=5 '
+tap_is "aio: what it read is no node" "$(grep -c '\[1\]' "$WORK/path" || true)" 0
 bytes='\003\000\000'
 path switched 14
 tap_like "a jump table is read symbolically, its target pinned" "$WORK/path" \

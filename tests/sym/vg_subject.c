@@ -2,12 +2,14 @@
 /* vg_subject WHAT DISK: does one thing with the bytes of a disk, for tests of the Valgrind tool.
  * The exit status is what the bytes decide. */
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -273,6 +275,24 @@ static int slow(void)
 	return 0;
 }
 
+/* What is read so is not followed. */
+static int by_aio(void)
+{
+	aio_context_t ctx = 0;
+	struct iocb one = { .aio_lio_opcode = IOCB_CMD_PREAD,
+			    .aio_fildes = (uint32_t)disk,
+			    .aio_buf = (uint64_t)(uintptr_t)(data + 8),
+			    .aio_nbytes = 8 };
+	struct iocb *all[] = { &one };
+	struct io_event event;
+
+	get(8);
+	if (syscall(SYS_io_setup, 1, &ctx) || syscall(SYS_io_submit, ctx, 1, all) != 1 ||
+	    syscall(SYS_io_getevents, ctx, 1, 1, &event, NULL) != 1)
+		return 99;
+	return yes(data[0] == 0x41) + yes(data[9] == 0x41);
+}
+
 static int nothing(void)
 {
 	return 3;
@@ -301,6 +321,7 @@ static const struct {
 	{ "nothing", nothing },
 	{ "switched", switched },
 	{ "forks", forks },
+	{ "aio", by_aio },
 	{ "both", by_both },
 	{ "rewritten", rewritten_same },
 	{ "unwritten", rewritten_other },
