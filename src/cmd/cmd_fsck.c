@@ -105,6 +105,15 @@ static void print_json(const struct as_fsck_session *s, const char *event,
 	as_json_kuint(&j, "lost_files", status->lost_files);
 	as_json_kbool(&j, "all", status->all);
 	as_json_kint(&j, "wall_us", status->wall_us);
+	if (s->covering.cover.row) {
+		const struct as_fsck_cover *cover = &s->covering.cover;
+
+		as_json_kuint(&j, "covered_blocks", cover->row->count(cover));
+		if (cover->row->share) {
+			as_json_key(&j, "covered_percent");
+			as_json_num(&j, cover->row->share(cover));
+		}
+	}
 	if (!s->corrupt)
 		as_symbolic_json(&s->symbolic, status, &j);
 	as_json_end(&j);
@@ -168,6 +177,15 @@ static void say_end(const struct as_fsck_session *s, const struct as_fsck_status
 			     (unsigned long long)status->unconfirmed);
 }
 
+/* --solved N */
+static bool enough(void *ctx, const struct as_fsck_status *status)
+{
+	const struct as_fsck_session *s = ctx;
+
+	return status->tallies[AS_SEARCH_FOLLOWED] + status->tallies[AS_SEARCH_STRAYED] >=
+	       as_args_number(s->args, "solved", 0);
+}
+
 /* ---- Running --------------------------------------------------------------------------------- */
 
 static int go(struct as_fsck_session *s, struct as_err *err)
@@ -191,6 +209,7 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 		.first = s->state.next,
 		.known = &s->state.known,
 		.stop = as_cli_stop_catch(),
+		.enough = as_args_has(s->args, "solved") ? enough : NULL,
 		.sinks = s->out.chain,
 		.export = s->export.fd >= 0 ? &s->export : NULL,
 		.progress = progress,
@@ -355,10 +374,11 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 7,
-	  .max = 10,
+	  .max = 11,
 	  .help = "make a table of the SWIFT paper for the checkers of this machine: 7 how they "
 		  "are run, 8 what is found field by field, 9 what is found with --suite, 10 the "
-		  "fields that the types of --compare have in common" },
+		  "fields that the types of --compare have in common, 11 what exploring them "
+		  "symbolically gives, --for each" },
 	{ .name = "model",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "fields|suite|bits|crash",
@@ -426,6 +446,13 @@ static const struct as_opt opts[] = {
 	  .arg = "TIME",
 	  .help = "with --symbolic: at most this time for each place (a field, or what takes its "
 		  "place), such as 1000s; default: any" },
+	{ .name = "solved",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .help = "with --symbolic: stop after so many disks that were solved; default: any "
+		  "number" },
 	{ .name = "concretize",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "first|frequent|arith|full|none",
@@ -450,10 +477,10 @@ static const struct as_opt opts[] = {
 		  "image.gz, name, expect.1, expect.2" },
 	{ .name = "coverage",
 	  .kind = AS_OPT_CHOICE,
-	  .choices = "gcov",
+	  .choices = "gcov|blocks",
 	  .help = "measure how much of the checker's code is reached, over time, into "
 		  "fsck/coverage.tsv of the run folder: gcov, if it was built with --coverage; "
-		  "each disk costs one more run" },
+		  "blocks of any checker, by valgrind; each disk costs one more run" },
 	{ .name = "no-fork",
 	  .help = "run the checker from its beginning on each disk; default: runs on disks that "
 		  "differ in one field are forked when the checker first reads it" },

@@ -95,6 +95,8 @@ static int open_crashes(struct as_fsck_session *s, struct as_err *err)
 	return rc;
 }
 
+static const char *const symbolic[] = { "range", "each", "solved", "concretize", "sound" };
+
 int as_fsck_open_disks(struct as_fsck_session *s, struct as_err *err)
 {
 	const struct as_subject_row *row = as_subject_row_of(s->subject);
@@ -103,6 +105,9 @@ int as_fsck_open_disks(struct as_fsck_session *s, struct as_err *err)
 	uint64_t size;
 	int rc;
 
+	for (size_t i = 0; i < sizeof(symbolic) / sizeof(symbolic[0]); i++)
+		if (as_args_has(s->args, symbolic[i]) && !as_args_has(s->args, "symbolic"))
+			return as_fail(err, AS_EUSE, "--%s goes with --symbolic", symbolic[i]);
 	if (as_args_has(s->args, "content") &&
 	    (path || !strcmp(s->model, "suite") || !strcmp(s->model, "crash")))
 		return as_fail(err, AS_EUSE,

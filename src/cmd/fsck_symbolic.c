@@ -326,6 +326,6 @@ void as_symbolic_json(const struct as_symbolic *s, const struct as_fsck_status *
 		as_json_kuint(j, names[i], tally(s, t, i));
 	as_json_kuint(j, "places", s->places.n);
 	as_json_kuint(j, "all_blocks", s->setup.shared->blocks.n);
-	as_json_kuint(j, "code_reached", s->setup.shared->blocks.own_bytes);
-	as_json_kuint(j, "code_bytes", s->setup.shared->blocks.text_bytes);
+	as_json_key(j, "code_percent");
+	as_json_num(j, as_blocks_share(&s->setup.shared->blocks));
 }

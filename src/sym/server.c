@@ -388,6 +388,22 @@ static void restore(struct as_sym_server *s)
 	}
 }
 
+static int put_chunk(void *ctx, uint64_t index, const unsigned char *data)
+{
+	struct as_sym_server *s = ctx;
+	uint64_t at = index * AS_CHUNK_BYTES, n = s->size - at;
+
+	memcpy(s->disk + at, data, n < AS_CHUNK_BYTES ? n : AS_CHUNK_BYTES);
+	return 0;
+}
+
+void as_sym_server_put(struct as_sym_server *s, struct as_disk *disk)
+{
+	as_assert(as_disk_size(disk) == s->size);
+	memset(s->disk, 0, s->size);
+	as_disk_each(disk, put_chunk, s);
+}
+
 static int send_all(struct as_sym_server *s, const void *data, size_t len, struct as_err *err)
 {
 	size_t done = 0;

@@ -21,6 +21,8 @@
 #define CLEAN 0
 #define LEFT 4
 #define FAILED 8
+#define PRIME_1 0x0b3d1c7f9a2e46a9u
+#define PRIME_2 0x0d1f3a5c7e90b2f1u
 
 static int disk;
 static char **words, self[4096];
@@ -195,6 +197,46 @@ static int unknown_then(void)
 	return answer;
 }
 
+/* 64 paths: it dies on the one on which all bytes are odd. */
+static int tree(void)
+{
+	volatile int odd = 0;
+
+	if (pread(disk, got, 6, OFF) != 6)
+		return FAILED;
+	for (int i = 0; i < 6; i++)
+		if (got[i] & 1)
+			odd++;
+	if (odd == 6)
+		abort();
+	return CLEAN;
+}
+
+/*
+ * It dies if 24 bytes fit together. 16 of them have to be factors of a large number: a solver that
+ * looks for all of them is late. With these as they are, four bytes decide it, or one.
+ */
+static int hard(void)
+{
+	uint64_t a[2];
+	uint32_t b, d;
+	unsigned __int128 product;
+
+	if (pread(disk, got, 24, OFF) != 24)
+		return FAILED;
+	memcpy(a, got, 16);
+	memcpy(&b, got + 16, 4);
+	memcpy(&d, got + 20, 4);
+	product = (unsigned __int128)a[0] * a[1] - (unsigned __int128)PRIME_1 * PRIME_2;
+	if ((uint64_t)(product >> 64) > 1)
+		return CLEAN;
+	if ((uint64_t)product > 1)
+		return CLEAN;
+	if ((d ^ d >> 7) == ((b * b + b * (uint32_t)a[0]) ^ (0x410000u ^ 0x410000u >> 7)))
+		abort();
+	return CLEAN;
+}
+
 static int other_bytes(void)
 {
 	return pread(disk, got, N, 4096) == N ? CLEAN : FAILED;
@@ -204,6 +246,8 @@ static const struct {
 	const char *name;
 	int (*f)(void);
 } rows[] = {
+	{ "tree", tree },
+	{ "hard", hard },
 	{ "pread", by_pread },
 	{ "readv", by_readv },
 	{ "preadv", by_preadv },
