@@ -262,7 +262,7 @@ void as_symbolic_say(const struct as_symbolic *s, const struct as_fsck_status *t
 		     as_blocks_share(blocks));
 	as_emit_note(sinks,
 		     "%llu questions: %llu answered, %llu without an answer, %llu late; by the "
-		     "cache %llu, backwards %llu, all values %llu, Z3 %llu; %llu left out",
+		     "cache %llu, backwards %llu, all values %llu, Z3 %llu; %llu put off",
 		     tally(s, t, AS_SEARCH_QUESTIONS), tally(s, t, AS_SEARCH_SOLVED),
 		     tally(s, t, AS_SEARCH_NONE), tally(s, t, AS_SEARCH_LATE),
 		     tally(s, t, AS_SEARCH_BY_CACHE), tally(s, t, AS_SEARCH_BY_QUICK),

@@ -17,7 +17,7 @@
 /* Values that wait to be run. */
 struct as_keep_values {
 	uint64_t way, expect, expect_at;
-	uint32_t generation, gain;
+	uint32_t generation, gain, round;
 	uint8_t class, concrete;
 	uint16_t n;
 	unsigned char values[]; /* n */
@@ -33,7 +33,7 @@ enum as_keep_list {
 
 struct as_keep_head {
 	uint64_t place; /* which: a digest of its disk, its bytes, and the checker */
-	uint64_t done; /* hash of the values that were run */
+	uint64_t done; /* hash of the values that were run, and of the round */
 	uint64_t path; /* its digest; 0: there is none */
 	uint64_t spent_us;
 	uint64_t tallies[AS_KEEP_TALLIES];

@@ -289,7 +289,7 @@ static void add_fields(struct as_places *ps, const struct as_places_setup *s, ui
 		uint64_t hash;
 
 		if (f->kind == AS_FIELD_CHECKSUM || !is_named(s->fields, f) || !f->bytes ||
-		    (s->differs && !is_touched(f, &s->differs[base])))
+		    (s->differs && !s->fields && !is_touched(f, &s->differs[base])))
 			continue;
 		as_buf_clear(&key);
 		as_buf_addf(&key, "%u/%s/%s/%.*s", base, f->structure, f->class,

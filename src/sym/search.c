@@ -5,8 +5,9 @@
  * Method. Generational search (Godefroid et al., SAGE, NDSS 2008): a path is run once under the
  * tool, each of its branches is negated once, and each answer is a candidate. A candidate whose
  * branch nobody has gone that way yet comes first; then what came from a path with much new code;
- * then what is less deep. Each worker has every N-th place. Places take turns; one that found new
- * code in its last turn comes sooner.
+ * then what is less deep. A path is given some time for its questions; those that are left are
+ * asked when nothing better waits: the path is run again then, in another round. Each worker has
+ * every N-th place. Places take turns; one that found new code in its last turn comes sooner.
  *
  * Invariants
  *   1. No values are run twice for a place, and no branch is negated twice after the same beginning
@@ -107,6 +108,11 @@ bool as_heap_pop(struct sym_search *s, struct sym_ground *g, struct sym_candidat
 	return false;
 }
 
+uint64_t as_search_hash(const struct sym_ground *g, const unsigned char *values, uint32_t round)
+{
+	return as_search_mix(as_hash64(values, g->place->n), round);
+}
+
 static void note_values(struct sym_search *s, const struct sym_ground *g,
 			const struct sym_candidate *c)
 {
@@ -115,6 +121,7 @@ static void note_values(struct sym_search *s, const struct sym_ground *g,
 				    .expect_at = c->expect_at,
 				    .generation = c->generation,
 				    .gain = c->gain,
+				    .round = c->round,
 				    .class = c->class,
 				    .concrete = c->concrete,
 				    .n = (uint16_t)g->place->n };
@@ -127,7 +134,7 @@ static void note_values(struct sym_search *s, const struct sym_ground *g,
 
 void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c)
 {
-	uint64_t hash = as_hash64(c->values, g->place->n);
+	uint64_t hash = as_search_hash(g, c->values, c->round);
 
 	if (as_table_get(&g->tried, hash) != AS_TABLE_NONE) {
 		free(c->values);
@@ -270,6 +277,10 @@ static void on_path(struct sym_search *s, struct sym_ground *g, const struct sym
 		s->tallies[AS_SEARCH_WRONG]++;
 		return;
 	}
+	if (c->round) {
+		as_search_expand(s, g, path, c, c->gain, run_us);
+		return;
+	}
 	if (c->way)
 		s->tallies[follows(path, c) ? AS_SEARCH_FOLLOWED : AS_SEARCH_STRAYED]++;
 	gain = note_cover(s, path);
@@ -321,7 +332,7 @@ static int run_path(struct sym_search *s, struct sym_ground *g, const struct sym
 
 	if (rc)
 		return leave_out(s, p->base, rc, err);
-	s->tallies[AS_SEARCH_PATHS]++;
+	s->tallies[AS_SEARCH_PATHS] += !c->round;
 	if (as_sym_server_run(s->server, damage, p->ranges, p->n_ranges, s->setup->deadline_ms,
 			      &run, err)) {
 		s->tallies[AS_SEARCH_TOOL_DEATHS]++;
@@ -336,13 +347,15 @@ static int run_path(struct sym_search *s, struct sym_ground *g, const struct sym
 	s->deaths = 0;
 	s->tallies[AS_SEARCH_RUN_US] += run.micros;
 	s->tallies[AS_SEARCH_HANGS] += run.late;
-	s->tallies[AS_SEARCH_DONE] += !run.late;
-	s->tallies[AS_SEARCH_SAVED_DONE] += c->concrete && !run.late;
-	s->tallies[AS_SEARCH_FELL] += !run.late && !died && WIFSIGNALED(run.status);
+	s->tallies[AS_SEARCH_DONE] += !c->round && !run.late;
+	s->tallies[AS_SEARCH_SAVED_DONE] += !c->round && c->concrete && !run.late;
+	s->tallies[AS_SEARCH_FELL] +=
+		!c->round && !run.late && !died && WIFSIGNALED(run.status);
 	if (as_path_read(run.log, run.log_bytes, &path, err)) {
 		s->tallies[AS_SEARCH_WRONG]++;
 	} else {
-		tally_unfollowed(s, &path);
+		if (!c->round)
+			tally_unfollowed(s, &path);
 		on_path(s, g, c, &path, run.micros);
 	}
 	as_path_free(&path);
@@ -359,7 +372,7 @@ static int explore(struct sym_search *s, struct sym_ground *g, const struct sym_
 	int rc = 0;
 
 	as_search_note_begin(s, g, c);
-	if (as_place_damage(p, &s->setup->bases[p->base], c->values, &damage))
+	if (as_place_damage(p, &s->setup->bases[p->base], c->values, &damage) && !c->round)
 		rc = door->judge(door->ctx, &damage, &problems, err);
 	s->tallies[AS_SEARCH_BUGGY] += problems != 0;
 	s->tallies[AS_SEARCH_SAVED_BUGGY] += c->concrete && problems;

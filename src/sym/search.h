@@ -25,7 +25,7 @@ enum as_search_tally {
 	AS_SEARCH_SAVED, /* late, but solved with some bytes as they were */
 	AS_SEARCH_SAVED_DONE, /* of them: paths that ran to their end */
 	AS_SEARCH_SAVED_BUGGY, /* and those of them with a problem */
-	AS_SEARCH_LEFT_OUT, /* branches that were not asked about, for want of time */
+	AS_SEARCH_LEFT_OUT, /* branches that were put off to another round, for want of time */
 	AS_SEARCH_BY_CACHE,
 	AS_SEARCH_BY_QUICK,
 	AS_SEARCH_BY_TRIES,

@@ -25,7 +25,7 @@ void as_search_note_begin(struct sym_search *s, const struct sym_ground *g,
 			  const struct sym_candidate *c)
 {
 	s->note = (struct as_keep_head){ .place = g->key,
-					 .done = as_hash64(c->values, g->place->n) };
+					 .done = as_search_hash(g, c->values, c->round) };
 	memcpy(s->note.tallies, s->tallies, sizeof(s->note.tallies));
 	for (unsigned i = 0; i < AS_KEEP_LISTS; i++)
 		as_buf_clear(&s->notes[i]);
@@ -77,12 +77,14 @@ static void take_values(struct recalling *x, struct sym_ground *g, const struct 
 					   .expect_at = v.expect_at,
 					   .generation = v.generation,
 					   .gain = v.gain,
+					   .round = v.round,
 					   .class = v.class,
 					   .concrete = v.concrete };
-		uint64_t hash = as_hash64(bytes, v.n);
+		uint64_t hash;
 
 		if (v.n != g->place->n)
 			continue;
+		hash = as_search_hash(g, bytes, v.round);
 		if (as_table_get(&x->done, as_search_mix(g->key, hash)) != AS_TABLE_NONE) {
 			add_once(&g->tried, hash);
 			continue;
@@ -184,7 +186,7 @@ static void open_ground(struct sym_search *s, struct sym_ground *g, const struct
 static void begin(struct recalling *x, struct sym_ground *g)
 {
 	struct sym_candidate c = { 0 };
-	uint64_t hash = as_hash64(g->healthy, g->place->n);
+	uint64_t hash = as_search_hash(g, g->healthy, 0);
 
 	if (as_table_get(&x->done, as_search_mix(g->key, hash)) != AS_TABLE_NONE) {
 		add_once(&g->tried, hash);

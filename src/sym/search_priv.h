@@ -15,7 +15,10 @@ struct sym_candidate {
 	size_t expect_at; /* how many steps that are */
 	uint64_t seq;
 	uint32_t generation, gain; /* gain: new blocks of the path that it came from */
-	uint8_t class; /* 0: nothing has gone that way; 1: a branch; 2: another address */
+	/* Not 0: it was run, and this round is for questions that there was no time for. */
+	uint32_t round;
+	/* 0: nothing has gone that way; 1: a branch; 2: another address; 3: another round */
+	uint8_t class;
 	bool concrete; /* found with some bytes as they were */
 };
 
@@ -78,7 +81,9 @@ void as_search_note(struct sym_search *s, enum as_keep_list list, uint64_t numbe
 /* Asks for the other way at each branch of a path, and adds what is found. */
 void as_search_expand(struct sym_search *s, struct sym_ground *g, struct as_path *path,
 		      const struct sym_candidate *from, uint32_t gain, uint64_t run_us);
-/* Adds values, unless they were there before. */
+/* A number of the values and the round. */
+uint64_t as_search_hash(const struct sym_ground *g, const unsigned char *values, uint32_t round);
+/* Adds values, unless they were there before in that round. */
 void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c);
 
 #endif
