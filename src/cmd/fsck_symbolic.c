@@ -251,8 +251,8 @@ void as_symbolic_say(const struct as_symbolic *s, const struct as_fsck_status *t
 	const struct as_blocks *blocks = &s->setup.shared->blocks;
 
 	if (before)
-		as_emit_note(sinks, "with %llu paths of earlier sessions:",
-			     (unsigned long long)before);
+		as_emit_note(sinks,
+			     "with %llu paths of earlier sessions:", (unsigned long long)before);
 	as_emit_note(sinks,
 		     "%zu places; %llu paths (%.1f/s), %llu of them with a problem; %llu blocks of "
 		     "code, %.1f %% of the checker's own",
@@ -274,6 +274,11 @@ void as_symbolic_say(const struct as_symbolic *s, const struct as_fsck_status *t
 		"known already",
 		percent(followed, followed + strayed), (unsigned long long)(followed + strayed),
 		tally(s, t, AS_SEARCH_AGAIN));
+	if (tally(s, t, AS_SEARCH_UNSEALED))
+		as_emit_note(sinks,
+			     "%llu of %llu that took another one compare a checksum, which no "
+			     "description may seal",
+			     tally(s, t, AS_SEARCH_UNSEALED), (unsigned long long)strayed);
 	if (tally(s, t, AS_SEARCH_LATE))
 		as_emit_note(sinks,
 			     "concretized: %llu paths saved, %llu completed, %llu with a problem",
@@ -315,6 +320,7 @@ void as_symbolic_json(const struct as_symbolic *s, const struct as_fsck_status *
 		[AS_SEARCH_BUGGY] = "buggy",
 		[AS_SEARCH_DONE] = "completed",
 		[AS_SEARCH_CUT] = "places_cut",
+		[AS_SEARCH_UNSEALED] = "strayed_checksum",
 		[AS_SEARCH_FELL] = "tool_died",
 		[AS_SEARCH_ASYNC] = "async",
 		[AS_SEARCH_THREADS] = "threads",

@@ -209,14 +209,49 @@ static struct as_place *add_place(struct as_places *ps, uint32_t base)
 	return &ps->items[ps->n++];
 }
 
+/*
+ * Sealing overwrites checksums: if they are bytes of the place, no value for them lasts. They are
+ * left out, or, if nothing else is left, nothing is sealed. Two values are tried for each byte,
+ * since a checksum may be one of them by chance.
+ */
+static void drop_sealed(struct as_place *p, const struct as_fsck_base *base)
+{
+	static const unsigned char tries[] = { 0xff, 0x55, 0x29 };
+	unsigned char values[AS_PLACE_BYTES_MAX];
+	bool lost[AS_PLACE_BYTES_MAX] = { false };
+	struct as_damage ignored = { 0 };
+	unsigned n = 0;
+
+	for (size_t t = 0; p->n_seals && t < sizeof(tries); t++) {
+		struct as_disk *disk = as_disk_snapshot(base->disk);
+
+		for (unsigned i = 0; i < p->n; i++)
+			values[i] = get_byte(base->disk, p->offs[i]) ^ tries[t];
+		set_bytes(p, values, disk);
+		seal(p, disk, &ignored);
+		for (unsigned i = 0; i < p->n; i++)
+			lost[i] = lost[i] || get_byte(disk, p->offs[i]) != values[i];
+		as_disk_free(disk);
+	}
+	for (unsigned i = 0; i < p->n; i++)
+		if (!lost[i])
+			p->offs[n++] = p->offs[i];
+	if (n)
+		p->n = n;
+	else
+		p->n_seals = 0;
+}
+
 static void finish(struct as_place *p, const struct as_places_setup *s)
 {
-	for (unsigned i = 0; i < p->n; i++)
-		add_range(p, p->offs[i], 1, true);
 	if (s->seal) {
 		find_seals(p);
-		find_watched(p, &s->bases[p->base]);
+		drop_sealed(p, &s->bases[p->base]);
 	}
+	for (unsigned i = 0; i < p->n; i++)
+		add_range(p, p->offs[i], 1, true);
+	if (s->seal)
+		find_watched(p, &s->bases[p->base]);
 }
 
 /* ---- Which ----------------------------------------------------------------------------------- */

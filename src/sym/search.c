@@ -281,8 +281,12 @@ static void on_path(struct sym_search *s, struct sym_ground *g, const struct sym
 		as_search_expand(s, g, path, c, c->gain, run_us);
 		return;
 	}
-	if (c->way)
-		s->tallies[follows(path, c) ? AS_SEARCH_FOLLOWED : AS_SEARCH_STRAYED]++;
+	if (c->way) {
+		bool strayed = !follows(path, c);
+
+		s->tallies[strayed ? AS_SEARCH_STRAYED : AS_SEARCH_FOLLOWED]++;
+		s->tallies[AS_SEARCH_UNSEALED] += strayed && path->seals;
+	}
 	gain = note_cover(s, path);
 	g->gain += gain;
 	if (as_table_get(&g->paths, path->digest.lo) != AS_TABLE_NONE) {
@@ -349,8 +353,7 @@ static int run_path(struct sym_search *s, struct sym_ground *g, const struct sym
 	s->tallies[AS_SEARCH_HANGS] += run.late;
 	s->tallies[AS_SEARCH_DONE] += !c->round && !run.late;
 	s->tallies[AS_SEARCH_SAVED_DONE] += !c->round && c->concrete && !run.late;
-	s->tallies[AS_SEARCH_FELL] +=
-		!c->round && !run.late && !died && WIFSIGNALED(run.status);
+	s->tallies[AS_SEARCH_FELL] += !c->round && !run.late && !died && WIFSIGNALED(run.status);
 	if (as_path_read(run.log, run.log_bytes, &path, err)) {
 		s->tallies[AS_SEARCH_WRONG]++;
 	} else {

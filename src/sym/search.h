@@ -40,6 +40,7 @@ enum as_search_tally {
 	AS_SEARCH_BUGGY, /* paths with a problem */
 	AS_SEARCH_DONE, /* paths that ran to their end under the tool */
 	AS_SEARCH_CUT, /* places that used up their time */
+	AS_SEARCH_UNSEALED, /* of those that strayed: a checksum was compared */
 	AS_SEARCH_FELL, /* runs that died under the tool, and not natively */
 	/* Runs in which something is not followed (path.h). */
 	AS_SEARCH_ASYNC,
