@@ -8,13 +8,13 @@
  *	sym.*.solve	share of the time of solving in that of running and solving
  *
  * These take long, and are done only if they are asked for by their names; each session takes
- * ASSAY_BENCH_SECONDS, if that is set:
+ * --seconds N, if that is given:
  *
  *	sym.follow	the share of solved disks that took the predicted path, and how many there
  *			were, for four checkers; 200 disks each, or 300 s
- *	sym.versus	e2fsck for 600 s each: clusters of findings by paths, with the images of the
- *			suite in the folder ASSAY_SUITE, and by the model `bits`; blocks of code and
- *			share of e2fsck's own by paths, and by the model `fields`
+ *	sym.versus	e2fsck for 600 s each: clusters of findings by paths, with the images of
+ *			--suite DIR, and by the model `bits`; blocks of code and share of e2fsck's
+ *			own by paths, and by the model `fields`
  */
 #include "base/buf.h"
 #include "bench/bench.h"
@@ -25,9 +25,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECONDS "20"
-#define FOLLOW_SECONDS "300"
-#define VERSUS_SECONDS "600"
+#define SECONDS 20
+#define FOLLOW_SECONDS 300
+#define VERSUS_SECONDS 600
 #define FOLLOW_DISKS 200
 #define SUITE "../shared/data/e2fsck-suite"
 
@@ -43,10 +43,10 @@ static double number(const char *json, const char *name)
 }
 
 /* Runs a session; NULL: there is none, for want of a checker, Valgrind or Z3. */
-static const char *session(char *const *words, const char *seconds, struct as_buf *out)
+static const char *session(char *const *words, unsigned long long seconds, struct as_buf *out)
 {
 	static char self[4096], time[64];
-	const char *wanted = getenv("ASSAY_BENCH_SECONDS");
+	unsigned long long wanted = as_bench_how()->seconds;
 	char *argv[24] = { self, "fsck", "--json", "--no-store", "--jobs", "2", "--for", time };
 	struct as_spawn spawn = {
 		.argv = argv, .deadline_ms = 3600000, .output = out, .output_max = 64 << 20
@@ -59,7 +59,7 @@ static const char *session(char *const *words, const char *seconds, struct as_bu
 	if (len <= 0)
 		return NULL;
 	self[len] = '\0';
-	snprintf(time, sizeof(time), "%.20ss", wanted ? wanted : seconds);
+	snprintf(time, sizeof(time), "%llus", wanted ? wanted : seconds);
 	while (*words && n < 23)
 		argv[n++] = *words++;
 	as_buf_clear(out);
@@ -126,7 +126,7 @@ static void follow(as_bench_report report)
 /* One after the other, each for the same time. */
 static void versus(as_bench_report report)
 {
-	const char *suite = getenv("ASSAY_SUITE");
+	const char *suite = as_bench_how()->suite;
 	char *symbolic[] = { "e2fsck", "--symbolic", "--suite", NULL, NULL };
 	char *const bits[] = { "e2fsck", "--model", "bits", NULL };
 	char *const fields[] = { "e2fsck", "--model", "fields", "--coverage", "blocks", NULL };

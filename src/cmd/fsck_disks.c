@@ -181,8 +181,7 @@ int as_fsck_open_model(struct as_fsck_session *s, struct as_err *err)
 		struct as_buf name = { 0 };
 
 		as_fsck_state_name(s, &name);
-		rc = as_symbolic_open(s->args, s->subject, s->bases, s->n_bases,
-				      s->crashed.differs,
+		rc = as_symbolic_open(s->args, s->subject, s->bases, s->n_bases, s->crashed.differs,
 				      &s->below, as_buf_str(&name), &s->symbolic, err);
 		as_buf_free(&name);
 		return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bad_checker WHAT DISK: a checker that reads four bytes of a disk, from byte 100 on, in one way or
- * another. It finds an error that it leaves if they are "ABCD". For tests of assay fsck --symbolic. */
+ * another. It finds an error that it leaves if they are "ABCD". For tests of assay fsck. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/aio_abi.h>

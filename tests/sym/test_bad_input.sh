@@ -61,7 +61,8 @@ done <<-'END'
 END
 if [ -n "$unknown" ]; then
 	whole "an unknown instruction on some paths" bad then-unknown
-	tap_like "an unknown instruction on some paths: said" "$WORK/out" '^4 runs died under Valgrind'
+	tap_like "an unknown instruction on some paths: said" "$WORK/out" \
+		'^4 runs died under Valgrind'
 	tap_run "an unknown instruction at the start" 2 explore bad unknown --range 100+4
 	tap_like "an unknown instruction at the start: said" "$WORK/err" \
 		'dies of SIGILL .*Valgrind does not know an instruction'

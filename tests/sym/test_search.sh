@@ -21,9 +21,11 @@ lab() { "$ASSAY" fsck "$@" --symbolic --no-store --max-findings 1 --for 120s; }
 
 tap_run "two fields together: the bug is found" 1 lab labfs-fsck:bug=100 --fields generation+label
 tap_like "two fields together are one place" "$WORK/out" '^1 places'
-tap_like "two fields together: what differs is named" "$WORK/out" 'generation: .* becomes 1397113420'
+tap_like "two fields together: what differs is named" "$WORK/out" \
+	'generation: .* becomes 1397113420'
 tap_run "two fields, one of which is not there" 2 lab labfs-fsck --fields label+nonsense
-tap_like "two fields, one of which is not there: named" "$WORK/err" 'no field of that name: nonsense'
+tap_like "two fields, one of which is not there: named" "$WORK/err" \
+	'no field of that name: nonsense'
 tap_run "time for each place" 0 lab labfs-fsck --fields label,generation --each 1s
 tap_like "time for each place: said" "$WORK/out" 'places used up their time'
 tap_run "options without --symbolic" 2 "$ASSAY" fsck labfs-fsck --each 1s --no-store
