@@ -115,7 +115,7 @@ static void print_json(const struct as_fsck_session *s, const char *event,
 		}
 	}
 	if (!s->corrupt)
-		as_symbolic_json(&s->symbolic, status, &j);
+		as_symbolic_json(&s->symbolic, &j);
 	as_json_end(&j);
 	printf("%s\n", as_buf_str(&line));
 	fflush(stdout);
@@ -234,7 +234,7 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 	if (!rc && !s->corrupt)
 		rc = as_symbolic_save(&s->symbolic, &s->below, &status, err);
 	if (!rc && !s->corrupt)
-		rc = as_symbolic_judge(&s->symbolic, &status, err);
+		rc = as_symbolic_judge(&s->symbolic, err);
 	if (!rc && s->out.json)
 		print_json(s, "fsck", &status);
 	else if (!rc)

@@ -152,22 +152,21 @@ void as_symbolic_close(struct as_symbolic *s)
 	*s = (struct as_symbolic){ 0 };
 }
 
-int as_symbolic_judge(const struct as_symbolic *s, const struct as_fsck_status *t,
-		      struct as_err *err)
+int as_symbolic_judge(const struct as_symbolic *s, struct as_err *err)
 {
 	const struct as_search_shared *shared = s->setup.shared;
 
-	if (t->tallies[AS_SEARCH_PATHS] || s->before[AS_SEARCH_PATHS] || shared->told != 2)
+	if (s->setup.shared->tallies[AS_SEARCH_PATHS] || s->before[AS_SEARCH_PATHS] ||
+	    shared->told != 2)
 		return 0;
 	return as_fail(err, AS_EUSE, "%s", shared->why);
 }
 
 /* ---- Curves ---------------------------------------------------------------------------------- */
 
-static unsigned long long tally(const struct as_symbolic *s, const struct as_fsck_status *t,
-				enum as_search_tally which)
+static unsigned long long tally(const struct as_symbolic *s, enum as_search_tally which)
 {
-	return s->before[which] + t->tallies[which];
+	return s->before[which] + s->setup.shared->tallies[which];
 }
 
 int as_symbolic_save(struct as_symbolic *s, const struct as_dir *below,
@@ -179,10 +178,10 @@ int as_symbolic_save(struct as_symbolic *s, const struct as_dir *below,
 		as_buf_adds(&s->curve, "seconds,paths,completed,saved,buggy,clusters,blocks,"
 				       "percent\n");
 	as_buf_addf(&s->curve, "%.1f,%llu,%llu,%llu,%llu,%llu,%llu,%.2f\n",
-		    s->seconds + (double)t->wall_us / 1e6, tally(s, t, AS_SEARCH_PATHS),
-		    tally(s, t, AS_SEARCH_DONE), tally(s, t, AS_SEARCH_SAVED),
-		    tally(s, t, AS_SEARCH_BUGGY), (unsigned long long)t->clusters,
-		    (unsigned long long)blocks->n, as_blocks_share(blocks));
+		    s->seconds + (double)t->wall_us / 1e6, tally(s, AS_SEARCH_PATHS),
+		    tally(s, AS_SEARCH_DONE), tally(s, AS_SEARCH_SAVED), tally(s, AS_SEARCH_BUGGY),
+		    (unsigned long long)t->clusters, (unsigned long long)blocks->n,
+		    as_blocks_share(blocks));
 	return below->fd < 0 ? 0 : as_dir_write(below, as_buf_str(&s->curve_name), &s->curve, err);
 }
 
@@ -206,48 +205,47 @@ static const struct {
 			  "know, or for want of memory" },
 };
 
-static void say_unfollowed(const struct as_symbolic *s, const struct as_fsck_status *t,
-			   struct as_sink *sinks)
+static void say_unfollowed(const struct as_symbolic *s, struct as_sink *sinks)
 {
 	for (size_t i = 0; i < sizeof(unfollowed) / sizeof(unfollowed[0]); i++) {
-		unsigned long long n = tally(s, t, unfollowed[i].which);
+		unsigned long long n = tally(s, unfollowed[i].which);
 
 		if (n)
 			as_emit_note(sinks, "%llu %s", n, unfollowed[i].words);
 	}
 }
 
-static void say_trouble(const struct as_symbolic *s, const struct as_fsck_status *t,
-			struct as_sink *sinks)
+static void say_trouble(const struct as_symbolic *s, struct as_sink *sinks)
 {
 	const struct as_search_shared *shared = s->setup.shared;
 
 	if (shared->left_out)
 		as_emit_note(sinks, "%u disks could not be explored: %s", shared->left_out,
 			     shared->why);
-	say_unfollowed(s, t, sinks);
-	if (tally(s, t, AS_SEARCH_TOOL_DEATHS) || tally(s, t, AS_SEARCH_HANGS) ||
-	    tally(s, t, AS_SEARCH_Z3_DEATHS))
+	say_unfollowed(s, sinks);
+	if (tally(s, AS_SEARCH_TOOL_DEATHS) || tally(s, AS_SEARCH_HANGS) ||
+	    tally(s, AS_SEARCH_Z3_DEATHS))
 		as_emit_note(
 			sinks,
 			"under Valgrind, %llu runs did not end in time, and the server died %llu "
 			"times; Z3 died or was late %llu times",
-			tally(s, t, AS_SEARCH_HANGS), tally(s, t, AS_SEARCH_TOOL_DEATHS),
-			tally(s, t, AS_SEARCH_Z3_DEATHS));
-	if (tally(s, t, AS_SEARCH_WRONG))
+			tally(s, AS_SEARCH_HANGS), tally(s, AS_SEARCH_TOOL_DEATHS),
+			tally(s, AS_SEARCH_Z3_DEATHS));
+	if (tally(s, AS_SEARCH_WRONG))
 		as_emit_note(
 			sinks,
 			"%llu paths were not used, since values differed from those of the run: "
 			"this is an error of assay",
-			tally(s, t, AS_SEARCH_WRONG));
+			tally(s, AS_SEARCH_WRONG));
 }
 
 void as_symbolic_say(const struct as_symbolic *s, const struct as_fsck_status *t,
 		     struct as_sink *sinks)
 {
-	uint64_t paths = t->tallies[AS_SEARCH_PATHS], before = s->before[AS_SEARCH_PATHS];
-	uint64_t followed = tally(s, t, AS_SEARCH_FOLLOWED);
-	uint64_t strayed = tally(s, t, AS_SEARCH_STRAYED);
+	uint64_t paths = s->setup.shared->tallies[AS_SEARCH_PATHS],
+		 before = s->before[AS_SEARCH_PATHS];
+	uint64_t followed = tally(s, AS_SEARCH_FOLLOWED);
+	uint64_t strayed = tally(s, AS_SEARCH_STRAYED);
 	const struct as_blocks *blocks = &s->setup.shared->blocks;
 
 	if (before)
@@ -258,40 +256,39 @@ void as_symbolic_say(const struct as_symbolic *s, const struct as_fsck_status *t
 		     "code, %.1f %% of the checker's own",
 		     s->places.n, (unsigned long long)(paths + before),
 		     t->wall_us > 0 ? (double)paths * 1e6 / (double)t->wall_us : 0,
-		     tally(s, t, AS_SEARCH_BUGGY), (unsigned long long)blocks->n,
+		     tally(s, AS_SEARCH_BUGGY), (unsigned long long)blocks->n,
 		     as_blocks_share(blocks));
 	as_emit_note(sinks,
 		     "%llu questions: %llu answered, %llu without an answer, %llu late; by the "
 		     "cache %llu, backwards %llu, all values %llu, Z3 %llu; %llu put off",
-		     tally(s, t, AS_SEARCH_QUESTIONS), tally(s, t, AS_SEARCH_SOLVED),
-		     tally(s, t, AS_SEARCH_NONE), tally(s, t, AS_SEARCH_LATE),
-		     tally(s, t, AS_SEARCH_BY_CACHE), tally(s, t, AS_SEARCH_BY_QUICK),
-		     tally(s, t, AS_SEARCH_BY_TRIES), tally(s, t, AS_SEARCH_BY_Z3),
-		     tally(s, t, AS_SEARCH_LEFT_OUT));
+		     tally(s, AS_SEARCH_QUESTIONS), tally(s, AS_SEARCH_SOLVED),
+		     tally(s, AS_SEARCH_NONE), tally(s, AS_SEARCH_LATE),
+		     tally(s, AS_SEARCH_BY_CACHE), tally(s, AS_SEARCH_BY_QUICK),
+		     tally(s, AS_SEARCH_BY_TRIES), tally(s, AS_SEARCH_BY_Z3),
+		     tally(s, AS_SEARCH_LEFT_OUT));
 	as_emit_note(
 		sinks,
 		"%.1f %% of %llu solved disks took the path that was predicted; %llu paths were "
 		"known already",
 		percent(followed, followed + strayed), (unsigned long long)(followed + strayed),
-		tally(s, t, AS_SEARCH_AGAIN));
-	if (tally(s, t, AS_SEARCH_UNSEALED))
+		tally(s, AS_SEARCH_AGAIN));
+	if (tally(s, AS_SEARCH_UNSEALED))
 		as_emit_note(sinks,
 			     "%llu of %llu that took another one compare a checksum, which no "
 			     "description may seal",
-			     tally(s, t, AS_SEARCH_UNSEALED), (unsigned long long)strayed);
-	if (tally(s, t, AS_SEARCH_LATE))
+			     tally(s, AS_SEARCH_UNSEALED), (unsigned long long)strayed);
+	if (tally(s, AS_SEARCH_LATE))
 		as_emit_note(sinks,
 			     "concretized: %llu paths saved, %llu completed, %llu with a problem",
-			     tally(s, t, AS_SEARCH_SAVED), tally(s, t, AS_SEARCH_SAVED_DONE),
-			     tally(s, t, AS_SEARCH_SAVED_BUGGY));
-	if (tally(s, t, AS_SEARCH_CUT))
+			     tally(s, AS_SEARCH_SAVED), tally(s, AS_SEARCH_SAVED_DONE),
+			     tally(s, AS_SEARCH_SAVED_BUGGY));
+	if (tally(s, AS_SEARCH_CUT))
 		as_emit_note(sinks, "%llu places used up their time (--each)",
-			     tally(s, t, AS_SEARCH_CUT));
-	say_trouble(s, t, sinks);
+			     tally(s, AS_SEARCH_CUT));
+	say_trouble(s, sinks);
 }
 
-void as_symbolic_json(const struct as_symbolic *s, const struct as_fsck_status *t,
-		      struct as_json *j)
+void as_symbolic_json(const struct as_symbolic *s, struct as_json *j)
 {
 	static const char *const names[AS_SEARCH_TALLIES] = {
 		[AS_SEARCH_PATHS] = "paths",
@@ -329,7 +326,7 @@ void as_symbolic_json(const struct as_symbolic *s, const struct as_fsck_status *
 	};
 
 	for (unsigned i = 0; i < AS_SEARCH_TALLIES; i++)
-		as_json_kuint(j, names[i], tally(s, t, i));
+		as_json_kuint(j, names[i], tally(s, i));
 	as_json_kuint(j, "places", s->places.n);
 	as_json_kuint(j, "all_blocks", s->setup.shared->blocks.n);
 	as_json_key(j, "code_percent");

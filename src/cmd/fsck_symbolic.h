@@ -30,8 +30,7 @@ AS_MUST_CHECK int as_symbolic_open(const struct as_args *args,
 void as_symbolic_close(struct as_symbolic *symbolic);
 
 /* AS_EUSE: nothing could be explored; the message says why. */
-AS_MUST_CHECK int as_symbolic_judge(const struct as_symbolic *symbolic,
-				    const struct as_fsck_status *status, struct as_err *err);
+AS_MUST_CHECK int as_symbolic_judge(const struct as_symbolic *symbolic, struct as_err *err);
 /* Adds a row to the curves of paths, findings and coverage, and replaces NAME.csv. */
 AS_MUST_CHECK int as_symbolic_save(struct as_symbolic *symbolic, const struct as_dir *below,
 				   const struct as_fsck_status *status, struct as_err *err);
@@ -39,8 +38,7 @@ AS_MUST_CHECK int as_symbolic_save(struct as_symbolic *symbolic, const struct as
 /* The last lines of a session. */
 void as_symbolic_say(const struct as_symbolic *symbolic, const struct as_fsck_status *status,
 		     struct as_sink *sinks);
-void as_symbolic_json(const struct as_symbolic *symbolic, const struct as_fsck_status *status,
-		      struct as_json *json);
+void as_symbolic_json(const struct as_symbolic *symbolic, struct as_json *json);
 
 /* Whether --fields is a number, how many fields the model `fields` damages at once: then it is
  * that number; 0: it is a list of names. AS_EUSE: it is neither, for this session. */

@@ -365,6 +365,15 @@ static int run_path(struct sym_search *s, struct sym_ground *g, const struct sym
 	return 0;
 }
 
+/* What was counted since the note began. */
+static void count_live(struct sym_search *s)
+{
+	for (unsigned i = 0; i < AS_SEARCH_TALLIES; i++)
+		if (s->tallies[i] != s->note.tallies[i])
+			__atomic_fetch_add(&s->setup->shared->tallies[i],
+					   s->tallies[i] - s->note.tallies[i], __ATOMIC_RELAXED);
+}
+
 static int explore(struct sym_search *s, struct sym_ground *g, const struct sym_candidate *c,
 		   const struct as_fsck_door *door, struct as_err *err)
 {
@@ -389,6 +398,7 @@ static int explore(struct sym_search *s, struct sym_ground *g, const struct sym_
 		g->cut = true;
 		s->tallies[AS_SEARCH_CUT]++;
 	}
+	count_live(s);
 	if (!rc)
 		as_search_note_end(s);
 	return rc;
@@ -450,6 +460,7 @@ static int turn(void *own, const struct as_fsck_door *door, bool *more,
 	rc = as_keep_write(s->setup->keep, s->worker, &s->ready, err);
 	as_buf_clear(&s->ready);
 	tallies[AS_SEARCH_CUT] += s->cut;
+	__atomic_fetch_add(&s->setup->shared->tallies[AS_SEARCH_CUT], s->cut, __ATOMIC_RELAXED);
 	s->cut = 0;
 	*more = g != NULL;
 	if (!g || rc)
