@@ -71,7 +71,8 @@ struct as_search_shared {
 	uint32_t left_out; /* disks that could not be explored, by one worker each */
 	uint32_t told; /* 1: `why` is being written, 2: it is there */
 	char why[AS_SEARCH_WHY_BYTES]; /* of the first of them */
-	uint64_t tallies[AS_FSCK_TALLIES]; /* at any moment; the leader's are those of whole turns */
+	/* At any moment; the leader's are those of whole turns. */
+	uint64_t tallies[AS_FSCK_TALLIES];
 	struct as_blocks blocks;
 };
 
