@@ -24,6 +24,18 @@ void as_bench_want(char *const *names, int n)
 	n_wanted = n;
 }
 
+static struct as_bench_how set;
+
+void as_bench_set(const struct as_bench_how *how)
+{
+	set = *how;
+}
+
+const struct as_bench_how *as_bench_how(void)
+{
+	return &set;
+}
+
 bool as_bench_wants(const char *prefix)
 {
 	bool wants = !n_wanted;

@@ -11,6 +11,14 @@
 
 /* Beginnings of names; without any, all are wanted. The words must stay. */
 void as_bench_want(char *const *names, int n);
+/* For benchmarks that take long: how long each session is, and a folder of images; 0, NULL: as each
+ * of them says. */
+struct as_bench_how {
+	uint64_t seconds;
+	const char *suite;
+};
+void as_bench_set(const struct as_bench_how *how);
+const struct as_bench_how *as_bench_how(void);
 /* Whether one of them is about what begins so, or the other way round. */
 bool as_bench_wants(const char *prefix);
 /* Whether somebody asked for it by this name: for what takes long. */

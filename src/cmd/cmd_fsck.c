@@ -22,7 +22,7 @@
 
 /* ---- What is remembered ---------------------------------------------------------------------- */
 
-static void state_name(const struct as_fsck_session *s, struct as_buf *name)
+void as_fsck_state_name(const struct as_fsck_session *s, struct as_buf *name)
 {
 	as_buf_addf(name, "%s-%s", as_subject_name(s->subject), s->model);
 }
@@ -41,7 +41,7 @@ static int open_state(struct as_fsck_session *s, struct as_err *err)
 		rc = as_dir_below(&s->folder.dir, FOLDER, true, &s->below, err);
 	if (rc || !as_args_has(s->args, "resume"))
 		return rc;
-	state_name(s, &name);
+	as_fsck_state_name(s, &name);
 	if (!as_dir_has(&s->below, as_buf_str(&name)))
 		rc = as_fail(err, AS_EUSE, "%s: there is no session of %s with the model %s",
 			     s->below.path, s->setup.spec, s->model);
@@ -67,7 +67,7 @@ static int save_state(struct as_fsck_session *s, uint64_t next, struct as_err *e
 	if (s->below.fd < 0)
 		return 0;
 	s->state.next = next;
-	state_name(s, &name);
+	as_fsck_state_name(s, &name);
 	as_fsck_state_print(&s->state, &text);
 	rc = as_dir_write(&s->below, as_buf_str(&name), &text, err);
 	as_buf_free(&name);
@@ -105,8 +105,17 @@ static void print_json(const struct as_fsck_session *s, const char *event,
 	as_json_kuint(&j, "lost_files", status->lost_files);
 	as_json_kbool(&j, "all", status->all);
 	as_json_kint(&j, "wall_us", status->wall_us);
+	if (s->covering.cover.row) {
+		const struct as_fsck_cover *cover = &s->covering.cover;
+
+		as_json_kuint(&j, "covered_blocks", cover->row->count(cover));
+		if (cover->row->share) {
+			as_json_key(&j, "covered_percent");
+			as_json_num(&j, cover->row->share(cover));
+		}
+	}
 	if (!s->corrupt)
-		as_symbolic_json(status, &j);
+		as_symbolic_json(&s->symbolic, &j);
 	as_json_end(&j);
 	printf("%s\n", as_buf_str(&line));
 	fflush(stdout);
@@ -121,6 +130,8 @@ static void progress(void *ctx, const struct as_fsck_status *status)
 
 	(void)save_state(s, status->next, &err);
 	/* What cannot be written now is written at the end, or reported then. */
+	if (!s->corrupt && as_symbolic_save(&s->symbolic, &s->below, status, &err))
+		return;
 	if (as_fsck_covering_save(&s->covering, &s->below, status->wall_us, &err))
 		return;
 	if (!s->terminal && status->wall_us - s->note_us < NOTE_EVERY_US)
@@ -156,7 +167,7 @@ static void say_end(const struct as_fsck_session *s, const struct as_fsck_status
 			     (unsigned long long)status->lost_files);
 	if (!s->corrupt)
 		as_symbolic_say(&s->symbolic, status, s->out.chain);
-	if (status->all)
+	if (status->all && (s->corrupt || !status->tallies[AS_SEARCH_CUT]))
 		as_emit_note(s->out.chain,
 			     s->corrupt ? "every damage of the model `%s` was tried"
 					: "every path that could be solved was run: %s",
@@ -164,6 +175,15 @@ static void say_end(const struct as_fsck_session *s, const struct as_fsck_status
 	if (status->unconfirmed)
 		as_emit_note(s->out.chain, "%llu of what was found did not come back",
 			     (unsigned long long)status->unconfirmed);
+}
+
+/* --solved N */
+static bool enough(void *ctx, const struct as_fsck_status *status)
+{
+	const struct as_fsck_session *s = ctx;
+
+	return status->tallies[AS_SEARCH_FOLLOWED] + status->tallies[AS_SEARCH_STRAYED] >=
+	       as_args_number(s->args, "solved", 0);
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
@@ -189,6 +209,7 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 		.first = s->state.next,
 		.known = &s->state.known,
 		.stop = as_cli_stop_catch(),
+		.enough = as_args_has(s->args, "solved") ? enough : NULL,
 		.sinks = s->out.chain,
 		.export = s->export.fd >= 0 ? &s->export : NULL,
 		.progress = progress,
@@ -210,6 +231,10 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 		rc = as_fsck_covering_save(&s->covering, &s->below, status.wall_us, err);
 	if (!rc)
 		as_fsck_covering_say(&s->covering, s->out.chain);
+	if (!rc && !s->corrupt)
+		rc = as_symbolic_save(&s->symbolic, &s->below, &status, err);
+	if (!rc && !s->corrupt)
+		rc = as_symbolic_judge(&s->symbolic, err);
 	if (!rc && s->out.json)
 		print_json(s, "fsck", &status);
 	else if (!rc)
@@ -234,6 +259,7 @@ static void close_session(struct as_fsck_session *s)
 	as_generic_free(&s->generic);
 	as_suite_free(&s->suite);
 	as_fsck_crashes_free(&s->crashes);
+	as_fsck_crashed_free(&s->crashed);
 	as_fsck_covering_close(&s->covering);
 	as_fsck_state_free(&s->state);
 	as_dir_close(&s->below);
@@ -348,10 +374,11 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 7,
-	  .max = 10,
+	  .max = 11,
 	  .help = "make a table of the SWIFT paper for the checkers of this machine: 7 how they "
 		  "are run, 8 what is found field by field, 9 what is found with --suite, 10 the "
-		  "fields that the types of --compare have in common" },
+		  "fields that the types of --compare have in common, 11 what exploring them "
+		  "symbolically gives, --for each" },
 	{ .name = "model",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "fields|suite|bits|crash",
@@ -409,6 +436,23 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "OFF+LEN",
 	  .help = "with --symbolic: these bytes of the disk are unknown, instead of fields" },
+	{ .name = "sound",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "with --symbolic: --disk is what a crash left, this is the disk before it, and "
+		  "what differs is unknown" },
+	{ .name = "each",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "TIME",
+	  .help = "with --symbolic: at most this time for each place (a field, or what takes its "
+		  "place), such as 1000s; default: any" },
+	{ .name = "solved",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .help = "with --symbolic: stop after so many disks that were solved; default: any "
+		  "number" },
 	{ .name = "concretize",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "first|frequent|arith|full|none",
@@ -433,10 +477,10 @@ static const struct as_opt opts[] = {
 		  "image.gz, name, expect.1, expect.2" },
 	{ .name = "coverage",
 	  .kind = AS_OPT_CHOICE,
-	  .choices = "gcov",
+	  .choices = "gcov|blocks",
 	  .help = "measure how much of the checker's code is reached, over time, into "
 		  "fsck/coverage.tsv of the run folder: gcov, if it was built with --coverage; "
-		  "each disk costs one more run" },
+		  "blocks of any checker, by valgrind; each disk costs one more run" },
 	{ .name = "no-fork",
 	  .help = "run the checker from its beginning on each disk; default: runs on disks that "
 		  "differ in one field are forked when the checker first reads it" },

@@ -2,6 +2,9 @@
 /* fsck_cover: see fsck_cover.h. */
 #include "cmd/fsck_cover.h"
 
+#include "sym/cover.h"
+#include "sym/server.h"
+
 #include <string.h>
 
 int as_fsck_covering_open(const struct as_args *args, struct as_fsck_covering *c,
@@ -12,6 +15,14 @@ int as_fsck_covering_open(const struct as_args *args, struct as_fsck_covering *c
 
 	if (!name)
 		return 0;
+	if (!strcmp(name, as_sym_cover_row.name)) {
+		rc = as_sym_server_look(err);
+		if (rc)
+			return rc;
+		c->cover.row = &as_sym_cover_row;
+		c->cover.own = as_sym_cover_new();
+		return 0;
+	}
 	rc = as_temp_new("/tmp", &c->folder, err);
 	for (unsigned i = 0; !rc && as_fsck_cover_row(i); i++)
 		if (!strcmp(as_fsck_cover_row(i)->name, name))
@@ -24,12 +35,17 @@ int as_fsck_covering_open(const struct as_args *args, struct as_fsck_covering *c
 int as_fsck_covering_save(struct as_fsck_covering *c, const struct as_dir *dir, int64_t wall_us,
 			  struct as_err *err)
 {
-	if (!c->cover.row)
+	const struct as_fsck_cover_row *row = c->cover.row;
+
+	if (!row)
 		return 0;
 	if (!c->text.len)
-		as_buf_adds(&c->text, "seconds\tblocks\n");
-	as_buf_addf(&c->text, "%.1f\t%llu\n", (double)wall_us / 1e6,
-		    (unsigned long long)c->cover.row->count(&c->cover));
+		as_buf_addf(&c->text, "seconds\tblocks%s\n", row->share ? "\tpercent" : "");
+	as_buf_addf(&c->text, "%.1f\t%llu", (double)wall_us / 1e6,
+		    (unsigned long long)row->count(&c->cover));
+	if (row->share)
+		as_buf_addf(&c->text, "\t%.2f", row->share(&c->cover));
+	as_buf_addc(&c->text, '\n');
 	return dir->fd < 0 ? 0 : as_dir_write(dir, "coverage.tsv", &c->text, err);
 }
 
@@ -37,7 +53,11 @@ void as_fsck_covering_say(const struct as_fsck_covering *c, struct as_sink *sink
 {
 	unsigned long long n = c->cover.row ? c->cover.row->count(&c->cover) : 0;
 
-	if (n)
+	if (n && c->cover.row->share)
+		as_emit_note(sinks,
+			     "%llu blocks of code were reached, %.1f %% of the checker's own", n,
+			     c->cover.row->share(&c->cover));
+	else if (n)
 		as_emit_note(sinks, "%llu blocks of the checker's code were reached", n);
 	else if (c->cover.row)
 		as_emit_note(sinks, "nothing of the checker's code was counted: it was not built "
@@ -46,6 +66,8 @@ void as_fsck_covering_say(const struct as_fsck_covering *c, struct as_sink *sink
 
 void as_fsck_covering_close(struct as_fsck_covering *c)
 {
+	if (c->cover.row == &as_sym_cover_row)
+		as_sym_cover_free(c->cover.own);
 	as_temp_free(c->folder);
 	as_buf_free(&c->text);
 }

@@ -30,8 +30,8 @@ static int fits_memory(const char *what, uint64_t bytes, struct as_err *err)
 				 (unsigned long long)(memory >> 20));
 }
 
-static int load_disk(struct as_fsck_session *s, const char *path, struct as_disk **disk,
-		     struct as_err *err)
+int as_fsck_load_disk(struct as_fsck_session *s, const char *path, struct as_disk **disk,
+		      struct as_err *err)
 {
 	struct stat st;
 	int rc = 0;
@@ -95,6 +95,8 @@ static int open_crashes(struct as_fsck_session *s, struct as_err *err)
 	return rc;
 }
 
+static const char *const symbolic[] = { "range", "each", "solved", "concretize", "sound" };
+
 int as_fsck_open_disks(struct as_fsck_session *s, struct as_err *err)
 {
 	const struct as_subject_row *row = as_subject_row_of(s->subject);
@@ -103,6 +105,9 @@ int as_fsck_open_disks(struct as_fsck_session *s, struct as_err *err)
 	uint64_t size;
 	int rc;
 
+	for (size_t i = 0; i < sizeof(symbolic) / sizeof(symbolic[0]); i++)
+		if (as_args_has(s->args, symbolic[i]) && !as_args_has(s->args, "symbolic"))
+			return as_fail(err, AS_EUSE, "--%s goes with --symbolic", symbolic[i]);
 	if (as_args_has(s->args, "content") &&
 	    (path || !strcmp(s->model, "suite") || !strcmp(s->model, "crash")))
 		return as_fail(err, AS_EUSE,
@@ -113,11 +118,21 @@ int as_fsck_open_disks(struct as_fsck_session *s, struct as_err *err)
 		return open_suite(s, err);
 	if (!strcmp(s->model, "crash"))
 		return open_crashes(s, err);
+	if (as_args_has(s->args, "symbolic") && as_args_has(s->args, "model")) {
+		if (strcmp(as_args_text(s->args, "model", ""), "crash"))
+			return as_fail(err, AS_EUSE,
+				       "--symbolic takes --model crash only: its damages are "
+				       "computed");
+		rc = open_crashes(s, err);
+		return rc ? rc : as_fsck_crashed_make(s, err);
+	}
+	if (as_args_has(s->args, "sound") && (!path || !as_args_has(s->args, "symbolic")))
+		return as_fail(err, AS_EUSE, "--sound goes with --symbolic and --disk");
 	s->bases = as_xcalloc(1, sizeof(*s->bases));
 	s->n_bases = 1;
 	if (path) {
 		s->bases->name = path;
-		rc = load_disk(s, path, &s->bases->disk, err);
+		rc = as_fsck_load_disk(s, path, &s->bases->disk, err);
 	} else if (!type) {
 		rc = as_fail(err, AS_EUSE, "%s: which disk? --disk FILE, or --type T",
 			     s->setup.spec);
@@ -131,6 +146,8 @@ int as_fsck_open_disks(struct as_fsck_session *s, struct as_err *err)
 		if (!rc)
 			s->bases->disk = as_disk_snapshot(s->generic.disk);
 	}
+	if (!rc && as_args_has(s->args, "sound"))
+		return as_fsck_crashed_given(s, as_args_text(s->args, "sound", NULL), err);
 	return rc ? rc
 		  : as_judge_base(s->judge, s->bases,
 				  path			     ? AS_FSCK_GIVEN
@@ -160,8 +177,14 @@ int as_fsck_open_model(struct as_fsck_session *s, struct as_err *err)
 
 	int rc = as_symbolic_fields(s->args, &setup.at_once, err);
 
-	if (!rc && as_args_has(s->args, "symbolic"))
-		return as_symbolic_open(s->args, s->subject, s->bases, s->n_bases, &s->symbolic,
-					err);
+	if (!rc && as_args_has(s->args, "symbolic")) {
+		struct as_buf name = { 0 };
+
+		as_fsck_state_name(s, &name);
+		rc = as_symbolic_open(s->args, s->subject, s->bases, s->n_bases, s->crashed.differs,
+				      &s->below, as_buf_str(&name), &s->symbolic, err);
+		as_buf_free(&name);
+		return rc;
+	}
 	return rc ? rc : as_corrupt_open(s->model, &setup, &s->corrupt, err);
 }

@@ -16,6 +16,7 @@
 struct as_fsck_cover {
 	const struct as_fsck_cover_row *row;
 	const char *folder; /* for its files; all processes of a session have the same */
+	void *own; /* of the row */
 };
 
 struct as_fsck_cover_row {
@@ -25,9 +26,13 @@ struct as_fsck_cover_row {
 		   struct as_disk *disk, struct as_err *err);
 	/* How many blocks were reached so far. */
 	uint64_t (*count)(const struct as_fsck_cover *cover);
+	/* Per cent of the checker's code; NULL: nobody knows. */
+	double (*share)(const struct as_fsck_cover *cover);
+	/* A process that has called run() ends; NULL: nothing is to be done. */
+	void (*close)(const struct as_fsck_cover *cover);
 };
 
-/* Row i, or NULL after the last. */
+/* Row i, or NULL after the last. Rooms above have others (sym/cover.h). */
 const struct as_fsck_cover_row *as_fsck_cover_row(unsigned i);
 
 #endif

@@ -235,6 +235,8 @@ _Noreturn static void work(const struct as_fsck_args *a, int fd, unsigned number
 	}
 	if (own)
 		a->source->close(own);
+	if (a->cover && a->cover->row->close)
+		a->cover->row->close(a->cover);
 	as_judge_free(judge);
 	as_fsck_kernel_free(kernel);
 	as_subject_free(subject);
@@ -301,7 +303,8 @@ static bool is_over(const struct fsck_lead *l)
 	const struct as_fsck_args *a = l->args;
 
 	return (a->max_clusters && l->status->clusters >= a->max_clusters) ||
-	       (a->stop && *a->stop) || (a->for_us && as_now_us() - l->start_us >= a->for_us);
+	       (a->enough && a->enough(a->ctx, l->status)) || (a->stop && *a->stop) ||
+	       (a->for_us && as_now_us() - l->start_us >= a->for_us);
 }
 
 static bool has_more(const struct fsck_lead *l)

@@ -74,6 +74,8 @@ struct as_fsck_args {
 	struct as_fsck_known *known; /* clusters; those of an earlier session may be in it */
 	const struct as_fsck_cover *cover; /* how coverage is measured; NULL: it is not */
 	const volatile int *stop;
+	/* Whether the session may end; NULL: that is not asked. */
+	bool (*enough)(void *ctx, const struct as_fsck_status *status);
 	struct as_sink *sinks;
 	const struct as_dir *export; /* see found.h */
 	void (*progress)(void *ctx, const struct as_fsck_status *status);

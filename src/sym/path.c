@@ -93,13 +93,34 @@ static int read_head(struct reading *r, size_t len, struct as_err *err)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Whether an address is in a file of code, the same number in every run. */
-static uint64_t site_of(const struct reading *r, uint64_t addr)
+/* The file of code that has the address; NULL: none. */
+static const struct obj *obj_of(const struct reading *r, uint64_t addr)
 {
 	for (unsigned i = 0; i < r->n_objs; i++)
 		if (addr - r->objs[i].text < r->objs[i].size)
-			return as_mix64(r->objs[i].name) + (addr - r->objs[i].bias);
-	return addr;
+			return &r->objs[i];
+	return NULL;
+}
+
+/* Whether an address is in a file of code, the same number in every run. */
+static uint64_t site_of(const struct reading *r, uint64_t addr)
+{
+	const struct obj *o = obj_of(r, addr);
+
+	return o ? as_mix64(o->name) + (addr - o->bias) : addr;
+}
+
+static void add_cover(struct reading *r, uint64_t addr, uint32_t bytes)
+{
+	struct as_path *p = r->path;
+	const struct obj *o = obj_of(r, addr);
+
+	AS_ARRAY_ROOM(p->cover, p->n_cover, p->cap_cover);
+	p->cover[p->n_cover++] = (struct as_path_cover){ .at = site_of(r, addr),
+							 .bytes = bytes,
+							 .file = o ? o->name : 0,
+							 .off = o ? addr - o->text : 0,
+							 .text_bytes = o ? o->size : 0 };
 }
 
 static void read_obj(struct reading *r, const unsigned char *at)
@@ -110,6 +131,9 @@ static void read_obj(struct reading *r, const unsigned char *at)
 	memcpy(&o, at, sizeof(o));
 	o.path[sizeof(o.path) - 1] = '\0';
 	name = strrchr(o.path, '/') ? strrchr(o.path, '/') + 1 : o.path;
+	for (unsigned i = 0; i < r->n_objs; i++)
+		if (r->objs[i].text == o.text)
+			return;
 	if (r->n_objs < OBJS_MAX)
 		r->objs[r->n_objs++] = (struct obj){ .bias = o.base,
 						     .text = o.text,
@@ -221,9 +245,7 @@ static int read_event(struct reading *r, const unsigned char *at, struct as_err 
 			err);
 	case AS_SYMLOG_COVER:
 		memcpy(&u.cover, at, sizeof(u.cover));
-		AS_ARRAY_ROOM(p->cover, p->n_cover, p->cap_cover);
-		p->cover[p->n_cover++] =
-			(struct as_path_cover){ site_of(r, u.cover.addr), u.cover.size };
+		add_cover(r, u.cover.addr, u.cover.size);
 		return 0;
 	case AS_SYMLOG_DROP:
 		memcpy(&u.drop, at, sizeof(u.drop));
@@ -388,6 +410,10 @@ int as_path_read(const void *log, size_t len, struct as_path *p, struct as_err *
 		p->instructions = r.head.instructions;
 		p->ended = r.head.flags & AS_SYMLOG_F_ENDED;
 		p->full = r.head.flags & AS_SYMLOG_F_FULL;
+		p->async = r.head.flags & AS_SYMLOG_F_ASYNC;
+		p->threads = r.head.flags & AS_SYMLOG_F_THREADS;
+		p->forks = r.head.flags & AS_SYMLOG_F_FORKS;
+		p->execs = r.head.flags & AS_SYMLOG_F_EXECS;
 	}
 	free(r.own);
 	free(r.stale);

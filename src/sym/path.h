@@ -29,6 +29,8 @@ struct as_path_step {
 struct as_path_cover {
 	uint64_t at; /* like a site */
 	uint32_t bytes;
+	uint64_t file; /* hash of the file's name; 0: it is in none */
+	uint64_t off, text_bytes; /* in the file's code, which has so many bytes */
 };
 
 struct as_path {
@@ -42,6 +44,7 @@ struct as_path {
 	/* From the log. */
 	uint64_t branches, pins, seals, drops, capped, mismatches, instructions;
 	bool ended, full;
+	bool async, threads, forks, execs; /* what the checker did that is not followed */
 	/* Nodes that do not have the value that the log says: an error of the tool or of expr. */
 	uint64_t wrong;
 };

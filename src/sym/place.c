@@ -68,18 +68,42 @@ static void seal(const struct as_place *p, struct as_disk *disk, struct as_damag
 			d->sealed = true;
 }
 
-static void say_field(const struct as_place *p, struct as_disk *from, struct as_disk *to,
+static void say_field(const struct as_field *f, struct as_disk *from, struct as_disk *to,
 		      struct as_damage *d)
 {
-	const struct as_field *f = p->field;
 	size_t len = f->kind == AS_FIELD_BITMAP ? strcspn(f->name, " ") : strcspn(f->name, "[");
 
-	as_buf_addf(&d->words, "%s: %s: ", f->instance, f->name);
+	as_buf_addf(&d->words, "%s%s: %s: ", d->words.len ? "; " : "", f->instance, f->name);
 	as_field_say(f, from, &d->words);
 	as_buf_adds(&d->words, " becomes ");
 	as_field_say(f, to, &d->words);
-	as_buf_addf(&d->field, "%s %.*s%s%s%s", f->structure, (int)len, f->name,
-		    *f->class ? " (" : "", f->class, *f->class ? ")" : "");
+	as_buf_addf(&d->field, "%s%s %.*s%s%s%s", d->field.len ? " and " : "", f->structure,
+		    (int)len, f->name, *f->class ? " (" : "", f->class, *f->class ? ")" : "");
+}
+
+/* Whether a field has one of the bytes that differ, whose offsets rise. */
+static bool is_touched(const struct as_field *f, const struct as_damage *d)
+{
+	size_t low = 0, high = d->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (d->bytes[mid].off < f->off)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < d->n && d->bytes[low].off - f->off < f->bytes;
+}
+
+/* Of several fields, those that differ. */
+static void say_fields(const struct as_place *p, struct as_disk *from, struct as_disk *to,
+		       struct as_damage *d)
+{
+	for (unsigned i = 0; i < p->n_fields; i++)
+		if (p->n_fields == 1 || is_touched(p->field[i], d))
+			say_field(p->field[i], from, to, d);
 }
 
 bool as_place_damage(const struct as_place *p, const struct as_fsck_base *base,
@@ -93,8 +117,8 @@ bool as_place_damage(const struct as_place *p, const struct as_fsck_base *base,
 	set_bytes(p, values, disk);
 	seal(p, disk, d);
 	differs = as_damage_diff(d, base->disk, disk);
-	if (p->field) {
-		say_field(p, base->disk, disk, d);
+	if (p->n_fields) {
+		say_fields(p, base->disk, disk, d);
 	} else {
 		as_buf_addf(&d->words, "%s: ", as_buf_str(&p->name));
 		as_damage_say_bytes(d, &d->words);
@@ -171,6 +195,13 @@ static void find_seals(struct as_place *p)
 	}
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
 static struct as_place *add_place(struct as_places *ps, uint32_t base)
 {
 	AS_ARRAY_ROOM(ps->items, ps->n, ps->cap);
@@ -178,55 +209,110 @@ static struct as_place *add_place(struct as_places *ps, uint32_t base)
 	return &ps->items[ps->n++];
 }
 
+/*
+ * Sealing overwrites checksums: if they are bytes of the place, no value for them lasts. They are
+ * left out, or, if nothing else is left, nothing is sealed. Two values are tried for each byte,
+ * since a checksum may be one of them by chance.
+ */
+static void drop_sealed(struct as_place *p, const struct as_fsck_base *base)
+{
+	static const unsigned char tries[] = { 0xff, 0x55, 0x29 };
+	unsigned char values[AS_PLACE_BYTES_MAX];
+	bool lost[AS_PLACE_BYTES_MAX] = { false };
+	struct as_damage ignored = { 0 };
+	unsigned n = 0;
+
+	for (size_t t = 0; p->n_seals && t < sizeof(tries); t++) {
+		struct as_disk *disk = as_disk_snapshot(base->disk);
+
+		for (unsigned i = 0; i < p->n; i++)
+			values[i] = get_byte(base->disk, p->offs[i]) ^ tries[t];
+		set_bytes(p, values, disk);
+		seal(p, disk, &ignored);
+		for (unsigned i = 0; i < p->n; i++)
+			lost[i] = lost[i] || get_byte(disk, p->offs[i]) != values[i];
+		as_disk_free(disk);
+	}
+	for (unsigned i = 0; i < p->n; i++)
+		if (!lost[i])
+			p->offs[n++] = p->offs[i];
+	if (n)
+		p->n = n;
+	else
+		p->n_seals = 0;
+}
+
 static void finish(struct as_place *p, const struct as_places_setup *s)
 {
-	for (unsigned i = 0; i < p->n; i++)
-		add_range(p, p->offs[i], 1, true);
 	if (s->seal) {
 		find_seals(p);
-		find_watched(p, &s->bases[p->base]);
+		drop_sealed(p, &s->bases[p->base]);
 	}
+	for (unsigned i = 0; i < p->n; i++)
+		add_range(p, p->offs[i], 1, true);
+	if (s->seal)
+		find_watched(p, &s->bases[p->base]);
 }
 
 /* ---- Which ----------------------------------------------------------------------------------- */
 
-/* Whether a list "a,b c.d" has the field by its name, its structure's, or both with a dot. */
+/* Whether a name of n bytes means the field: by its name, its structure's, or both with a dot. */
+static bool is_name(const char *list, size_t n, const struct as_field *f)
+{
+	size_t name = strcspn(f->name, "[ "), s = strlen(f->structure);
+
+	return (n == name && !memcmp(list, f->name, n)) ||
+	       (n == s && !memcmp(list, f->structure, n)) ||
+	       (n == s + 1 + name && !memcmp(list, f->structure, s) && list[s] == '.' &&
+		!memcmp(list + s + 1, f->name, name)) ||
+	       (n == strlen(f->name) && !memcmp(list, f->name, n));
+}
+
+/* The next name of a list "a,b c+d", with those that are joined to it; 0: there is none. */
+static size_t next_name(const char **list)
+{
+	*list += strspn(*list, ", ");
+	return strcspn(*list, ", ");
+}
+
+/* Whether the list has the field, alone. */
 static bool is_named(const char *list, const struct as_field *f)
 {
-	size_t name = strcspn(f->name, "[ ");
+	size_t n;
 
-	if (!list)
-		return true;
-	while (*list) {
-		size_t n = strcspn(list, ", "), s = strlen(f->structure);
-
-		if ((n == name && !memcmp(list, f->name, n)) ||
-		    (n == s && !memcmp(list, f->structure, n)) ||
-		    (n == s + 1 + name && !memcmp(list, f->structure, s) && list[s] == '.' &&
-		     !memcmp(list + s + 1, f->name, name)) ||
-		    (n == strlen(f->name) && !memcmp(list, f->name, n)))
+	for (; list && (n = next_name(&list)); list += n)
+		if (is_name(list, n, f))
 			return true;
-		list += n + strspn(list + n, ", ");
-	}
-	return false;
+	return !list;
+}
+
+/* Adds the first bytes of a field to a place. False: there is no room. */
+static bool join_field(struct as_place *p, const struct as_field *f, unsigned max)
+{
+	unsigned n = f->bytes < max ? f->bytes : max;
+
+	if (p->n_fields == AS_PLACE_FIELDS_MAX || p->n + n > AS_PLACE_BYTES_MAX)
+		return false;
+	if (!p->offs)
+		p->offs = as_xcalloc(AS_PLACE_BYTES_MAX, sizeof(*p->offs));
+	for (unsigned i = 0; i < n; i++)
+		if (!has_byte(p, f->off + i))
+			p->offs[p->n++] = f->off + i;
+	as_buf_addf(&p->name, "%s%s %s", p->n_fields ? " and " : "", f->structure, f->name);
+	p->field[p->n_fields++] = f;
+	return true;
 }
 
 static void add_field(struct as_places *ps, const struct as_places_setup *s, uint32_t base,
 		      const struct as_field *f)
 {
 	struct as_place *p = add_place(ps, base);
-	unsigned n = f->bytes < FIELD_BYTES_MAX ? f->bytes : FIELD_BYTES_MAX;
 
-	p->field = f;
-	p->offs = as_xcalloc(n + 1, sizeof(*p->offs));
-	while (p->n < n) {
-		p->offs[p->n] = f->off + p->n;
-		p->n++;
-	}
-	as_buf_addf(&p->name, "%s %s", f->structure, f->name);
+	(void)join_field(p, f, FIELD_BYTES_MAX);
 	finish(p, s);
 }
 
+/* Of fields that are alike, one. */
 static void add_fields(struct as_places *ps, const struct as_places_setup *s, uint32_t base,
 		       struct as_table *seen)
 {
@@ -237,7 +323,8 @@ static void add_fields(struct as_places *ps, const struct as_places_setup *s, ui
 		bool bit = f->kind == AS_FIELD_BITMAP;
 		uint64_t hash;
 
-		if (f->kind == AS_FIELD_CHECKSUM || !is_named(s->fields, f) || !f->bytes)
+		if (f->kind == AS_FIELD_CHECKSUM || !is_named(s->fields, f) || !f->bytes ||
+		    (s->differs && !s->fields && !is_touched(f, &s->differs[base])))
 			continue;
 		as_buf_clear(&key);
 		as_buf_addf(&key, "%u/%s/%s/%.*s", base, f->structure, f->class,
@@ -252,10 +339,55 @@ static void add_fields(struct as_places *ps, const struct as_places_setup *s, ui
 	as_buf_free(&key);
 }
 
-/* Bytes of a base that its repair changed, some at a time; those next to each other first. */
-static void add_repairs(struct as_places *ps, const struct as_places_setup *s, uint32_t base)
+static const struct as_field *find_name(const struct as_fields *fields, const char *name, size_t n)
 {
-	const struct as_damage *w = &s->bases[base].writes;
+	for (size_t i = 0; i < as_fields_n(fields); i++)
+		if (as_fields_at(fields, i)->bytes && is_name(name, n, as_fields_at(fields, i)))
+			return as_fields_at(fields, i);
+	return NULL;
+}
+
+/* Names that are joined by + are unknown together: the first field of each name. */
+static int add_joined(struct as_places *ps, const struct as_places_setup *s, uint32_t base,
+		      struct as_err *err)
+{
+	const char *list = s->fields;
+	size_t len;
+
+	for (; list && (len = next_name(&list)); list += len) {
+		struct as_place *p;
+		size_t n;
+
+		if (!memchr(list, '+', len))
+			continue;
+		p = add_place(ps, base);
+		for (size_t at = 0; at < len; at += n + 1) {
+			const struct as_field *f;
+
+			for (n = 0; at + n < len && list[at + n] != '+';)
+				n++;
+			f = find_name(ps->of[base], list + at, n);
+			if (!f)
+				return as_fail(err, AS_EUSE,
+					       "--fields: the disk has no field of that name: %.*s",
+					       (int)n, list + at);
+			if (!join_field(p, f, AS_PLACE_BYTES_MAX))
+				return as_fail(err, AS_EUSE,
+					       "--fields: %.*s: more than %u bytes or %u fields "
+					       "together",
+					       (int)len, list, AS_PLACE_BYTES_MAX,
+					       AS_PLACE_FIELDS_MAX);
+		}
+		qsort(p->offs, p->n, sizeof(*p->offs), by_number);
+		finish(p, s);
+	}
+	return 0;
+}
+
+/* Some of these bytes at a time; those next to each other first. */
+static void add_bytes(struct as_places *ps, const struct as_places_setup *s, uint32_t base,
+		      const struct as_damage *w, const char *how)
+{
 	unsigned made = 0;
 
 	for (size_t i = 0; i < w->n && made < SUITE_PLACES;) {
@@ -271,11 +403,38 @@ static void add_repairs(struct as_places *ps, const struct as_places_setup *s, u
 		while (i < w->n && p->n < SUITE_BYTES &&
 		       w->bytes[i].off - w->bytes[first].off < AS_DISK_SECTOR_BYTES)
 			p->offs[p->n++] = w->bytes[i++].off;
-		as_buf_addf(&p->name, "%s: what the repair changes at byte %llu",
-			    s->bases[base].name, (unsigned long long)w->bytes[first].off);
+		as_buf_addf(&p->name, "%s: what %s at byte %llu", s->bases[base].name, how,
+			    (unsigned long long)w->bytes[first].off);
 		finish(p, s);
 		made++;
 	}
+}
+
+/* What a crash left different: fields that have such bytes, then bytes that are in none. */
+static void add_differs(struct as_places *ps, const struct as_places_setup *s, uint32_t base,
+			struct as_table *seen)
+{
+	const struct as_damage *d = &s->differs[base];
+	uint64_t size = as_disk_size(s->bases[base].disk);
+	unsigned char *in = as_xcalloc(size / 8 + 1, 1);
+	struct as_damage rest = { 0 };
+
+	if (ps->of[base])
+		add_fields(ps, s, base, seen);
+	for (size_t i = 0; ps->of[base] && i < as_fields_n(ps->of[base]); i++) {
+		const struct as_field *f = as_fields_at(ps->of[base], i);
+
+		for (uint64_t at = f->off; at < f->off + f->bytes && at < size; at++)
+			in[at / 8] |= (unsigned char)(1u << at % 8);
+	}
+	rest.bytes = as_xcalloc(d->n + 1, sizeof(*rest.bytes));
+	for (size_t i = 0; i < d->n; i++)
+		if (!(in[d->bytes[i].off / 8] >> d->bytes[i].off % 8 & 1))
+			rest.bytes[rest.n++] = d->bytes[i];
+	if (!s->fields)
+		add_bytes(ps, s, base, &rest, "differs from the sound disk");
+	free(rest.bytes);
+	free(in);
 }
 
 static int add_whole(struct as_places *ps, const struct as_places_setup *s, struct as_err *err)
@@ -300,36 +459,46 @@ static int add_whole(struct as_places *ps, const struct as_places_setup *s, stru
 	return 0;
 }
 
+static int add_of_disk(struct as_places *ps, const struct as_places_setup *s, uint32_t i,
+		       struct as_table *seen, struct as_err *err)
+{
+	struct as_err why;
+
+	if (as_fields_read(s->type, s->bases[i].disk, &ps->of[i], &why)) {
+		ps->of[i] = NULL;
+		if (!s->suite && !s->whole && !s->differs)
+			return as_fail(err, AS_EUSE, "--symbolic: %.600s", why.msg);
+	}
+	if (s->whole)
+		return i ? 0 : add_whole(ps, s, err);
+	if (s->suite) {
+		add_bytes(ps, s, i, &s->bases[i].writes, "the repair changes");
+		return 0;
+	}
+	if (s->differs)
+		add_differs(ps, s, i, seen);
+	else
+		add_fields(ps, s, i, seen);
+	return ps->of[i] ? add_joined(ps, s, i, err) : 0;
+}
+
 int as_places_find(const struct as_places_setup *s, struct as_places *ps, struct as_err *err)
 {
 	struct as_table seen = { 0 };
-	bool described = !s->suite && !s->whole;
 	int rc = 0;
 
 	*ps = (struct as_places){ .of = as_xcalloc(s->n + 1, sizeof(struct as_fields *)),
 				  .n_of = s->n };
-	for (size_t i = 0; !rc && i < s->n; i++) {
-		struct as_err why;
-
-		if (as_fields_read(s->type, s->bases[i].disk, &ps->of[i], &why)) {
-			ps->of[i] = NULL;
-			if (described)
-				rc = as_fail(err, AS_EUSE, "--symbolic: %.600s", why.msg);
-		}
-		if (!rc && s->suite)
-			add_repairs(ps, s, (uint32_t)i);
-		else if (!rc && described)
-			add_fields(ps, s, (uint32_t)i, &seen);
-	}
+	for (size_t i = 0; !rc && i < s->n; i++)
+		rc = add_of_disk(ps, s, (uint32_t)i, &seen, err);
 	as_table_free(&seen);
-	if (!rc && s->whole)
-		rc = add_whole(ps, s, err);
 	if (!rc && !ps->n)
 		rc = as_fail(err, AS_EUSE,
-			     s->suite	 ? "--symbolic: the checker changes nothing on any of "
-					   "these images"
-			     : s->fields ? "--fields: the disk has no field of that name"
-					 : "--symbolic: no field was found");
+			     s->suite	  ? "--symbolic: the checker changes nothing on any of "
+					    "these images"
+			     : s->fields  ? "--fields: the disk has no field of that name"
+			     : s->differs ? "--symbolic: no disk differs from the sound one"
+					  : "--symbolic: no field was found");
 	if (rc)
 		as_places_free(ps);
 	return rc;

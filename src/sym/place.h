@@ -13,6 +13,7 @@
 
 #define AS_PLACE_BYTES_MAX 256u
 #define AS_PLACE_SEALS_MAX 16u
+#define AS_PLACE_FIELDS_MAX 16u
 
 struct as_place {
 	uint32_t base; /* number of the disk */
@@ -21,7 +22,8 @@ struct as_place {
 	struct as_sym_range *ranges; /* for the server: those bytes, and checksums */
 	size_t n_ranges, cap_ranges;
 	const struct as_fields *fields; /* of the disk; NULL: it is not described */
-	const struct as_field *field; /* NULL: it is no field */
+	const struct as_field *field[AS_PLACE_FIELDS_MAX]; /* that are unknown together */
+	unsigned n_fields; /* 0: it is no field */
 	uint32_t seals[AS_PLACE_SEALS_MAX]; /* to be computed anew */
 	unsigned n_seals;
 	struct as_buf name; /* "superblock s_free_blocks", "bytes 1024 to 1027" */
@@ -40,6 +42,8 @@ struct as_places_setup {
 	const char *type, *books;
 	const char *fields; /* names, separated by commas; NULL: all */
 	bool suite; /* what repairs change, instead of fields */
+	/* What differs from a sound disk, of each disk, instead of all fields. NULL: no. */
+	const struct as_damage *differs;
 	bool whole; /* with a range: these bytes, instead of fields */
 	uint64_t off, len;
 	bool seal;

@@ -5,22 +5,27 @@
  * Method. Generational search (Godefroid et al., SAGE, NDSS 2008): a path is run once under the
  * tool, each of its branches is negated once, and each answer is a candidate. A candidate whose
  * branch nobody has gone that way yet comes first; then what came from a path with much new code;
- * then what is less deep. Each worker has every N-th place. Places take turns; one that found new
- * code in its last turn comes sooner.
+ * then what is less deep. A path is given some time for its questions; those that are left are
+ * asked when nothing better waits: the path is run again then, in another round. Each worker has
+ * every N-th place. Places take turns; one that found new code in its last turn comes sooner.
  *
  * Invariants
  *   1. No values are run twice for a place, and no branch is negated twice after the same beginning
  *      of a path.
  *   2. A disk is judged before its path is read, so that an error of the tool costs a path and no
  *      disk.
+ *   3. What a disk gave is remembered (keep.h) when the leader gives the next turn: by then it has
+ *      told what was found. Who is killed before that explores the disk again.
  */
 #include "sym/search_priv.h"
 
 #include "base/array.h"
 #include "os/spawn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define TURN_US 400000
 #define RANGES_MAX 1024u /* at the start of a server */
@@ -103,15 +108,40 @@ bool as_heap_pop(struct sym_search *s, struct sym_ground *g, struct sym_candidat
 	return false;
 }
 
+uint64_t as_search_hash(const struct sym_ground *g, const unsigned char *values, uint32_t round)
+{
+	return as_search_mix(as_hash64(values, g->place->n), round);
+}
+
+static void note_values(struct sym_search *s, const struct sym_ground *g,
+			const struct sym_candidate *c)
+{
+	struct as_keep_values v = { .way = c->way,
+				    .expect = c->expect,
+				    .expect_at = c->expect_at,
+				    .generation = c->generation,
+				    .gain = c->gain,
+				    .round = c->round,
+				    .class = c->class,
+				    .concrete = c->concrete,
+				    .n = (uint16_t)g->place->n };
+
+	if (!s->setup->keep)
+		return;
+	as_buf_add(&s->notes[AS_KEEP_VALUES], &v, sizeof(v));
+	as_buf_add(&s->notes[AS_KEEP_VALUES], c->values, g->place->n);
+}
+
 void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c)
 {
-	uint64_t hash = as_hash64(c->values, g->place->n);
+	uint64_t hash = as_search_hash(g, c->values, c->round);
 
 	if (as_table_get(&g->tried, hash) != AS_TABLE_NONE) {
 		free(c->values);
 		return;
 	}
 	as_table_add(&g->tried, hash, g->tried.n);
+	note_values(s, g, c);
 	c->seq = s->seq++;
 	as_heap_push(g, c);
 }
@@ -171,21 +201,32 @@ static int open_server(struct sym_search *s, uint32_t base, struct as_err *err)
 	return rc;
 }
 
-/* A disk that cannot be explored is left out. The error stays if nothing else is left either. */
-static int leave_out(struct sym_search *s, uint32_t base, int rc)
+/* Tells why a disk could not be explored: the first reason of all workers. */
+static void tell_why(struct as_search_shared *shared, const struct as_err *err)
 {
-	bool left = s->ran;
+	uint32_t none = 0;
 
-	if (rc != AS_EUSE)
+	__atomic_fetch_add(&shared->left_out, 1, __ATOMIC_RELAXED);
+	if (!__atomic_compare_exchange_n(&shared->told, &none, 1, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		return;
+	snprintf(shared->why, sizeof(shared->why), "%.500s", err->msg);
+	__atomic_store_n(&shared->told, 2, __ATOMIC_RELEASE);
+}
+
+/* A disk that cannot be explored is left out. Whether anything is left, the session says. */
+static int leave_out(struct sym_search *s, uint32_t base, int rc, const struct as_err *err)
+{
+	if (rc != AS_EUSE && rc != AS_EIO)
 		return rc;
+	tell_why(s->setup->shared, err);
 	for (size_t i = 0; i < s->n; i++) {
 		struct sym_ground *g = &s->grounds[i];
 
 		while (g->place->base == base && g->n)
 			free(g->heap[--g->n].values);
-		left = left || g->n;
 	}
-	return left ? 0 : rc;
+	return 0;
 }
 
 static uint32_t note_cover(struct sym_search *s, const struct as_path *path)
@@ -193,12 +234,12 @@ static uint32_t note_cover(struct sym_search *s, const struct as_path *path)
 	uint32_t gain = 0;
 
 	for (size_t i = 0; i < path->n_cover; i++) {
-		uint64_t bit = as_mix64(path->cover[i].at) % (AS_SEARCH_COVER_BYTES * 8);
-		unsigned char mask = (unsigned char)(1u << bit % 8);
-
-		if (!(__atomic_fetch_or(&s->setup->covered[bit / 8], mask, __ATOMIC_RELAXED) &
-		      mask))
-			gain++;
+		if (!as_blocks_add(&s->setup->shared->blocks, &path->cover[i], s->program))
+			continue;
+		gain++;
+		if (s->setup->keep)
+			as_buf_add(&s->notes[AS_KEEP_COVER], &path->cover[i],
+				   sizeof(path->cover[i]));
 	}
 	s->tallies[AS_SEARCH_BLOCKS] += gain;
 	return gain;
@@ -209,8 +250,10 @@ static void note_ways(struct sym_search *s, const struct as_path *path)
 	for (size_t i = 0; i < path->n; i++) {
 		uint64_t way = as_search_way(path->steps[i].site, path->steps[i].value);
 
-		if (as_table_get(&s->ways, way) == AS_TABLE_NONE)
-			as_table_add(&s->ways, way, s->ways.n);
+		if (as_table_get(&s->ways, way) != AS_TABLE_NONE)
+			continue;
+		as_table_add(&s->ways, way, s->ways.n);
+		as_search_note(s, AS_KEEP_WAYS, way);
 	}
 }
 
@@ -234,8 +277,16 @@ static void on_path(struct sym_search *s, struct sym_ground *g, const struct sym
 		s->tallies[AS_SEARCH_WRONG]++;
 		return;
 	}
-	if (c->way)
-		s->tallies[follows(path, c) ? AS_SEARCH_FOLLOWED : AS_SEARCH_STRAYED]++;
+	if (c->round) {
+		as_search_expand(s, g, path, c, c->gain, run_us);
+		return;
+	}
+	if (c->way) {
+		bool strayed = !follows(path, c);
+
+		s->tallies[strayed ? AS_SEARCH_STRAYED : AS_SEARCH_FOLLOWED]++;
+		s->tallies[AS_SEARCH_UNSEALED] += strayed && path->seals;
+	}
 	gain = note_cover(s, path);
 	g->gain += gain;
 	if (as_table_get(&g->paths, path->digest.lo) != AS_TABLE_NONE) {
@@ -243,8 +294,85 @@ static void on_path(struct sym_search *s, struct sym_ground *g, const struct sym
 		return;
 	}
 	as_table_add(&g->paths, path->digest.lo, g->paths.n);
+	s->note.path = path->digest.lo;
 	note_ways(s, path);
 	as_search_expand(s, g, path, c, gain, run_us);
+}
+
+static void tally_solver(struct sym_search *s)
+{
+	struct as_solve_counts now = as_solver_counts(s->solver), *was = &s->counts;
+
+	s->tallies[AS_SEARCH_QUESTIONS] += now.questions - was->questions;
+	s->tallies[AS_SEARCH_SOLVED] += now.solved - was->solved;
+	s->tallies[AS_SEARCH_NONE] += now.none - was->none;
+	s->tallies[AS_SEARCH_LATE] += now.late - was->late;
+	s->tallies[AS_SEARCH_SAVED] += now.concrete - was->concrete;
+	s->tallies[AS_SEARCH_BY_CACHE] += now.by_cache - was->by_cache;
+	s->tallies[AS_SEARCH_BY_QUICK] += now.by_quick - was->by_quick;
+	s->tallies[AS_SEARCH_BY_BOUNDS] += now.by_bounds - was->by_bounds;
+	s->tallies[AS_SEARCH_BY_TRIES] += now.by_tries - was->by_tries;
+	s->tallies[AS_SEARCH_BY_Z3] += now.by_z3 - was->by_z3;
+	s->tallies[AS_SEARCH_Z3_DEATHS] += now.z3_deaths - was->z3_deaths;
+	s->tallies[AS_SEARCH_WRONG] += now.wrong - was->wrong;
+	*was = now;
+}
+
+static void tally_unfollowed(struct sym_search *s, const struct as_path *path)
+{
+	s->tallies[AS_SEARCH_ASYNC] += path->async;
+	s->tallies[AS_SEARCH_THREADS] += path->threads;
+	s->tallies[AS_SEARCH_FORKS] += path->forks;
+	s->tallies[AS_SEARCH_EXECS] += path->execs;
+}
+
+/* Runs the disk under the tool, and goes on from its path. */
+static int run_path(struct sym_search *s, struct sym_ground *g, const struct sym_candidate *c,
+		    const struct as_damage *damage, bool died, struct as_err *err)
+{
+	const struct as_place *p = g->place;
+	struct as_path path = { 0 };
+	struct as_sym_run run;
+	int rc = open_server(s, p->base, err);
+
+	if (rc)
+		return leave_out(s, p->base, rc, err);
+	s->tallies[AS_SEARCH_PATHS] += !c->round;
+	if (as_sym_server_run(s->server, damage, p->ranges, p->n_ranges, s->setup->deadline_ms,
+			      &run, err)) {
+		s->tallies[AS_SEARCH_TOOL_DEATHS]++;
+		s->deaths++;
+		as_sym_server_free(s->server);
+		s->server = NULL;
+		if (s->deaths <= DEATHS_MAX)
+			return 0;
+		s->deaths = 0;
+		return leave_out(s, p->base, err->code, err);
+	}
+	s->deaths = 0;
+	s->tallies[AS_SEARCH_RUN_US] += run.micros;
+	s->tallies[AS_SEARCH_HANGS] += run.late;
+	s->tallies[AS_SEARCH_DONE] += !c->round && !run.late;
+	s->tallies[AS_SEARCH_SAVED_DONE] += !c->round && c->concrete && !run.late;
+	s->tallies[AS_SEARCH_FELL] += !c->round && !run.late && !died && WIFSIGNALED(run.status);
+	if (as_path_read(run.log, run.log_bytes, &path, err)) {
+		s->tallies[AS_SEARCH_WRONG]++;
+	} else {
+		if (!c->round)
+			tally_unfollowed(s, &path);
+		on_path(s, g, c, &path, run.micros);
+	}
+	as_path_free(&path);
+	return 0;
+}
+
+/* What was counted since the note began. */
+static void count_live(struct sym_search *s)
+{
+	for (unsigned i = 0; i < AS_SEARCH_TALLIES; i++)
+		if (s->tallies[i] != s->note.tallies[i])
+			__atomic_fetch_add(&s->setup->shared->tallies[i],
+					   s->tallies[i] - s->note.tallies[i], __ATOMIC_RELAXED);
 }
 
 static int explore(struct sym_search *s, struct sym_ground *g, const struct sym_candidate *c,
@@ -252,42 +380,28 @@ static int explore(struct sym_search *s, struct sym_ground *g, const struct sym_
 {
 	const struct as_place *p = g->place;
 	struct as_damage damage = { 0 };
-	struct as_sym_run run;
-	struct as_path path = { 0 };
+	int64_t start = as_now_us();
 	uint32_t problems = 0;
 	int rc = 0;
 
-	if (as_place_damage(p, &s->setup->bases[p->base], c->values, &damage))
+	as_search_note_begin(s, g, c);
+	if (as_place_damage(p, &s->setup->bases[p->base], c->values, &damage) && !c->round)
 		rc = door->judge(door->ctx, &damage, &problems, err);
 	s->tallies[AS_SEARCH_BUGGY] += problems != 0;
 	s->tallies[AS_SEARCH_SAVED_BUGGY] += c->concrete && problems;
 	if (!rc)
-		rc = open_server(s, p->base, err);
-	if (rc) {
-		as_damage_free(&damage);
-		return leave_out(s, p->base, rc);
-	}
-	s->ran = true;
-	s->tallies[AS_SEARCH_PATHS]++;
-	if (as_sym_server_run(s->server, &damage, p->ranges, p->n_ranges, s->setup->deadline_ms,
-			      &run, err)) {
-		s->tallies[AS_SEARCH_TOOL_DEATHS]++;
-		s->deaths++;
-		as_sym_server_free(s->server);
-		s->server = NULL;
-		rc = s->deaths > DEATHS_MAX ? err->code : 0;
-	} else {
-		s->deaths = 0;
-		s->tallies[AS_SEARCH_RUN_US] += run.micros;
-		s->tallies[AS_SEARCH_HANGS] += run.late;
-		s->tallies[AS_SEARCH_SAVED_DONE] += c->concrete && !run.late;
-		if (as_path_read(run.log, run.log_bytes, &path, err))
-			s->tallies[AS_SEARCH_WRONG]++;
-		else
-			on_path(s, g, c, &path, run.micros);
-	}
-	as_path_free(&path);
+		rc = run_path(s, g, c, &damage, problems & 1u << AS_FSCK_DIED, err);
 	as_damage_free(&damage);
+	tally_solver(s);
+	s->note.spent_us = (uint64_t)(as_now_us() - start);
+	g->spent_us += as_now_us() - start;
+	if (s->setup->each_us && g->spent_us >= s->setup->each_us && g->n && !g->cut) {
+		g->cut = true;
+		s->tallies[AS_SEARCH_CUT]++;
+	}
+	count_live(s);
+	if (!rc)
+		as_search_note_end(s);
 	return rc;
 }
 
@@ -307,7 +421,7 @@ static struct sym_ground *best_of(struct sym_search *s, uint32_t base)
 		/* Disks take turns, too. */
 		if (base == UINT32_MAX)
 			cost += 16 * s->visits[g->place->base];
-		if (!g->n || (base != UINT32_MAX && g->place->base != base) ||
+		if (!g->n || g->cut || (base != UINT32_MAX && g->place->base != base) ||
 		    (best && cost >= least))
 			continue;
 		best = g;
@@ -334,25 +448,6 @@ static struct sym_ground *choose(struct sym_search *s)
 	return g;
 }
 
-static void tally_solver(struct sym_search *s)
-{
-	struct as_solve_counts now = as_solver_counts(s->solver), *was = &s->counts;
-
-	s->tallies[AS_SEARCH_QUESTIONS] += now.questions - was->questions;
-	s->tallies[AS_SEARCH_SOLVED] += now.solved - was->solved;
-	s->tallies[AS_SEARCH_NONE] += now.none - was->none;
-	s->tallies[AS_SEARCH_LATE] += now.late - was->late;
-	s->tallies[AS_SEARCH_SAVED] += now.concrete - was->concrete;
-	s->tallies[AS_SEARCH_BY_CACHE] += now.by_cache - was->by_cache;
-	s->tallies[AS_SEARCH_BY_QUICK] += now.by_quick - was->by_quick;
-	s->tallies[AS_SEARCH_BY_BOUNDS] += now.by_bounds - was->by_bounds;
-	s->tallies[AS_SEARCH_BY_TRIES] += now.by_tries - was->by_tries;
-	s->tallies[AS_SEARCH_BY_Z3] += now.by_z3 - was->by_z3;
-	s->tallies[AS_SEARCH_Z3_DEATHS] += now.z3_deaths - was->z3_deaths;
-	s->tallies[AS_SEARCH_WRONG] += now.wrong - was->wrong;
-	*was = now;
-}
-
 static int turn(void *own, const struct as_fsck_door *door, bool *more,
 		uint64_t tallies[AS_FSCK_TALLIES], struct as_err *err)
 {
@@ -362,88 +457,28 @@ static int turn(void *own, const struct as_fsck_door *door, bool *more,
 	struct sym_candidate c;
 	int rc = 0;
 
+	/* The leader has told what was found up to here: now it may be remembered as done. */
+	rc = as_keep_write(s->setup->keep, s->worker, &s->ready, err);
+	as_buf_clear(&s->ready);
+	tallies[AS_SEARCH_CUT] += s->cut;
+	__atomic_fetch_add(&s->setup->shared->tallies[AS_SEARCH_CUT], s->cut, __ATOMIC_RELAXED);
+	s->cut = 0;
 	*more = g != NULL;
-	if (!g)
-		return 0;
+	if (!g || rc)
+		return rc;
 	s->tallies = tallies;
 	g->turns++;
 	g->gain = 0;
-	while (!rc && as_now_us() - start < TURN_US && as_heap_pop(s, g, &c)) {
+	while (!rc && !g->cut && as_now_us() - start < TURN_US && as_heap_pop(s, g, &c)) {
 		rc = explore(s, g, &c, door, err);
 		free(c.values);
 	}
-	tally_solver(s);
 	s->tallies = NULL;
 	return rc;
 }
 
-/* ---- Opening --------------------------------------------------------------------------------- */
-
-static void open_ground(struct sym_search *s, struct sym_ground *g, const struct as_place *p)
-{
-	struct sym_candidate c = { 0 };
-	struct as_disk *disk = s->setup->bases[p->base].disk;
-	unsigned char sector[AS_DISK_SECTOR_BYTES];
-
-	g->place = p;
-	g->healthy = as_xcalloc(p->n + 1, 1);
-	for (unsigned i = 0; i < p->n; i++) {
-		uint64_t at = p->offs[i] / sizeof(sector) * sizeof(sector);
-
-		as_assert(!as_bd_read(as_disk_bd(disk), at, sector, sizeof(sector)));
-		g->healthy[i] = sector[p->offs[i] - at];
-	}
-	c.values = as_xcalloc(p->n + 1, 1);
-	memcpy(c.values, g->healthy, p->n);
-	as_search_add(s, g, &c);
-}
-
-static void close_search(void *own)
-{
-	struct sym_search *s = own;
-
-	for (size_t i = 0; i < s->n; i++) {
-		struct sym_ground *g = &s->grounds[i];
-
-		for (size_t k = 0; k < g->n; k++)
-			free(g->heap[k].values);
-		free(g->heap);
-		free(g->healthy);
-		as_table_free(&g->asked);
-		as_table_free(&g->tried);
-		as_table_free(&g->paths);
-	}
-	free(s->grounds);
-	free(s->visits);
-	as_table_free(&s->ways);
-	as_sym_server_free(s->server);
-	as_solver_free(s->solver);
-	free(s);
-}
-
-static int open_search(const struct as_fsck_source *source, struct as_fsck_subject *subject,
-		       unsigned worker, unsigned workers, void **own, struct as_err *err)
-{
-	struct sym_search *s = as_xcalloc(1, sizeof(*s));
-	int rc;
-
-	s->setup = source->ctx;
-	s->subject = subject;
-	s->visits = as_xcalloc(s->setup->places->n_of + 1, sizeof(*s->visits));
-	s->grounds = as_xcalloc(s->setup->places->n + 1, sizeof(*s->grounds));
-	for (size_t i = 0; i < s->setup->places->n; i++)
-		if (i % (workers ? workers : 1) == worker)
-			open_ground(s, &s->grounds[s->n++], &s->setup->places->items[i]);
-	rc = as_solver_new(&s->setup->solver, &s->solver, err);
-	if (rc)
-		close_search(s);
-	else
-		*own = s;
-	return rc;
-}
-
 const struct as_fsck_source as_search_source = {
-	.open = open_search,
+	.open = as_search_open,
 	.turn = turn,
-	.close = close_search,
+	.close = as_search_close,
 };

@@ -7,6 +7,8 @@
 #define AS_SYM_SEARCH_H
 
 #include "fsck/lead.h"
+#include "sym/blocks.h"
+#include "sym/keep.h"
 #include "sym/place.h"
 #include "sym/solve.h"
 
@@ -23,7 +25,7 @@ enum as_search_tally {
 	AS_SEARCH_SAVED, /* late, but solved with some bytes as they were */
 	AS_SEARCH_SAVED_DONE, /* of them: paths that ran to their end */
 	AS_SEARCH_SAVED_BUGGY, /* and those of them with a problem */
-	AS_SEARCH_LEFT_OUT, /* branches that were not asked about, for want of time */
+	AS_SEARCH_LEFT_OUT, /* branches that were put off to another round, for want of time */
 	AS_SEARCH_BY_CACHE,
 	AS_SEARCH_BY_QUICK,
 	AS_SEARCH_BY_BOUNDS,
@@ -37,6 +39,15 @@ enum as_search_tally {
 	AS_SEARCH_RUN_US, /* time under the tool */
 	AS_SEARCH_SOLVE_US,
 	AS_SEARCH_BUGGY, /* paths with a problem */
+	AS_SEARCH_DONE, /* paths that ran to their end under the tool */
+	AS_SEARCH_CUT, /* places that used up their time */
+	AS_SEARCH_UNSEALED, /* of those that strayed: a checksum was compared */
+	AS_SEARCH_FELL, /* runs that died under the tool, and not natively */
+	/* Runs in which something is not followed (path.h). */
+	AS_SEARCH_ASYNC,
+	AS_SEARCH_THREADS,
+	AS_SEARCH_FORKS,
+	AS_SEARCH_EXECS,
 	AS_SEARCH_TALLIES
 };
 
@@ -47,10 +58,28 @@ struct as_search_setup {
 	struct as_places *places;
 	struct as_solver_setup solver;
 	unsigned deadline_ms; /* of a run under the tool */
-	unsigned char *covered; /* AS_SEARCH_COVER_BYTES that all workers share */
+	int64_t each_us; /* time for each place; 0: any */
+	struct as_search_shared *shared;
+	const struct as_keep *keep; /* what is remembered; NULL: nothing */
 };
 
-#define AS_SEARCH_COVER_BYTES ((size_t)1 << 17)
+_Static_assert(AS_KEEP_TALLIES == AS_FSCK_TALLIES, "what is remembered is what is counted");
+
+#define AS_SEARCH_WHY_BYTES 512u
+
+/* What all workers of a session share. */
+struct as_search_shared {
+	uint32_t left_out; /* disks that could not be explored, by one worker each */
+	uint32_t told; /* 1: `why` is being written, 2: it is there */
+	char why[AS_SEARCH_WHY_BYTES]; /* of the first of them */
+	/* At any moment; the leader's are those of whole turns. */
+	uint64_t tallies[AS_FSCK_TALLIES];
+	struct as_blocks blocks;
+};
+
+/* Notes what earlier sessions reached in `shared`, and adds what they counted. */
+void as_search_recall(const struct as_search_setup *setup, const char *program,
+		      uint64_t tallies[AS_FSCK_TALLIES]);
 
 /* The source; its ctx is a struct as_search_setup. */
 extern const struct as_fsck_source as_search_source;

@@ -5,7 +5,7 @@
  * If the path depends on one or two bytes, all their values are tried on it at once: a value leaves
  * the path at some step, and is the answer for that step. Then no question is left. Otherwise
  * each step is a question (solve.h), those whose other way nobody has gone yet first, until the
- * time is used up that a path is worth.
+ * time is used up that a path is worth. What is left then is asked in another round.
  */
 #include "sym/search_priv.h"
 
@@ -63,6 +63,17 @@ static void add_answer(struct expanding *x, size_t k, bool concrete)
 	as_expr_slice_free(&slice);
 	free(values);
 	as_search_add(x->s, x->g, &c);
+}
+
+static void set_asked(struct expanding *x, size_t k)
+{
+	uint64_t asked = as_search_mix(x->prefix[k], x->path->steps[k].site);
+
+	x->done[k] = true;
+	if (as_table_get(&x->g->asked, asked) != AS_TABLE_NONE)
+		return;
+	as_table_add(&x->g->asked, asked, x->g->asked.n);
+	as_search_note(x->s, AS_KEEP_ASKED, asked);
 }
 
 /* ---- All values at once ---------------------------------------------------------------------- */
@@ -148,7 +159,7 @@ static bool sweep(struct expanding *x)
 		k = leaves_at(x, &w, &work);
 		if (k == x->n || x->done[k])
 			continue;
-		x->done[k] = true;
+		set_asked(x, k);
 		add_answer(x, k, false);
 	}
 	free(w.nodes);
@@ -167,7 +178,7 @@ static void ask(struct expanding *x, size_t k)
 	};
 	enum as_solved solved;
 
-	x->done[k] = true;
+	set_asked(x, k);
 	q.target = as_expr_op1(path->expr, AS_EXPR_NOT, 1, path->steps[k].holds, 0);
 	if (!q.target)
 		return;
@@ -193,27 +204,50 @@ static bool is_worth(struct expanding *x, size_t k, unsigned pass)
 	if (pass == 0)
 		return false;
 	times = as_table_get(&x->sites, step->site);
-	if (times != AS_TABLE_NONE && times >= SITE_MAX)
+	if (times != AS_TABLE_NONE && times >= SITE_MAX) {
+		set_asked(x, k);
 		return false;
+	}
 	if (times != AS_TABLE_NONE)
 		as_table_remove(&x->sites, step->site, times);
 	as_table_add(&x->sites, step->site, times == AS_TABLE_NONE ? 1 : times + 1);
 	return true;
 }
 
-static void ask_all(struct expanding *x, uint64_t run_us)
+/* How many questions there was no time for. */
+static size_t ask_all(struct expanding *x, uint64_t run_us)
 {
 	int64_t until = as_now_us() + (int64_t)(2 * run_us < WORTH_US ? WORTH_US : 2 * run_us);
+	size_t left = 0, asked = 0;
 
 	for (unsigned pass = 0; pass < 3; pass++)
 		for (size_t k = 0; k < x->n; k++) {
 			if (!is_worth(x, k, pass))
 				continue;
-			if (as_now_us() > until)
-				x->s->tallies[AS_SEARCH_LEFT_OUT]++;
-			else
+			/* Each round asks something, so that there is a last one. */
+			if (asked && as_now_us() > until) {
+				left++;
+			} else {
 				ask(x, k);
+				asked++;
+			}
 		}
+	return left;
+}
+
+/* The path is run again later, for the questions that are left. */
+static void come_again(struct expanding *x)
+{
+	const struct as_place *p = x->g->place;
+	struct sym_candidate c = { .values = as_xcalloc(p->n + 1, 1),
+				   .generation = x->from->generation,
+				   .gain = x->gain,
+				   .round = x->from->round + 1,
+				   .concrete = x->from->concrete,
+				   .class = 3 };
+
+	memcpy(c.values, x->from->values, p->n);
+	as_search_add(x->s, x->g, &c);
 }
 
 /* What was asked about before, or is not to be negated, is done. */
@@ -231,8 +265,6 @@ static void prepare(struct expanding *x)
 		x->done[k] = step->kind == AS_PATH_HOLDS ||
 			     as_expr_is_const(x->path->expr, step->holds) ||
 			     as_table_get(&x->g->asked, asked) != AS_TABLE_NONE;
-		if (!x->done[k])
-			as_table_add(&x->g->asked, asked, x->g->asked.n);
 		digest = as_search_mix(digest, way);
 	}
 }
@@ -255,8 +287,17 @@ void as_search_expand(struct sym_search *s, struct sym_ground *g, struct as_path
 
 	prepare(&x);
 	memcpy(x.bytes, path->inputs, as_expr_inputs(path->expr));
-	if (!sweep(&x))
-		ask_all(&x, run_us);
+	if (sweep(&x)) {
+		for (size_t k = 0; k < n; k++)
+			if (!x.done[k])
+				set_asked(&x, k);
+	} else {
+		size_t left = ask_all(&x, run_us);
+
+		s->tallies[AS_SEARCH_LEFT_OUT] += left;
+		if (left)
+			come_again(&x);
+	}
 	s->tallies[AS_SEARCH_SOLVE_US] += (uint64_t)(as_now_us() - start);
 	as_table_free(&x.sites);
 	free(x.prefix);

@@ -15,7 +15,10 @@ struct sym_candidate {
 	size_t expect_at; /* how many steps that are */
 	uint64_t seq;
 	uint32_t generation, gain; /* gain: new blocks of the path that it came from */
-	uint8_t class; /* 0: nothing has gone that way; 1: a branch; 2: another address */
+	/* Not 0: it was run, and this round is for questions that there was no time for. */
+	uint32_t round;
+	/* 0: nothing has gone that way; 1: a branch; 2: another address; 3: another round */
+	uint8_t class;
 	bool concrete; /* found with some bytes as they were */
 };
 
@@ -29,6 +32,9 @@ struct sym_ground {
 	struct as_table tried; /* values */
 	struct as_table paths;
 	uint64_t turns, gain; /* gain: new blocks in the last turn */
+	uint64_t key; /* for what is remembered */
+	int64_t spent_us;
+	bool cut; /* it has used up its time */
 };
 
 struct sym_search {
@@ -46,7 +52,12 @@ struct sym_search {
 	uint64_t *tallies; /* of this turn */
 	struct as_solve_counts counts; /* before this turn */
 	unsigned deaths; /* of servers, in a row */
-	bool ran; /* some path */
+	unsigned worker;
+	uint64_t cut; /* places that were out of time when the session began */
+	uint64_t program; /* its name as a number (blocks.h) */
+	/* What exploring one disk gives, to be remembered, and records that are ready. */
+	struct as_keep_head note;
+	struct as_buf notes[AS_KEEP_LISTS], ready;
 };
 
 /* A hash of where and which way. */
@@ -57,10 +68,22 @@ bool as_heap_less(const struct sym_candidate *a, const struct sym_candidate *b);
 void as_heap_push(struct sym_ground *g, const struct sym_candidate *c);
 bool as_heap_pop(struct sym_search *s, struct sym_ground *g, struct sym_candidate *out);
 
+/* search_open.c: the places of a worker, with what earlier sessions know of them. */
+int as_search_open(const struct as_fsck_source *source, struct as_fsck_subject *subject,
+		   unsigned worker, unsigned workers, void **own, struct as_err *err);
+void as_search_close(void *own);
+/* What is noted between these two is one record. */
+void as_search_note_begin(struct sym_search *s, const struct sym_ground *g,
+			  const struct sym_candidate *c);
+void as_search_note_end(struct sym_search *s);
+void as_search_note(struct sym_search *s, enum as_keep_list list, uint64_t number);
+
 /* Asks for the other way at each branch of a path, and adds what is found. */
 void as_search_expand(struct sym_search *s, struct sym_ground *g, struct as_path *path,
 		      const struct sym_candidate *from, uint32_t gain, uint64_t run_us);
-/* Adds values, unless they were there before. */
+/* A number of the values and the round. */
+uint64_t as_search_hash(const struct sym_ground *g, const unsigned char *values, uint32_t round);
+/* Adds values, unless they were there before in that round. */
 void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c);
 
 #endif

@@ -34,6 +34,7 @@
 #define LOG_BYTES ((size_t)192 << 20) /* of a file that is as large as what was written */
 #define PAGE 4096u
 #define READY_MS 120000 /* until the checker first reads a range */
+#define END_TRIES 100
 #define GRACE_MS 20000 /* that an answer may be late */
 #define TOOL "assaysym-amd64-linux"
 #define PATH_BYTES 4200u
@@ -276,6 +277,41 @@ static int open_files(struct as_sym_server *s, struct as_disk *disk, struct as_e
 	return rc;
 }
 
+/* The signal that ends a process which is about to end; 0: none. It stays to be waited for. */
+static int signal_of(pid_t pid)
+{
+	for (int i = 0; i < END_TRIES; i++) {
+		siginfo_t info = { 0 };
+
+		if (!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid)
+			return info.si_code == CLD_EXITED ? 0 : info.si_status;
+		usleep(10000);
+	}
+	return 0;
+}
+
+static int say_unreached(struct as_sym_server *s, const char *spec, struct as_err *err)
+{
+	struct as_symlog_head head;
+	int sig = signal_of(s->pid);
+
+	memcpy(&head, s->log, sizeof(head));
+	if (sig && sig != SIGKILL)
+		return as_fail(err, AS_EUSE,
+			       "%s: under Valgrind it dies of %s before it reads any of these "
+			       "bytes%s",
+			       spec, as_signal_name(sig),
+			       sig == SIGILL ? ": Valgrind does not know an instruction of it"
+					     : "");
+	return as_fail(err, AS_EUSE, "%s: it ends without reading any of these bytes%s%s", spec,
+		       head.flags & AS_SYMLOG_F_ASYNC
+			       ? "; it uses aio or io_uring, which are not followed"
+			       : "",
+		       head.flags & (AS_SYMLOG_F_FORKS | AS_SYMLOG_F_EXECS)
+			       ? "; it starts processes, which are not followed"
+			       : "");
+}
+
 int as_sym_server_start(struct as_fsck_subject *subject, struct as_disk *disk,
 			const struct as_sym_range *ranges, size_t n, struct as_sym_server **out,
 			struct as_err *err)
@@ -298,14 +334,18 @@ int as_sym_server_start(struct as_fsck_subject *subject, struct as_disk *disk,
 		rc = spawn(s, subject, err);
 	if (!rc)
 		rc = hear(s, &a, READY_MS, err);
+	if (rc == AS_EIO)
+		rc = as_fail(err, AS_EUSE,
+			     "%s: it died before it read any of these bytes, or started another "
+			     "program in its place",
+			     as_subject_spec(subject));
 	if (!rc && a.kind == AS_SYMLOG_UNFIT)
 		rc = as_fail(err, AS_EUSE,
 			     "%s: it has several threads, or has forked, where it first reads "
 			     "these bytes: it cannot be explored",
 			     as_subject_spec(subject));
 	else if (!rc && a.kind != AS_SYMLOG_READY)
-		rc = as_fail(err, AS_EUSE, "%s: it ends without reading any of these bytes",
-			     as_subject_spec(subject));
+		rc = say_unreached(s, as_subject_spec(subject), err);
 	if (rc)
 		as_sym_server_free(s);
 	else
@@ -346,6 +386,22 @@ static void restore(struct as_sym_server *s)
 		if (memcmp(s->disk + at, s->copy + at, n))
 			memcpy(s->disk + at, s->copy + at, n);
 	}
+}
+
+static int put_chunk(void *ctx, uint64_t index, const unsigned char *data)
+{
+	struct as_sym_server *s = ctx;
+	uint64_t at = index * AS_CHUNK_BYTES, n = s->size - at;
+
+	memcpy(s->disk + at, data, n < AS_CHUNK_BYTES ? n : AS_CHUNK_BYTES);
+	return 0;
+}
+
+void as_sym_server_put(struct as_sym_server *s, struct as_disk *disk)
+{
+	as_assert(as_disk_size(disk) == s->size);
+	memset(s->disk, 0, s->size);
+	as_disk_each(disk, put_chunk, s);
 }
 
 static int send_all(struct as_sym_server *s, const void *data, size_t len, struct as_err *err)

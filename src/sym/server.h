@@ -46,4 +46,7 @@ AS_MUST_CHECK int as_sym_server_run(struct as_sym_server *server, const struct a
 				    unsigned deadline_ms, struct as_sym_run *run,
 				    struct as_err *err);
 
+/* Puts another disk of the same size in place, for the next run only. */
+void as_sym_server_put(struct as_sym_server *server, struct as_disk *disk);
+
 #endif

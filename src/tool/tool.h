@@ -69,6 +69,7 @@ struct as_tool_result {
 	 * differed at the end. */
 	bool incomplete;
 	uint64_t reads; /* calls that read the disk, not counting maps; 0 for a static program */
+	bool maps; /* the disk was mapped, which may be another way to read it */
 	unsigned refused; /* calls refused because they would have changed something else */
 	char first_refused[160]; /* the first of them, in words */
 	/* Where it died of a signal: "SIGSEGV in f < main"; "" if it did not. */

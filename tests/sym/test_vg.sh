@@ -48,7 +48,7 @@ path() {
 	tool "$1" >"$WORK/out" 2>&1 || got=$?
 	"$vg/symdump" "$log" branches >"$WORK/path"
 	tap_is "$1: exit status" "$got" "$2"
-	tap_like "$1: no mismatch, and it ended" "$WORK/path" '^flags=1 .*mismatches=0$'
+	tap_like "$1: no mismatch, and it ended" "$WORK/path" '^flags=(1|5|17) .*mismatches=0$'
 }
 
 ranges 'symbolic 0 8'
@@ -63,6 +63,8 @@ path mmap 0
 tap_like "mmap" "$WORK/path" '\(==:1 \[5\] 0x41\)'
 path shared 0
 tap_like "written by a shared mapping, read by pread" "$WORK/path" '^branch .*\[6\].*0x4[01]\)'
+path both 0
+tap_like "written by pwrite, read by a shared mapping" "$WORK/path" '^branch .*\[6\].*0x4[01]\)'
 path reread 0
 tap_like "written back, and read again" "$WORK/path" '^branch .*\[3\]'
 path loop 1
@@ -71,6 +73,13 @@ tap_is "a long loop: branches are few" \
 	"$(awk '/^end/ { sub(/.*branches=/, ""); print ($1 < 200) }' "$WORK/path")" 1
 path table 0
 tap_like "a table is read symbolically" "$WORK/path" '^branch .*\(table:8 '
+path unwritten 0
+tap_like "a table that can be written is read symbolically" "$WORK/path" '^branch .*\(table:8 '
+path rewritten 0
+tap_is "a table that the same block writes to is not copied" \
+	"$(grep -c '(table:' "$WORK/path" || true)" 0
+tap_like "a table that the same block writes to: the index is pinned" "$WORK/path" \
+	'^pin .* why=1 '
 path swapped 0
 tap_like "bytes swapped: one compare" "$WORK/path" '^branch .*\(==:1 .* 0x44332211\)'
 path divides 0
@@ -81,6 +90,9 @@ tap_is "lengths: no address is pinned" "$(grep -c 'why=1 ' "$WORK/path" || true)
 path forks 0
 tap_like "a process that it forks is not followed" "$WORK/path" '^branch .*\[0\] 0x41'
 tap_is "a process that it forks: not in the log" "$(grep -c '\[1\]' "$WORK/path" || true)" 0
+path aio 0
+tap_like "aio is not followed, and said" "$WORK/path" '^flags=5 '
+tap_is "aio: what it read is no node" "$(grep -c '\[1\]' "$WORK/path" || true)" 0
 bytes='\003\000\000'
 path switched 14
 tap_like "a jump table is read symbolically, its target pinned" "$WORK/path" \

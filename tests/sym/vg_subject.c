@@ -2,12 +2,14 @@
 /* vg_subject WHAT DISK: does one thing with the bytes of a disk, for tests of the Valgrind tool.
  * The exit status is what the bytes decide. */
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,6 +102,42 @@ static int by_table(void)
 {
 	get(8);
 	return table[data[0]] == 13;
+}
+
+/* A table that is written in the same block, after it was read. */
+static uint8_t marks[256] = { [5] = 13 }, others[256] = { [5] = 13 };
+
+static int rewritten(uint8_t *from, uint8_t *written)
+{
+	uint64_t got;
+
+	get(8);
+	__asm__ volatile("movzbl (%1,%2), %k0\n\tmovb $13, 77(%3)"
+			 : "=&r"(got)
+			 : "r"(from), "r"((uint64_t)data[0]), "r"(written)
+			 : "memory");
+	return yes(got == 13);
+}
+
+static int rewritten_same(void)
+{
+	return rewritten(marks, marks);
+}
+
+static int rewritten_other(void)
+{
+	return rewritten(marks, others);
+}
+
+/* Written by a system call, read through a shared mapping. */
+static int by_both(void)
+{
+	uint8_t *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, disk, 0), back;
+
+	back = (uint8_t)(p[6] + 1);
+	if (pwrite(disk, &back, 1, 4097) != 1)
+		return 99;
+	return yes(p[4097] == 0x41);
 }
 
 static int checksum(void)
@@ -237,6 +275,24 @@ static int slow(void)
 	return 0;
 }
 
+/* What is read so is not followed. */
+static int by_aio(void)
+{
+	aio_context_t ctx = 0;
+	struct iocb one = { .aio_lio_opcode = IOCB_CMD_PREAD,
+			    .aio_fildes = (uint32_t)disk,
+			    .aio_buf = (uint64_t)(uintptr_t)(data + 8),
+			    .aio_nbytes = 8 };
+	struct iocb *all[] = { &one };
+	struct io_event event;
+
+	get(8);
+	if (syscall(SYS_io_setup, 1, &ctx) || syscall(SYS_io_submit, ctx, 1, all) != 1 ||
+	    syscall(SYS_io_getevents, ctx, 1, 1, &event, NULL) != 1)
+		return 99;
+	return yes(data[0] == 0x41) + yes(data[9] == 0x41);
+}
+
 static int nothing(void)
 {
 	return 3;
@@ -245,13 +301,31 @@ static int nothing(void)
 static const struct {
 	const char *name;
 	int (*f)(void);
-} rows[] = { { "pread", by_pread },	 { "read", by_read },	  { "readv", by_readv },
-	     { "mmap", by_mmap },	 { "shared", by_shared }, { "reread", reread },
-	     { "loop", loop },		 { "table", by_table },	  { "checksum", checksum },
-	     { "strings", strings },	 { "divides", divides },  { "swapped", swapped },
-	     { "allocated", allocated }, { "thread", in_thread }, { "crash", crash },
-	     { "slow", slow },		 { "nothing", nothing },  { "switched", switched },
-	     { "forks", forks } };
+} rows[] = {
+	{ "pread", by_pread },
+	{ "read", by_read },
+	{ "readv", by_readv },
+	{ "mmap", by_mmap },
+	{ "shared", by_shared },
+	{ "reread", reread },
+	{ "loop", loop },
+	{ "table", by_table },
+	{ "checksum", checksum },
+	{ "strings", strings },
+	{ "divides", divides },
+	{ "swapped", swapped },
+	{ "allocated", allocated },
+	{ "thread", in_thread },
+	{ "crash", crash },
+	{ "slow", slow },
+	{ "nothing", nothing },
+	{ "switched", switched },
+	{ "forks", forks },
+	{ "aio", by_aio },
+	{ "both", by_both },
+	{ "rewritten", rewritten_same },
+	{ "unwritten", rewritten_other },
+};
 
 int main(int argc, char **argv)
 {

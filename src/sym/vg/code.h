@@ -138,6 +138,9 @@ UInt as_vg_ref_type(UInt ref);
 Bool as_vg_ref_symbolic(UInt ref);
 void as_vg_ref_vec(UInt ref, struct vec *v); /* of any type */
 ULong as_vg_replay_site(void);
+Bool as_vg_replay_rewritten(Addr at, SizeT bytes);
+/* index.c */
+Id as_vg_by_index(Id address, UInt bytes, Wide real);
 
 /* models.c: the node of a scalar operation that has a symbolic operand. */
 Id as_vg_model(const struct op *op, const struct ins *in);

@@ -229,6 +229,20 @@ static void give_back(void)
 		to_disk(maps[i].at, maps[i].offset, maps[i].bytes);
 }
 
+/* What was written to the disk is seen through shared mappings, too. */
+static void show(ULong offset, ULong bytes)
+{
+	for (UInt i = 0; i < map_count; i++) {
+		ULong from = offset > maps[i].offset ? offset : maps[i].offset;
+		ULong end = offset + bytes, to = maps[i].offset + maps[i].bytes;
+
+		if (end < to)
+			to = end;
+		if (from < to)
+			from_disk(maps[i].at + (from - maps[i].offset), from, to - from);
+	}
+}
+
 static void mapped(const UWord *a, Addr at)
 {
 	SizeT bytes = a[1];
@@ -257,6 +271,24 @@ static void gone(Addr at, SizeT bytes)
 	as_vg_mem_clear(at, bytes);
 }
 
+/* What is not followed is said at least. */
+static void look_at(UInt number)
+{
+	switch (number) {
+	case __NR_io_submit:
+	case __NR_io_uring_setup:
+		as_vg_see(AS_SYMLOG_F_ASYNC);
+		return;
+	case __NR_execve:
+		as_vg_see(AS_SYMLOG_F_EXECS);
+		if (as_vg_in_run)
+			as_vg_finish();
+		return;
+	default:
+		return;
+	}
+}
+
 static void pre_syscall(ThreadId tid, UInt number, UWord *a, UInt count)
 {
 	struct call c;
@@ -264,6 +296,7 @@ static void pre_syscall(ThreadId tid, UInt number, UWord *a, UInt count)
 	(void)tid;
 	(void)count;
 	as_vg_reg_thread(tid);
+	look_at(number);
 	if (as_vg_in_run || disk < 0)
 		return;
 	if (number == __NR_mmap && !(a[3] & VKI_MAP_ANONYMOUS) && is_disk((Int)a[4]) &&
@@ -303,9 +336,10 @@ static void post_syscall(ThreadId tid, UInt number, UWord *a, UInt count, SysRes
 		return;
 	if (c.is_here)
 		c.offset = VG_(lseek)(c.fd, 0, VKI_SEEK_CUR) - done;
-	if (!c.is_write)
-		give_back();
+	give_back();
 	each_piece(&c, c.offset, done, c.is_write ? to_disk : from_disk);
+	if (c.is_write)
+		show(c.offset, done);
 }
 
 /* ---- What the kernel does to memory and registers -------------------------------------------- */
@@ -379,6 +413,8 @@ static void thread_starts(ThreadId tid, ULong blocks)
 {
 	(void)blocks;
 	as_vg_reg_thread(tid);
+	if (tid > 1 && !(as_vg_seen & AS_SYMLOG_F_THREADS))
+		as_vg_see(AS_SYMLOG_F_THREADS);
 }
 
 void as_vg_io_start(void)

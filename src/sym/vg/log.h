@@ -41,6 +41,11 @@ struct as_symlog_head {
 enum {
 	AS_SYMLOG_F_ENDED = 1, /* the END event is there: the run was not killed */
 	AS_SYMLOG_F_FULL = 2, /* no room: from there on, all bytes were pinned */
+	/* What the checker did that is not followed. */
+	AS_SYMLOG_F_ASYNC = 4, /* aio or io_uring */
+	AS_SYMLOG_F_THREADS = 8, /* several threads; they run one at a time */
+	AS_SYMLOG_F_FORKS = 16, /* processes of its own */
+	AS_SYMLOG_F_EXECS = 32, /* another program in its place; the log ends there */
 };
 
 /* Operations. Widths are bits: 1 .. 64, and 128 for products and dividends. Arithmetic is modulo

@@ -75,7 +75,7 @@ static void post_clo_init(void)
 	as_vg_shadow_start();
 }
 
-static void objects(void)
+void as_vg_objects(void)
 {
 	UInt index = 0;
 
@@ -85,16 +85,21 @@ static void objects(void)
 				   VG_(DebugInfo_get_filename)(d));
 }
 
+void as_vg_finish(void)
+{
+	if (as_vg_run_covers()) {
+		as_vg_objects();
+		as_vg_code_cover();
+	}
+	as_vg_log_end();
+}
+
 static void fini(Int status)
 {
 	(void)status;
 	if (as_vg_muted())
 		return;
-	if (as_vg_run_covers()) {
-		objects();
-		as_vg_code_cover();
-	}
-	as_vg_log_end();
+	as_vg_finish();
 	as_vg_server_unreached();
 }
 

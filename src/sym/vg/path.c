@@ -95,7 +95,7 @@ static void event(const void *what, UInt bytes)
 
 void as_vg_log_start(void)
 {
-	as_vg_head->flags = 0;
+	as_vg_head->flags = as_vg_seen;
 	as_vg_head->nodes_count = 1;
 	as_vg_head->events_bytes = 0;
 	as_vg_head->mismatches = 0;

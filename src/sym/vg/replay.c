@@ -15,7 +15,6 @@
  *     compared, and a difference is a mismatch, after which the temporary is concrete.
  *  3. Nothing of a replay stays but shadows, and events in the log. */
 #include "code.h"
-#include "pub_tool_aspacemgr.h"
 
 #define TEMPS_MAX 8192
 
@@ -31,7 +30,7 @@ static ULong values[TEMPS_MAX][4];
 static Id vecs[TEMPS_MAX][32];
 static struct code *code;
 static VexGuestAMD64State *state;
-static const struct ins *now;
+static const struct ins *now, *until; /* the end of the segment */
 
 ULong as_vg_replay_site(void)
 {
@@ -279,32 +278,27 @@ static void do_put(const struct ins *in)
 	}
 }
 
-#define TABLE_BYTES 4096
-#define WRITABLE_BYTES 1024
-
-/* A load by a symbolic index: the bytes that it may read, if they are few, concrete and there. */
-static Id by_index(Id address, UInt bytes, Wide real)
+/* Whether the rest of the segment, which has run, has written there: then memory is not what it was
+ * at this instruction. */
+Bool as_vg_replay_rewritten(Addr at, SizeT bytes)
 {
-	ULong min, max;
-	const NSegment *seg;
-	UInt number;
+	for (const struct ins *in = now + 1; in < until; in++) {
+		UInt size;
 
-	if (as_vg_is_opaque(address))
-		return as_vg_opaque(bytes * 8, address, as_vg_extra[address].support);
-	if (bytes > 8 || !as_vg_range(address, 0, &min, &max) || max - min > TABLE_BYTES ||
-	    max == min || max > DISK_BASE)
-		return 0;
-	seg = VG_(am_find_nsegment)(min);
-	if (!seg || !seg->hasR || min < seg->start || max + bytes - 1 > seg->end ||
-	    as_vg_mem_any(min, max - min + bytes))
-		return 0;
-	if (seg->hasW && max - min > WRITABLE_BYTES)
-		return 0;
-	number = as_vg_log_table(min, (UInt)(max - min) + bytes);
-	if (!number)
-		return 0;
-	address = as_vg_bin(AS_SYM_SUB, address, as_vg_const(64, min));
-	return as_vg_table(bytes * 8, number, address, real);
+		if (in->kind == I_STORE)
+			size = as_vg_type_bytes(as_vg_ref_type(in->b));
+		else if (in->kind == I_CAS)
+			size = as_vg_type_bytes(in->type);
+		else if (in->kind == I_DIRTY && in->a != NO_REF && in->c)
+			size = in->b;
+		else
+			continue;
+		if (in->kind == I_STORE && in->c != NO_REF && !(*number(in->c) & 1))
+			continue;
+		if (*number(in->a) < at + bytes && at < *number(in->a) + size)
+			return True;
+	}
+	return False;
 }
 
 /* Returns the number of the address; a symbolic one is pinned unless it is an index. */
@@ -328,7 +322,7 @@ static void load(const struct ins *in, UInt type)
 	struct vec v;
 
 	if (as_vg_ref_symbolic(in->a) && !as_vg_type_is_vec(type)) {
-		Id n = by_index(temps[in->a].id, bytes, as_vg_ref_value(in->dst));
+		Id n = as_vg_by_index(temps[in->a].id, bytes, as_vg_ref_value(in->dst));
 
 		if (n) {
 			set(in, n);
@@ -584,6 +578,7 @@ void as_vg_replay(VexGuestAMD64State *guest, struct code *of, UWord segment, UWo
 	state = guest;
 	code = of;
 	now = &of->ins[from];
+	until = &of->ins[to];
 	if (as_vg_log_full())
 		return;
 	if (!before) {

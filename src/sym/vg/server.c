@@ -23,6 +23,7 @@
 #define FDS_MAX 256
 
 Bool as_vg_in_run;
+UInt as_vg_seen;
 static Bool no_cover;
 static Int command = -1, answer = -1;
 static Long positions[FDS_MAX];
@@ -32,7 +33,7 @@ static struct {
 	UInt count;
 	ULong addr[];
 } * translated;
-static Bool is_child, is_muted;
+static Bool is_child, is_muted, is_forking; /* is_forking: a run, not the checker */
 static Int own_pid;
 
 Bool as_vg_serving(void)
@@ -53,6 +54,21 @@ static void on_fork(ThreadId tid)
 	is_muted = True;
 }
 
+static void on_forked(ThreadId tid)
+{
+	(void)tid;
+	if (!is_forking)
+		as_vg_see(AS_SYMLOG_F_FORKS);
+}
+
+void as_vg_see(UInt flag)
+{
+	if (is_muted)
+		return;
+	as_vg_seen |= flag;
+	as_vg_head->flags |= flag;
+}
+
 Bool as_vg_muted(void)
 {
 	return is_muted;
@@ -61,7 +77,7 @@ Bool as_vg_muted(void)
 void as_vg_server_start(void)
 {
 	own_pid = VG_(getpid)();
-	VG_(atfork)(NULL, NULL, on_fork);
+	VG_(atfork)(NULL, on_forked, on_fork);
 }
 
 void as_vg_server_open(Int cmd, Int ans)
@@ -154,6 +170,8 @@ static void begin_run(void)
 	as_vg_shadow_start();
 	as_vg_in_run = True;
 	is_muted = False;
+	/* A run that is killed has no end, but its sites mean something. */
+	as_vg_objects();
 	as_vg_io_inputs();
 }
 
@@ -211,17 +229,20 @@ static Bool run(const struct as_symlog_cmd *c)
 	tl_assert(VG_(pipe)(life) == 0);
 	life[0] = VG_(safe_fd)(life[0]);
 	life[1] = VG_(safe_fd)(life[1]);
+	is_forking = True;
 	VG_(do_atfork_pre)(tid);
 	pid = VG_(fork)();
 	if (pid == 0) {
 		VG_(do_atfork_child)(tid);
 		is_child = True;
+		is_forking = False;
 		no_cover = c->flags & AS_SYMLOG_C_NO_COVER;
 		VG_(close)(life[0]);
 		begin_run();
 		return True;
 	}
 	VG_(do_atfork_parent)(tid);
+	is_forking = False;
 	tl_assert(pid > 0);
 	VG_(close)(life[1]);
 	if (!wait_for(pid, life[0], c->deadline_ms, &status))

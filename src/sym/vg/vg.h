@@ -158,5 +158,9 @@ void as_vg_server_translated(Addr at);
 void as_vg_server_notes(void *at, SizeT bytes); /* memory shared by parent and children */
 Bool as_vg_run_covers(void);
 extern Bool as_vg_in_run;
+extern UInt as_vg_seen; /* AS_SYMLOG_F_* of what is not followed */
+void as_vg_see(UInt flag);
+void as_vg_objects(void); /* into the log */
+void as_vg_finish(void); /* the end of the log */
 
 #endif

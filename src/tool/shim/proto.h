@@ -86,6 +86,7 @@ struct as_shim_head {
 	uint64_t reads; /* of the disk so far */
 	uint32_t overflowed; /* the record is not complete */
 	uint32_t mapped; /* the disk was mapped for writing: compare all of it */
+	uint32_t maps; /* it was mapped */
 	uint32_t refused; /* calls that would have changed something else */
 	char note[AS_SHIM_NOTE_BYTES]; /* the first of these calls */
 	struct as_stack stack; /* where the run died */

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* bad_checker WHAT DISK: a checker that reads four bytes of a disk, from byte 100 on, in one way or
+ * another. It finds an error that it leaves if they are "ABCD". For tests of assay fsck. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/io_uring.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OFF 100
+#define N 4
+#define CLEAN 0
+#define LEFT 4
+#define FAILED 8
+#define PRIME_1 0x0b3d1c7f9a2e46a9u
+#define PRIME_2 0x0d1f3a5c7e90b2f1u
+
+static int disk;
+static char **words, self[4096];
+static unsigned char got[512];
+
+/* A jump for each byte. */
+static int judge(const unsigned char *b)
+{
+	for (int i = 0; i < N; i++)
+		if (b[i] != 'A' + i)
+			return CLEAN;
+	return LEFT;
+}
+
+static int by_pread(void)
+{
+	return pread(disk, got, N, OFF) == N ? judge(got) : FAILED;
+}
+
+static int by_readv(void)
+{
+	struct iovec v[2] = { { got, 101 }, { got + 101, 11 } };
+
+	return readv(disk, v, 2) == 112 ? judge(got + OFF) : FAILED;
+}
+
+static int by_preadv(void)
+{
+	struct iovec v[2] = { { got, 1 }, { got + 1, 3 } };
+
+	return preadv(disk, v, 2, OFF) == N ? judge(got) : FAILED;
+}
+
+static int by_map(int flags)
+{
+	unsigned char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, flags, disk, 0);
+
+	return p == MAP_FAILED ? FAILED : judge(p + OFF);
+}
+
+static int by_shared(void)
+{
+	return by_map(MAP_SHARED);
+}
+
+static int by_private(void)
+{
+	return by_map(MAP_PRIVATE);
+}
+
+/* The child reads, and its status is the answer. */
+static int by_child(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(by_pread());
+	return waitpid(pid, &status, 0) == pid ? WEXITSTATUS(status) : FAILED;
+}
+
+static int beside_child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	return by_pread();
+}
+
+/* Who it is; it will read as usual. */
+static int read_self(void)
+{
+	words[1] = "pread";
+	return readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0;
+}
+
+/* Another program in its place: before it reads, or after that. */
+static int by_exec(void)
+{
+	return read_self() ? FAILED : execv(self, words);
+}
+
+static int then_exec(void)
+{
+	int answer = by_pread();
+
+	if (answer == CLEAN && !read_self())
+		execv(self, words);
+	return answer;
+}
+
+static void *read_it(void *unused)
+{
+	return by_pread() == FAILED ? NULL : unused;
+}
+
+static int by_thread(void)
+{
+	pthread_t t;
+	void *read = NULL;
+
+	pthread_create(&t, NULL, read_it, got);
+	pthread_join(t, &read);
+	return read ? judge(got) : FAILED;
+}
+
+static void *idle(void *unused)
+{
+	return unused;
+}
+
+static int then_thread(void)
+{
+	int answer = by_pread();
+	pthread_t t;
+
+	pthread_create(&t, NULL, idle, NULL);
+	pthread_join(t, NULL);
+	return answer;
+}
+
+static int by_aio(void)
+{
+	aio_context_t ctx = 0;
+	struct iocb one = { .aio_lio_opcode = IOCB_CMD_PREAD,
+			    .aio_fildes = (uint32_t)disk,
+			    .aio_buf = (uint64_t)(uintptr_t)got,
+			    .aio_nbytes = N,
+			    .aio_offset = OFF };
+	struct iocb *all[] = { &one };
+	struct io_event event;
+
+	if (syscall(SYS_io_setup, 1, &ctx) || syscall(SYS_io_submit, ctx, 1, all) != 1 ||
+	    syscall(SYS_io_getevents, ctx, 1, 1, &event, NULL) != 1)
+		return FAILED;
+	return event.res == N ? judge(got) : FAILED;
+}
+
+/* Sets up a ring; where there is none, it reads as usual. */
+static int by_uring(void)
+{
+	struct io_uring_params params = { 0 };
+	long ring = syscall(SYS_io_uring_setup, 4, &params);
+
+	if (ring >= 0)
+		close((int)ring);
+	return by_pread();
+}
+
+static void unknown(void)
+{
+#ifdef UNKNOWN
+	__asm__ volatile(UNKNOWN ::: "xmm0", "xmm1", "rax");
+#endif
+}
+
+static int unknown_first(void)
+{
+	unknown();
+	return by_pread();
+}
+
+/* Only for one value, which some path has. */
+static int unknown_then(void)
+{
+	int answer = by_pread();
+
+	if (got[0] == 'A')
+		unknown();
+	return answer;
+}
+
+/* 64 paths: it dies on the one on which all bytes are odd. */
+static int tree(void)
+{
+	volatile int odd = 0;
+
+	if (pread(disk, got, 6, OFF) != 6)
+		return FAILED;
+	for (int i = 0; i < 6; i++)
+		if (got[i] & 1)
+			odd++;
+	if (odd == 6)
+		abort();
+	return CLEAN;
+}
+
+/*
+ * It dies if 24 bytes fit together. 16 of them have to be factors of a large number: a solver that
+ * looks for all of them is late. With these as they are, four bytes decide it, or one.
+ */
+static int hard(void)
+{
+	uint64_t a[2];
+	uint32_t b, d;
+	unsigned __int128 product;
+
+	if (pread(disk, got, 24, OFF) != 24)
+		return FAILED;
+	memcpy(a, got, 16);
+	memcpy(&b, got + 16, 4);
+	memcpy(&d, got + 20, 4);
+	product = (unsigned __int128)a[0] * a[1] - (unsigned __int128)PRIME_1 * PRIME_2;
+	if ((uint64_t)(product >> 64) > 1)
+		return CLEAN;
+	if ((uint64_t)product > 1)
+		return CLEAN;
+	if ((d ^ d >> 7) == ((b * b + b * (uint32_t)a[0]) ^ (0x410000u ^ 0x410000u >> 7)))
+		abort();
+	return CLEAN;
+}
+
+static int other_bytes(void)
+{
+	return pread(disk, got, N, 4096) == N ? CLEAN : FAILED;
+}
+
+static const struct {
+	const char *name;
+	int (*f)(void);
+} rows[] = {
+	{ "tree", tree },
+	{ "hard", hard },
+	{ "pread", by_pread },
+	{ "readv", by_readv },
+	{ "preadv", by_preadv },
+	{ "shared", by_shared },
+	{ "private", by_private },
+	{ "child", by_child },
+	{ "beside", beside_child },
+	{ "exec", by_exec },
+	{ "then-exec", then_exec },
+	{ "thread", by_thread },
+	{ "then-thread", then_thread },
+	{ "aio", by_aio },
+	{ "uring", by_uring },
+	{ "unknown", unknown_first },
+	{ "then-unknown", unknown_then },
+	{ "other", other_bytes },
+};
+
+int main(int argc, char **argv)
+{
+	words = argv;
+	if (argc != 3 || (disk = open(argv[2], O_RDWR)) < 0)
+		return FAILED;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!strcmp(argv[1], rows[i].name))
+			return rows[i].f();
+	return FAILED;
+}

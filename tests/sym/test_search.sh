@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# assay fsck --symbolic: what can be unknown (fields, several fields, ranges, what repairs change,
+# what a crash left different); questions that take too long; a search that is killed and goes on.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/tap.sh
+PATH=$(realpath "$ASSAY_BUILD"):$PATH:/usr/sbin:/sbin
+
+"$ASSAY" fsck labfs-fsck --symbolic --fields label --lots 1 --no-store >"$WORK/look" 2>&1
+if [ $? = 3 ]; then
+	tap_skip "assay fsck --symbolic" "$(tail -n 1 "$WORK/look")"
+	tap_done
+	exit
+fi
+tap_run "the checker compiles" 0 cc -O1 -gdwarf-4 -o "$WORK/bad" tests/sym/bad_checker.c -lpthread
+head -c 65536 /dev/zero >"$WORK/disk"
+
+# ---- What is unknown -----------------------------------------------------------------------------
+
+lab() { "$ASSAY" fsck "$@" --symbolic --no-store --max-findings 1 --for 120s; }
+
+tap_run "two fields together: the bug is found" 1 lab labfs-fsck:bug=100 --fields generation+label
+tap_like "two fields together are one place" "$WORK/out" '^1 places'
+tap_like "two fields together: what differs is named" "$WORK/out" \
+	'generation: .* becomes 1397113420'
+tap_run "two fields, one of which is not there" 2 lab labfs-fsck --fields label+nonsense
+tap_like "two fields, one of which is not there: named" "$WORK/err" \
+	'no field of that name: nonsense'
+tap_run "time for each place" 0 lab labfs-fsck --fields label,generation --each 1s
+tap_like "time for each place: said" "$WORK/out" 'places used up their time'
+tap_run "options without --symbolic" 2 "$ASSAY" fsck labfs-fsck --each 1s --no-store
+tap_like "options without --symbolic: said" "$WORK/err" '.--each goes with --symbolic'
+
+# A journal that is to be replayed, and one number of it.
+tap_run "crash disks: the bug is found" 1 lab labfs-fsck:bug=125 --model crash \
+	--fields journal_super.seq
+tap_like "crash disks: its value" "$WORK/out" 'seq: .* becomes 1804289383.*died of SIG'
+tap_run "crash disks: no bug, no finding" 0 lab labfs-fsck --model crash --solved 10 \
+	--fields journal_super.seq
+tap_run "a healthy disk does not lead there" 0 lab labfs-fsck:bug=125 --fields journal_super.seq
+tap_run "another model" 2 lab labfs-fsck --model bits
+tap_like "another model: refused" "$WORK/err" 'takes --model crash only'
+
+# Two disks of the user's: four bytes differ, and they are what the checker looks at.
+cp "$WORK/disk" "$WORK/crashed"
+printf 'xyzw' | dd of="$WORK/crashed" bs=1 seek=100 conv=notrunc status=none
+sound() {
+	"$ASSAY" fsck "checker:$WORK/bad pread {disk}" --symbolic --no-store --for 120s --disk "$@"
+}
+tap_run "a crashed disk and a sound one" 0 sound "$WORK/crashed" --sound "$WORK/disk"
+tap_like "a crashed disk and a sound one: what differs" "$WORK/out" '^1 places; 5 paths'
+tap_run "a crashed disk that does not differ" 2 sound "$WORK/disk" --sound "$WORK/disk"
+tap_like "a crashed disk that does not differ: said" "$WORK/err" 'is equal to'
+truncate -s 1M "$WORK/large"
+tap_run "a sound disk of another size" 2 sound "$WORK/crashed" --sound "$WORK/large"
+tap_like "a sound disk of another size: said" "$WORK/err" 'is not of the size'
+
+# A suite of one image, with a directory entry and more overwritten: what its repair changes.
+mkdir -p "$WORK/suite/f_some"
+image=$WORK/suite/f_some/image
+"$ASSAY" disk make --type lab "$image" >/dev/null 2>&1 || {
+	truncate -s 1M "$image"
+	labfs-mkfs "$image" >/dev/null
+}
+for off in $(seq 2048 512 65536); do
+	printf '\377' | dd of="$image" bs=1 seek="$off" conv=notrunc status=none
+done
+gzip "$image"
+echo "some bytes" >"$WORK/suite/f_some/name"
+"$ASSAY" fsck labfs-fsck --symbolic --suite "$WORK/suite" --no-store --for 10s >"$WORK/out" 2>&1
+tap_like "a suite: what the repair changes is explored" "$WORK/out" \
+	'^[1-9][0-9]* places; [1-9][0-9]* paths'
+
+# ---- Questions that take too long ----------------------------------------------------------------
+
+# Sixteen bytes that are factors of a number; what the checker dies of depends on them and others.
+cp "$WORK/disk" "$WORK/hard"
+printf '\251\106\056\232\177\034\075\013\361\262\220\176\134\072\037\015' |
+	dd of="$WORK/hard" bs=1 seek=100 conv=notrunc status=none
+for how in first frequent arith full none; do
+	"$ASSAY" fsck "checker:$WORK/bad hard {disk}" --disk "$WORK/hard" --symbolic \
+		--range 100+24 --no-store --for 120s --concretize $how >"$WORK/out" 2>&1
+	got=$?
+	if [ $how = none ]; then
+		tap_is "concretize none: the path is lost" $got 0
+		tap_like "concretize none: nothing is saved" "$WORK/out" \
+			'^concretized: 0 paths saved, 0 completed, 0 with a problem'
+		continue
+	fi
+	tap_is "concretize $how: the path is found" $got 1
+	tap_like "concretize $how: counted" "$WORK/out" \
+		'^concretized: [1-9] paths saved, [1-9] completed, 1 with a problem'
+done
+
+# ---- A search that goes on -----------------------------------------------------------------------
+
+tree=(fsck "checker:$WORK/bad tree {disk}" --disk "$WORK/disk" --symbolic --range 100+6)
+tap_run "64 paths" 1 "$ASSAY" "${tree[@]}" --for 120s --no-store
+tap_like "64 paths: all of them" "$WORK/out" '^1 places; 64 paths'
+
+# Killed at any moment; what was done is not done again, and nothing is left out.
+"$ASSAY" "${tree[@]}" --for 120s -o "$WORK/tree" >/dev/null 2>&1 &
+job=$!
+begun() { [ -s "$(ls "$WORK"/tree/fsck/*.search-0 2>/dev/null)" ]; }
+tap_wait_until 60 begun
+kill -KILL $job 2>/dev/null
+wait $job 2>/dev/null
+for pause in 1.3 2.1 0.7; do
+	"$ASSAY" "${tree[@]}" --for 120s -o "$WORK/tree" --resume >/dev/null 2>&1 &
+	job=$!
+	sleep $pause
+	kill -KILL $job 2>/dev/null
+	wait $job 2>/dev/null
+done
+"$ASSAY" "${tree[@]}" --for 120s -o "$WORK/tree" --resume --jobs 2 >"$WORK/out" 2>&1
+tap_like "killed four times: paths of earlier sessions" "$WORK/out" \
+	'^with [1-9][0-9]* paths of earlier sessions'
+tap_like "killed four times: each path once" "$WORK/out" '^1 places; 64 paths .*, 1 of them with'
+tap_like "killed four times: questions are counted" "$WORK/out" '^63 questions: 63 answered'
+tap_like "killed four times: all are run" "$WORK/out" 'every path that could be solved was run'
+tap_is "killed four times: the finding is there" "$(ls "$WORK/tree/findings" | grep -c signal)" 1
+tap_like "killed four times: the curve goes on" "$(ls "$WORK"/tree/fsck/*-symbolic.csv)" \
+	'^[0-9.]+,64,64,0,1,'
+
+# Another disk: nothing of that is used. A file that is none is refused; one that is cut is not.
+printf 'x' | dd of="$WORK/disk" bs=1 seek=5000 conv=notrunc status=none
+"$ASSAY" "${tree[@]}" --for 120s -o "$WORK/tree" --resume >"$WORK/out" 2>&1
+tap_like "another disk is searched anew" "$WORK/out" '^with 64 paths of earlier sessions'
+tap_like "another disk: all of its paths" "$WORK/out" '^1 places; 128 paths'
+file=$(ls "$WORK"/tree/fsck/*.search-0)
+truncate -s -5 "$file"
+"$ASSAY" "${tree[@]}" --for 120s -o "$WORK/tree" --resume >"$WORK/out" 2>&1
+tap_like "a file that is cut: what is missing is run again" "$WORK/out" \
+	'^1 places; 128 paths .*, 2 of them with'
+printf 'nonsense, and more of it, for a header' >"$file"
+tap_run "a file that is none" 2 "$ASSAY" "${tree[@]}" --for 60s -o "$WORK/tree" --resume
+tap_like "a file that is none: said" "$WORK/err" 'it is no search of this version'
+
+tap_done
