@@ -143,14 +143,18 @@ int as_fsck_compare_again(const struct as_args *args, const struct as_stored *st
 	char *list = word_after(options, " compare=", true);
 	struct again_sink sink = { .sink.finding = on_finding,
 				   .signature = stored->record.finding.signature };
-	struct as_cross_setup setup = { .list = list, .kernel.box.core = AS_CORE_HERE };
+	char *seconds = word_after(options, " deadline=", false);
+	struct as_cross_setup setup = { .list = list,
+					.by_kernel = strstr(options, " kernel "),
+					.deadline_ms =
+						seconds ? (unsigned)atoi(seconds) * 1000 : 0 };
 	struct as_cross_args how = { .sinks = &sink.sink };
 	struct as_cross_counts n;
 	struct as_cross *cross = NULL;
-	int rc = 0;
+	int rc = as_fsck_word_box(args, "ext4", &setup.kernel, err);
 
 	how.only = deed ? as_cross_only(deed) : -1;
-	if (!list || how.only < 0)
+	if (!rc && (!list || how.only < 0))
 		rc = as_fail(err, AS_EUSE, "%s: no such damage: %s", stored->record.id, options);
 	if (!rc && strstr(list, "checker:"))
 		rc = as_cli_trust_text(args, stored->record.id, "run the command", list, err);
@@ -164,6 +168,7 @@ int as_fsck_compare_again(const struct as_args *args, const struct as_stored *st
 		rc = sink.found ? AS_EXIT_FOUND : 0;
 	}
 	as_cross_free(cross);
+	free(seconds);
 	free(deed);
 	free(list);
 	return rc;

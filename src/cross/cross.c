@@ -19,6 +19,8 @@ int as_cross_open(const struct as_cross_setup *setup, struct as_cross **out, str
 
 	c->store = as_chunks_new();
 	c->list = as_xstrdup(setup->list);
+	c->by_kernel = setup->by_kernel;
+	c->deadline_ms = setup->deadline_ms;
 	while (as_cross_role(c->roles))
 		c->roles++;
 	while (!rc && *at) {

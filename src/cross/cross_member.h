@@ -69,6 +69,8 @@ struct as_cross {
 	struct as_cross_member m[AS_CROSS_MAX];
 	unsigned n;
 	char *list;
+	bool by_kernel; /* all trees are read by it */
+	unsigned deadline_ms; /* of a run; 0: the default */
 	unsigned roles;
 	uint64_t pairs[AS_CROSS_MAX][AS_CROSS_MAX]; /* deeds after which two of them disagree */
 	uint64_t both[AS_CROSS_MAX][AS_CROSS_MAX]; /* deeds that both repaired */

@@ -263,6 +263,7 @@ static void add_page(const struct as_fsck_found *f, const struct as_fsck_verdict
 	if (v->seen.check && (f->problem == AS_FSCK_DISAGREES || f->problem == AS_FSCK_WRITES))
 		add_block("What the run that only looks printed", v->seen.check->output, out);
 	as_buf_adds(out, "- `disk.img.zst`: the damaged disk; `zstd -d` unpacks it\n"
+			 "- `healthy.img.zst`: the disk before the damage\n"
 			 "- `repro.sh`: the same runs in plain shell, without assay\n"
 			 "- `damage.txt`: the bytes that were changed\n"
 			 "- `finding.json`: all of this for programs\n");
@@ -289,6 +290,12 @@ static int export(const struct as_fsck_found *f, const struct as_fsck_verdict *v
 	return rc;
 }
 
+/* What `assay replay` has to know of the disk before the damage. */
+static const char *health(const struct as_fsck_base *base)
+{
+	return base->sick ? "sick" : base->dirty ? "dirty" : "healthy";
+}
+
 static int emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
 		struct as_disk *disk, struct as_sink *sinks, struct as_err *err)
 {
@@ -301,7 +308,8 @@ static int emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
 				      .workload = "",
 				      .workload_name = f->base->name,
 				      .op_index = -1,
-				      .disk = disk };
+				      .disk = disk,
+				      .healthy = f->base->disk };
 	char id[AS_FINDING_ID_MAX];
 
 	as_damage_say_bytes(f->damage, &bytes);
@@ -309,10 +317,9 @@ static int emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
 		as_buf_addf(&bytes, "%s\n", as_buf_str(&f->damage->words));
 	add_page(f, v, as_buf_str(&bytes), &page);
 	as_fsck_script(f->subject, v, &script);
-	as_buf_addf(&options, "fsck=%s model=%s", as_fsck_problem_name(f->problem), f->model);
-	/* What disks a row has is known; those of a command of the user's are told. */
-	if (!strncmp(as_subject_spec(f->subject), "checker:", 8) && as_subject_type(f->subject))
-		as_buf_addf(&options, " type=%s", as_subject_type(f->subject));
+	as_buf_addf(&options, "fsck=%s model=%s disk=%s%s", as_fsck_problem_name(f->problem),
+		    f->model, health(f->base), f->damage->sealed ? " sealed" : "");
+	as_subject_options(f->subject, &options);
 	finding.detail = as_buf_str(&bytes);
 	finding.options = as_buf_str(&options);
 	finding.files =
