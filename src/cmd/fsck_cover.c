@@ -2,6 +2,8 @@
 /* fsck_cover: see fsck_cover.h. */
 #include "cmd/fsck_cover.h"
 
+#include "sym/blocks.h"
+
 #include <string.h>
 
 int as_fsck_covering_open(const struct as_args *args, struct as_fsck_covering *c,
@@ -16,9 +18,11 @@ int as_fsck_covering_open(const struct as_args *args, struct as_fsck_covering *c
 	for (unsigned i = 0; !rc && as_fsck_cover_row(i); i++)
 		if (!strcmp(as_fsck_cover_row(i)->name, name))
 			c->cover.row = as_fsck_cover_row(i);
+	if (!rc && !c->cover.row)
+		c->cover.row = &as_sym_blocks_row;
 	if (!rc)
 		c->cover.folder = as_temp_path(c->folder);
-	return rc;
+	return !rc && c->cover.row->open ? c->cover.row->open(&c->cover, err) : rc;
 }
 
 int as_fsck_covering_save(struct as_fsck_covering *c, const struct as_dir *dir, int64_t wall_us,
@@ -27,10 +31,10 @@ int as_fsck_covering_save(struct as_fsck_covering *c, const struct as_dir *dir, 
 	if (!c->cover.row)
 		return 0;
 	if (!c->text.len)
-		as_buf_adds(&c->text, "seconds\tblocks\n");
-	as_buf_addf(&c->text, "%.1f\t%llu\n", (double)wall_us / 1e6,
+		as_buf_adds(&c->text, "seconds,blocks\n");
+	as_buf_addf(&c->text, "%.1f,%llu\n", (double)wall_us / 1e6,
 		    (unsigned long long)c->cover.row->count(&c->cover));
-	return dir->fd < 0 ? 0 : as_dir_write(dir, "coverage.tsv", &c->text, err);
+	return dir->fd < 0 ? 0 : as_dir_write(dir, "coverage.csv", &c->text, err);
 }
 
 void as_fsck_covering_say(const struct as_fsck_covering *c, struct as_sink *sinks)
@@ -40,12 +44,14 @@ void as_fsck_covering_say(const struct as_fsck_covering *c, struct as_sink *sink
 	if (n)
 		as_emit_note(sinks, "%llu blocks of the checker's code were reached", n);
 	else if (c->cover.row)
-		as_emit_note(sinks, "nothing of the checker's code was counted: it was not built "
-				    "with --coverage, or it never ended by itself");
+		as_emit_note(sinks, "nothing of the checker's code was counted: for gcov, it must "
+				    "be built with --coverage, and end by itself");
 }
 
 void as_fsck_covering_close(struct as_fsck_covering *c)
 {
+	if (c->cover.row && c->cover.row->close)
+		c->cover.row->close(&c->cover);
 	as_temp_free(c->folder);
 	as_buf_free(&c->text);
 }

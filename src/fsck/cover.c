@@ -109,7 +109,7 @@ static uint64_t count_gcov(const struct as_fsck_cover *cover)
 }
 
 static const struct as_fsck_cover_row rows[] = {
-	{ "gcov", run_gcov, count_gcov },
+	{ .name = "gcov", .run = run_gcov, .count = count_gcov },
 };
 
 const struct as_fsck_cover_row *as_fsck_cover_row(unsigned i)

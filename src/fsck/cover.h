@@ -16,18 +16,22 @@
 struct as_fsck_cover {
 	const struct as_fsck_cover_row *row;
 	const char *folder; /* for its files; all processes of a session have the same */
+	void *own; /* of the row */
 };
 
 struct as_fsck_cover_row {
 	const char *name;
+	/* Before any process is started. May be NULL, as may `close`. */
+	int (*open)(struct as_fsck_cover *cover, struct as_err *err);
 	/* Runs the checker on a disk, to be counted. It may be called by several processes. */
 	int (*run)(const struct as_fsck_cover *cover, struct as_fsck_subject *subject,
 		   struct as_disk *disk, struct as_err *err);
 	/* How many blocks were reached so far. */
 	uint64_t (*count)(const struct as_fsck_cover *cover);
+	void (*close)(struct as_fsck_cover *cover);
 };
 
-/* Row i, or NULL after the last. */
+/* The rows of this room; sym/blocks.h has another one. Row i, or NULL after the last. */
 const struct as_fsck_cover_row *as_fsck_cover_row(unsigned i);
 
 #endif

@@ -120,6 +120,17 @@ static void add_run(const struct as_fsck_subject *s, enum as_subject_mode mode,
 	as_buf_addc(out, '\n');
 }
 
+/* The programs that it runs: without them nothing is shown. */
+static void add_needs(const struct as_fsck_subject *s, struct as_buf *out)
+{
+	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++) {
+		const char *command = as_subject_command(s, (enum as_subject_mode)i);
+
+		if (command && i != AS_SUBJECT_AGAIN)
+			as_buf_addf(out, "has %.*s\n", (int)strcspn(command, " "), command);
+	}
+}
+
 /* The kernel's word cannot be had without root. */
 static void add_mount(const struct as_fsck_subject *s, struct as_buf *out)
 {
@@ -189,8 +200,11 @@ void as_fsck_script(const struct as_fsck_subject *s, const struct as_fsck_verdic
 		"\t[ \"$got\" = \"$want\" ] || wrong=1\n"
 		"\t[ \"$change\" = any ] || [ \"$now\" = \"$change\" ] || wrong=1\n"
 		"}\n"
-		"fresh\n",
+		"has() { command -v \"$1\" >\"$work/out\" || { echo \"$1: not found\" >&2; exit 2; }; }\n"
+		"has zstd\n",
 		(long long)AS_SHIM_NOW_S);
+	add_needs(s, out);
+	as_buf_adds(out, "fresh\n");
 	if (v->seen.check) {
 		add_run(s, AS_SUBJECT_CHECK, v->seen.check, "only a look", out);
 		as_buf_adds(out, "fresh\n");

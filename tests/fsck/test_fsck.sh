@@ -98,10 +98,10 @@ if gcc --coverage -I. -Ilabfs -Iinclude -D_GNU_SOURCE -std=gnu11 -w -o "$WORK/la
 	tap_run "coverage is measured" 0 "$ASSAY" fsck \
 		"checker:$WORK/labcov --mode full {disk}" --type lab --lots 6 --coverage gcov \
 		-o "$WORK/cov.out"
-	first=$(tail -n 1 "$WORK/cov.out/fsck/coverage.tsv" | cut -f 2)
+	first=$(tail -n 1 "$WORK/cov.out/fsck/coverage.csv" | cut -d , -f 2)
 	"$ASSAY" fsck "checker:$WORK/labcov --mode full {disk}" --type lab --model bits --lots 20 \
 		--coverage gcov -o "$WORK/cov2.out" >"$WORK/out" 2>&1
-	second=$(tail -n 1 "$WORK/cov2.out/fsck/coverage.tsv" | cut -f 2)
+	second=$(tail -n 1 "$WORK/cov2.out/fsck/coverage.csv" | cut -d , -f 2)
 	if [ "${first:-0}" -gt 500 ] && [ "${second:-0}" -gt "$first" ]; then
 		tap_ok "more kinds of damage reach more"
 	else
