@@ -81,6 +81,12 @@ struct as_cross {
 /* cross_vote.c: fills in the splits. */
 void as_cross_vote(struct as_cross *c);
 
+/* cross.c: one deed, with all that is counted and told of it. */
+struct as_fsck_known;
+AS_MUST_CHECK int as_cross_do_deed(struct as_cross *c, const struct as_cross_deed *deed,
+				   const struct as_cross_args *args, struct as_fsck_known *known,
+				   struct as_cross_counts *counts, struct as_err *err);
+
 /* cross_found.c */
 void as_cross_found(const struct as_cross *c, const struct as_cross_deed *deed, unsigned odd,
 		    const char *signature, struct as_sink *sinks);

@@ -80,8 +80,8 @@ struct code {
 /* Whose blocks are not the checker's. */
 static bool is_foreign(const char *name)
 {
-	static const char *const names[] = { "libc.",	   "libc-", "ld-", "ld.", "vgpreload",
-					     "libpthread", "libm.", "libm-" };
+	static const char *const names[] = { "libc.",	  "libc-",	"ld-",	 "ld.",
+					     "vgpreload", "libpthread", "libm.", "libm-" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(name, names[i], strlen(names[i])))
@@ -109,8 +109,8 @@ static void add_block(struct table *t, const unsigned char *at, const struct cod
 	memcpy(&c, at, sizeof(c));
 	for (unsigned i = 0; i < n; i++)
 		if (c.addr - objs[i].text < objs[i].size) {
-			uint64_t bit = as_mix64(objs[i].name + (c.addr - objs[i].bias)) %
-				       TABLE_BITS;
+			uint64_t bit =
+				as_mix64(objs[i].name + (c.addr - objs[i].bias)) % TABLE_BITS;
 			unsigned char mask = (unsigned char)(1u << bit % 8);
 
 			if (!(__atomic_fetch_or(&t->bits[bit / 8], mask, __ATOMIC_RELAXED) & mask))
