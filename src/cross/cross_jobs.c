@@ -3,9 +3,9 @@
  * cross_jobs: several processes compare checkers.
  *
  * Method. Each worker opens all checkers for itself, takes the next deed from a counter in shared
- * memory, does it, and sends what it came to through a pipe: counts, and the texts of findings. This
- * process takes the parts in the order of the deeds, whoever did them, adds the counts and tells the
- * findings; their disks it makes itself, by the deed.
+ * memory, does it, and sends what it came to through a pipe: counts, and the texts of findings.
+ * This process takes the parts in the order of the deeds, whoever did them, adds the counts and
+ * tells the findings; their disks it makes itself, by the deed.
  *
  * Invariants
  *   1. What is told and counted is the same for any number of workers, unless the time is over.
@@ -32,7 +32,7 @@
 #define POLL_MS 100
 
 /* What a worker sends: this, then `bytes` of data. */
-struct part {
+struct cross_part {
 	uint32_t deed;
 	int32_t rc; /* an error: the data is its message */
 	uint64_t bytes;
@@ -53,7 +53,7 @@ enum {
 
 static const char *const file_names[] = { "README.md", "repro.sh", "damage.txt" };
 
-struct shared {
+struct cross_shared {
 	uint32_t next; /* deed */
 };
 
@@ -65,7 +65,7 @@ struct cross_worker {
 
 /* ---- A worker -------------------------------------------------------------------------------- */
 
-struct teller {
+struct cross_teller {
 	struct as_sink sink;
 	const struct as_cross *cross;
 	struct as_buf *out;
@@ -86,7 +86,7 @@ static void put_number(struct as_buf *out, uint32_t number)
 
 static void on_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
-	struct teller *t = (struct teller *)sink;
+	struct cross_teller *t = (struct cross_teller *)sink;
 	uint32_t member = 0;
 
 	(void)id;
@@ -103,7 +103,7 @@ static void on_finding(struct as_sink *sink, const struct as_finding *f, const c
 
 static void on_again(struct as_sink *sink, const char *signature)
 {
-	struct teller *t = (struct teller *)sink;
+	struct cross_teller *t = (struct cross_teller *)sink;
 
 	put_number(t->out, AGAIN);
 	put_text(t->out, signature);
@@ -124,7 +124,7 @@ static bool write_all(int fd, const void *data, size_t len)
 	return true;
 }
 
-static bool send_part(int fd, struct part *part, const struct as_buf *data)
+static bool send_part(int fd, struct cross_part *part, const struct as_buf *data)
 {
 	part->bytes = data->len;
 	return write_all(fd, part, sizeof(*part)) && write_all(fd, as_buf_str(data), data->len);
@@ -147,17 +147,17 @@ static void put_counts(struct as_buf *out, const struct as_cross *c)
 	as_buf_add(out, c->both, sizeof(c->both));
 }
 
-_Noreturn static void work(const struct as_cross_setup *setup, struct shared *shared, int fd)
+_Noreturn static void work(const struct as_cross_setup *setup, struct cross_shared *shared, int fd)
 {
 	struct as_buf data = { 0 };
-	struct teller teller = { .sink = { .finding = on_finding, .again = on_again },
-				 .out = &data };
+	struct cross_teller teller = { .sink = { .finding = on_finding, .again = on_again },
+				       .out = &data };
 	struct as_cross_args args = { .only = -1, .sinks = &teller.sink };
 	struct as_fsck_known known = { 0 };
 	struct as_cross *c = NULL;
 	struct as_err err = { 0 };
 	struct as_cross_deed deed;
-	struct part part = { .rc = as_cross_open(setup, &c, &err) };
+	struct cross_part part = { .rc = as_cross_open(setup, &c, &err) };
 	bool fine = true;
 
 	teller.cross = c;
@@ -185,7 +185,7 @@ _Noreturn static void work(const struct as_cross_setup *setup, struct shared *sh
 	_exit(part.rc ? 1 : 0);
 }
 
-static int start(const struct as_cross_setup *setup, struct shared *shared,
+static int start(const struct as_cross_setup *setup, struct cross_shared *shared,
 		 struct cross_worker *workers, unsigned n, struct as_err *err)
 {
 	pid_t parent = getpid();
@@ -339,7 +339,7 @@ static int take_part(struct cross_lead *l, struct as_err *err)
 	const struct as_buf *buf = &l->parts[l->done];
 	const char *at = buf->data;
 	size_t left = buf->len;
-	struct part part = { 0 };
+	struct cross_part part = { 0 };
 
 	if (!get(&at, &left, &part, sizeof(part)) || !tell_part(l, &at, &left) ||
 	    !add_counts(l, at, left))
@@ -358,7 +358,7 @@ static int read_worker(struct cross_lead *l, struct cross_worker *w, bool *over,
 {
 	char block[65536];
 	ssize_t n = read(w->fd, block, sizeof(block));
-	struct part part;
+	struct cross_part part;
 
 	*over = n == 0;
 	if (n < 0 && errno != EINTR)
@@ -432,7 +432,7 @@ int as_cross_run_jobs(struct as_cross *c, const struct as_cross_setup *setup,
 {
 	unsigned jobs = args->jobs < JOBS_MAX ? args->jobs : JOBS_MAX, n = 0;
 	struct cross_worker *workers = as_xcalloc(jobs, sizeof(*workers));
-	struct shared *shared = as_shared_alloc(sizeof(*shared));
+	struct cross_shared *shared = as_shared_alloc(sizeof(*shared));
 	struct cross_lead l = { .c = c, .args = args, .counts = counts };
 	struct as_cross_deed deed;
 	int rc = 0;

@@ -200,7 +200,11 @@ void as_fsck_script(const struct as_fsck_subject *s, const struct as_fsck_verdic
 		"\t[ \"$got\" = \"$want\" ] || wrong=1\n"
 		"\t[ \"$change\" = any ] || [ \"$now\" = \"$change\" ] || wrong=1\n"
 		"}\n"
-		"has() { command -v \"$1\" >\"$work/out\" || { echo \"$1: not found\" >&2; exit 2; }; }\n"
+		"has() {\n"
+		"\tcommand -v \"$1\" >\"$work/out\" && return\n"
+		"\techo \"$1: not found\" >&2\n"
+		"\texit 2\n"
+		"}\n"
 		"has zstd\n",
 		(long long)AS_SHIM_NOW_S);
 	add_needs(s, out);

@@ -3,8 +3,8 @@
  * blocks: see blocks.h.
  *
  * Method. The checker stands under Valgrind where it first reads its disk, and is forked there for
- * each disk (sym/server.h): the whole disk is one range in which no byte is unknown. Each process of
- * a session has such a server of its own. What a run has reached is in its log.
+ * each disk (sym/server.h): the whole disk is one range in which no byte is unknown. Each process
+ * of a session has such a server of its own. What a run has reached is in its log.
  *
  * Invariant: a block is known by the name of its file and its address there, so that it is the same
  * in all runs and all processes, which share one table of bits. Two blocks that share a bit are
@@ -25,13 +25,13 @@
 #define RUN_MS 20000u
 #define OBJS_MAX 64u
 
-struct table {
+struct block_table {
 	uint64_t n;
 	unsigned char bits[TABLE_BITS / 8];
 };
 
-struct blocks {
-	struct table *table; /* shared by all processes */
+struct sym_blocks {
+	struct block_table *table; /* shared by all processes */
 	/* Of this process: */
 	pid_t pid;
 	struct as_sym_server *server;
@@ -40,7 +40,7 @@ struct blocks {
 
 static int open_blocks(struct as_fsck_cover *cover, struct as_err *err)
 {
-	struct blocks *b;
+	struct sym_blocks *b;
 	int rc = as_sym_server_look(err);
 
 	if (rc)
@@ -50,7 +50,7 @@ static int open_blocks(struct as_fsck_cover *cover, struct as_err *err)
 	return 0;
 }
 
-static void end_server(struct blocks *b)
+static void end_server(struct sym_blocks *b)
 {
 	as_sym_server_free(b->server);
 	as_disk_free(b->first);
@@ -60,7 +60,7 @@ static void end_server(struct blocks *b)
 
 static void close_blocks(struct as_fsck_cover *cover)
 {
-	struct blocks *b = cover->own;
+	struct sym_blocks *b = cover->own;
 
 	if (!b)
 		return;
@@ -73,7 +73,7 @@ static void close_blocks(struct as_fsck_cover *cover)
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
-struct code {
+struct block_code {
 	uint64_t bias, text, size, name;
 };
 
@@ -89,7 +89,7 @@ static bool is_foreign(const char *name)
 	return false;
 }
 
-static void add_code(const unsigned char *at, struct code *objs, unsigned *n)
+static void add_code(const unsigned char *at, struct block_code *objs, unsigned *n)
 {
 	struct as_symlog_obj o;
 	const char *name;
@@ -98,11 +98,12 @@ static void add_code(const unsigned char *at, struct code *objs, unsigned *n)
 	o.path[sizeof(o.path) - 1] = '\0';
 	name = strrchr(o.path, '/') ? strrchr(o.path, '/') + 1 : o.path;
 	if (*n < OBJS_MAX && !is_foreign(name))
-		objs[(*n)++] = (struct code){ o.base, o.text, o.text_size,
-					      as_mix64(as_hash64(name, strlen(name))) };
+		objs[(*n)++] = (struct block_code){ o.base, o.text, o.text_size,
+						    as_mix64(as_hash64(name, strlen(name))) };
 }
 
-static void add_block(struct table *t, const unsigned char *at, const struct code *objs, unsigned n)
+static void add_block(struct block_table *t, const unsigned char *at, const struct block_code *objs,
+		      unsigned n)
 {
 	struct as_symlog_cover c;
 
@@ -120,10 +121,10 @@ static void add_block(struct table *t, const unsigned char *at, const struct cod
 }
 
 /* What was written to the log before a run was killed is counted, too. */
-static void read_log(struct table *t, const unsigned char *log, size_t len)
+static void read_log(struct block_table *t, const unsigned char *log, size_t len)
 {
 	struct as_symlog_head h;
-	struct code objs[OBJS_MAX];
+	struct block_code objs[OBJS_MAX];
 	unsigned n = 0;
 
 	memcpy(&h, log, sizeof(h));
@@ -151,7 +152,7 @@ static void read_log(struct table *t, const unsigned char *log, size_t len)
 static int run_blocks(const struct as_fsck_cover *cover, struct as_fsck_subject *subject,
 		      struct as_disk *disk, struct as_err *err)
 {
-	struct blocks *b = cover->own;
+	struct sym_blocks *b = cover->own;
 	const struct as_sym_range all = { .off = 0, .len = as_disk_size(disk) };
 	struct as_damage damage = { 0 };
 	struct as_sym_run run;
@@ -182,7 +183,7 @@ static int run_blocks(const struct as_fsck_cover *cover, struct as_fsck_subject 
 
 static uint64_t count_blocks(const struct as_fsck_cover *cover)
 {
-	const struct blocks *b = cover->own;
+	const struct sym_blocks *b = cover->own;
 
 	return __atomic_load_n(&b->table->n, __ATOMIC_RELAXED);
 }

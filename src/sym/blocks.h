@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * blocks: which basic blocks of a checker the damaged disks reach, counted by the Valgrind tool: the
- * checker need not be built for it. Blocks of the program and of its libraries count, those of the C
- * library do not.
+ * blocks: which basic blocks of a checker the damaged disks reach, counted by the Valgrind tool:
+ * the checker need not be built for it. Blocks of the program and of its libraries count, those of
+ * the C library do not.
  */
 #ifndef AS_SYM_BLOCKS_H
 #define AS_SYM_BLOCKS_H

@@ -31,7 +31,7 @@ has_kind() { # NAME KIND: of what the row found
 	if grep -qs "\"options\":\"fsck=$2 " "$WORK/$1"/findings/*/finding.json; then
 		tap_ok "$1: there is one of the kind '$2'"
 	else
-		tap_not_ok "$1: there is one of the kind '$2'" "$(cat "$WORK"/$1/findings/*/damage.txt)"
+		tap_not_ok "$1: there is one of the kind '$2'" "$(ls "$WORK/$1/findings")"
 	fi
 }
 
