@@ -375,11 +375,6 @@ const char *as_subject_command(const struct as_fsck_subject *s, enum as_subject_
 	return s->command[mode];
 }
 
-bool as_subject_counts_reads(const struct as_fsck_subject *s)
-{
-	return s->dynamic;
-}
-
 bool as_subject_is_book(const char *books, uint64_t off)
 {
 	unsigned long long from, to;

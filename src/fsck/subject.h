@@ -64,9 +64,6 @@ bool as_subject_has(const struct as_fsck_subject *subject, enum as_subject_mode 
 /* The command with {disk} in it. */
 const char *as_subject_command(const struct as_fsck_subject *subject, enum as_subject_mode mode);
 
-/* Whether reads of the disk are counted: not those of a static program. */
-bool as_subject_counts_reads(const struct as_fsck_subject *subject);
-
 /* Whether a byte is where the checker keeps its books: "1024-2047 8192-8195"; NULL: none. */
 bool as_subject_is_book(const char *books, uint64_t off);
 

@@ -230,6 +230,10 @@ fi
 refused "a checker without a disk" 2 "must have {disk}" "checker:true"
 refused "a checker that ignores its disk" 2 "does not read the disk" "checker:/bin/true {disk}" \
 	--type lab
+printf '#!/bin/sh\nexit 0\n' >"$WORK/asleep"
+chmod +x "$WORK/asleep"
+refused "a script that ignores its disk" 2 "does not read the disk" "checker:$WORK/asleep {disk}" \
+	--type lab
 refused "a disk that is not of the type" 2 "not healthy, or not of its type" labfs-fsck \
 	--disk "$WORK/zeros"
 refused "a disk that is not there" 2 "none" labfs-fsck --disk "$WORK/none"
