@@ -183,7 +183,8 @@ int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_he
 	for (const char *s = as_buf_str(&got.run.output); *s; s++)
 		as_buf_addc(&said, *s == '\n' ? '|' : *s);
 
-	if (!rc && !got.run.reads && !got.run.changed && got.run.ended.how == AS_END_EXIT)
+	if (!rc && !got.run.reads && !got.run.maps && !got.run.changed &&
+	    got.run.ended.how == AS_END_EXIT)
 		rc = as_fail(err, AS_EUSE, "%s: it does not read the disk that it is given%s%.200s",
 			     as_subject_spec(j->subject), said.len ? ": " : "", as_buf_str(&said));
 	base->called_damaged =

@@ -163,7 +163,7 @@ int as_tool_load(struct as_tool *tool, struct as_disk *disk, const struct as_too
 		(uint64_t)(uintptr_t)head * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)getpid();
 	head->pid = 0;
 	head->status = 0;
-	head->used = head->reads = 0;
+	head->used = head->reads = head->maps = 0;
 	head->fail_read = job->fail_read;
 	head->overflowed = head->mapped = head->refused = 0;
 	head->n_stops = 0;
@@ -361,6 +361,7 @@ void as_tool_harvest(struct as_tool *tool, struct as_disk *disk, unsigned flags,
 	result->disk = as_disk_snapshot(result->log_disk);
 	tool->loaded = as_disk_snapshot(result->log_disk);
 	result->reads = tool->head->reads;
+	result->maps = tool->head->maps;
 	result->refused = tool->head->refused;
 	memcpy(result->first_refused, tool->head->note, AS_SHIM_NOTE_BYTES);
 	result->first_refused[sizeof(result->first_refused) - 1] = '\0';

@@ -179,6 +179,43 @@ else
 	tap_skip "e2fsck" "it is not installed"
 fi
 
+# A checker that maps its disk reads it.
+cat >"$WORK/maps.c" <<-'END'
+	#include <fcntl.h>
+	#include <sys/mman.h>
+	int main(int argc, char **argv)
+	{
+		char *disk = mmap(0, 65536, PROT_READ, MAP_PRIVATE, open(argv[argc - 1], O_RDONLY), 0);
+		return disk == MAP_FAILED ? 8 : disk[1] == 'o' && disk[2] == 'k' ? 0 : 4;
+	}
+END
+if "${CC:-gcc}" -o "$WORK/maps" "$WORK/maps.c" 2>"$WORK/err"; then
+	truncate -s 64K "$WORK/mapped"
+	printf '\0ok' | dd of="$WORK/mapped" conv=notrunc 2>"$WORK/err"
+	tap_run "a checker that maps its disk" 0 "$ASSAY" fsck "checker:$WORK/maps {disk}" \
+		--disk "$WORK/mapped" --model bits --lots 2 --no-store
+else
+	tap_skip "a checker that maps its disk" "there is no compiler"
+fi
+
+# Blocks are counted by Valgrind, whatever the checker was built with.
+"$ASSAY" fsck labfs-fsck --coverage blocks --lots 4 -o "$WORK/blocks" >"$WORK/out" 2>&1
+if [ $? = 3 ]; then
+	tap_skip "blocks of a checker" "$(tail -n 1 "$WORK/out")"
+else
+	first=$(tail -n 1 "$WORK/blocks/fsck/coverage.csv" | cut -d , -f 2)
+	"$ASSAY" fsck labfs-fsck --coverage blocks --model bits --lots 8 --jobs 2 \
+		-o "$WORK/blocks2" >"$WORK/out" 2>&1
+	second=$(tail -n 1 "$WORK/blocks2/fsck/coverage.csv" | cut -d , -f 2)
+	tap_is "the curve has a head" "$(head -n 1 "$WORK/blocks/fsck/coverage.csv")" \
+		"seconds,blocks"
+	if [ "${first:-0}" -gt 300 ] && [ "${second:-0}" -gt "$first" ]; then
+		tap_ok "more kinds of damage reach more blocks"
+	else
+		tap_not_ok "more kinds of damage reach more blocks" "$first, then $second"
+	fi
+fi
+
 # ---- Going on, and several processes -------------------------------------------------------------
 
 disks() { # of the summary

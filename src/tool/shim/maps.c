@@ -95,8 +95,10 @@ SHIM_EXPORT void *mmap(void *want, size_t len, int prot, int flags, int fd, off_
 	else if (len > part.len - (uint64_t)off)
 		len = (size_t)(part.len - (uint64_t)off);
 	shim_lock();
-	if (len)
+	if (len) {
+		shim_head->maps++;
 		shim_record_read(part.off + (uint64_t)off, len);
+	}
 	shim_unlock();
 	if (shared && (file->flags & O_ACCMODE) == O_RDWR) {
 		if (prot & PROT_READ)
