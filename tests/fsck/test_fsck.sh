@@ -185,7 +185,8 @@ cat >"$WORK/maps.c" <<-'END'
 	#include <sys/mman.h>
 	int main(int argc, char **argv)
 	{
-		char *disk = mmap(0, 65536, PROT_READ, MAP_PRIVATE, open(argv[argc - 1], O_RDONLY), 0);
+		int fd = open(argv[argc - 1], O_RDONLY);
+		char *disk = mmap(0, 65536, PROT_READ, MAP_PRIVATE, fd, 0);
 		return disk == MAP_FAILED ? 8 : disk[1] == 'o' && disk[2] == 'k' ? 0 : 4;
 	}
 END
