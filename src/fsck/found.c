@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DOUBTS_MAX 3u
 #define TESTS 300 /* of disks, to make one damage smaller */
 #define OUTPUT_BYTES 6000 /* of a run, on the page */
 
@@ -47,12 +48,21 @@ bool as_fsck_known_add(struct as_fsck_known *k, const char *signature, uint64_t 
 
 	if (i != AS_TABLE_NONE) {
 		k->items[i].count += count;
-		return false;
+		return k->items[i].doubts && k->items[i].doubts < DOUBTS_MAX;
 	}
 	AS_ARRAY_ROOM(k->items, k->n, k->cap);
-	k->items[k->n] = (struct as_fsck_cluster){ as_xstrdup(signature), count };
+	k->items[k->n] = (struct as_fsck_cluster){ as_xstrdup(signature), count, 0 };
 	as_table_add(&k->table, hash, k->n++);
 	return true;
+}
+
+void as_fsck_known_judge(struct as_fsck_known *k, const char *signature, bool confirmed)
+{
+	struct key key = { k, signature };
+	size_t i = as_table_find(&k->table, as_hash64(signature, strlen(signature)), is_key, &key);
+
+	if (i != AS_TABLE_NONE)
+		k->items[i].doubts = confirmed ? 0 : k->items[i].doubts + 1;
 }
 
 /* ---- Smaller --------------------------------------------------------------------------------- */

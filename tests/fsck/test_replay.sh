@@ -151,6 +151,9 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && command -v fsck.minix 
 else
 	tap_skip "a script that nobody runs" "not root"
 fi
+id=$(basename "$(ls -d "$WORK"/bits/findings/* | head -n 1)")
+tap_run "a reduction has nothing to do, and reproduces it" 1 "$ASSAY" reduce -o "$WORK/bits" "$id"
+tap_like "it says why" "$WORK/out" 'made as small as possible when it was found'
 mkdir "$WORK/empty"
 tap_run "a script without the checker says so" 2 env "PATH=$WORK/empty:/usr/bin:/bin" sh \
 	"$(ls "$WORK"/bits/findings/*/repro.sh | head -n 1)"
