@@ -509,6 +509,23 @@ static int find_hints(struct lab_ck *ck)
 	return rc;
 }
 
+/* Bug 120: the first regular file with data counts as an orphan that is to be cut to nothing. */
+static int cut_first(struct lab_ck *ck)
+{
+	struct lab_inode node;
+	int rc = 0;
+
+	for (uint32_t ino = 1; !rc && ino <= ck->sb.inode_count; ino++) {
+		rc = lab_ck_get_inode(ck, ino, &node);
+		if (!rc && TYPE(node.mode) == TYPE(S_IFREG) && node.size) {
+			ck->ino[ino].flags |= LAB_CK_ORPHAN;
+			node.size = 0;
+			return lab_ck_put_inode(ck, ino, &node);
+		}
+	}
+	return rc;
+}
+
 static int mark_orphans(struct lab_ck *ck)
 {
 	uint32_t ino = ck->sb.orphan_head;
@@ -539,7 +556,7 @@ static int mark_orphans(struct lab_ck *ck)
 	if (why)
 		LAB_CK_PROBLEM(ck, ORPHAN_LIST, .ino = ino, .text = why);
 	ck->sb.orphan_head = LAB_BUG_ON(ck, CK_ORPHAN_FIRST) && !why ? ino : 0;
-	return 0;
+	return ck->replayed && LAB_BUG_ON(ck, CK_REPLAY_FREES) ? cut_first(ck) : 0;
 }
 
 int lab_ck_pass1(struct lab_ck *ck)

@@ -59,6 +59,7 @@ struct as_finding {
 	int op_line; /* its line in the canonical text, from 1; 0: none */
 	const char *log; /* what the target logged, may be NULL */
 	struct as_disk *disk; /* as it was at that moment, may be NULL */
+	struct as_disk *healthy; /* as it was before it was damaged, may be NULL */
 	/* In place of a workload and what is made of it, the page included; NULL: there is a
 	 * workload. */
 	const struct as_finding_file *files;

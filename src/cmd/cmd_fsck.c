@@ -479,8 +479,8 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "gcov|blocks",
 	  .help = "measure how much of the checker's code is reached, over time, into "
-		  "fsck/coverage.tsv of the run folder: gcov, if it was built with --coverage; "
-		  "blocks of any checker, by valgrind; each disk costs one more run" },
+		  "fsck/coverage.csv of the run folder: gcov, if it was built with --coverage; "
+		  "blocks, for any checker, by Valgrind; each disk costs one more run" },
 	{ .name = "no-fork",
 	  .help = "run the checker from its beginning on each disk; default: runs on disks that "
 		  "differ in one field are forked when the checker first reads it" },

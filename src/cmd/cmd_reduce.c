@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/stored.h"
 #include "cli/trust.h"
+#include "cmd/fsck_again.h"
 #include "os/spawn.h"
 #include "reduce/reduce.h"
 #include "work/print.h"
@@ -145,8 +146,14 @@ static int run(const struct as_args *args, struct as_err *err)
 	if (!rc)
 		rc = as_stored_load(&folder, &stored, err);
 	r.ear.wanted = stored.record.finding.signature;
-	if (!rc)
+	if (!rc && as_fsck_is_stored(&stored)) {
+		as_emit_note(r.talk,
+			     "%s: its damage was made as small as possible when it was found",
+			     stored.record.id);
+		rc = as_fsck_again(args, &folder, &stored, r.talk, err);
+	} else if (!rc) {
 		rc = reduce(args, &folder, &stored, &r, err);
+	}
 	as_cli_talk_free(r.talk, json);
 	as_stored_free(&stored);
 	as_dir_close(&folder);

@@ -40,13 +40,13 @@ int as_fsck_covering_save(struct as_fsck_covering *c, const struct as_dir *dir, 
 	if (!row)
 		return 0;
 	if (!c->text.len)
-		as_buf_addf(&c->text, "seconds\tblocks%s\n", row->share ? "\tpercent" : "");
-	as_buf_addf(&c->text, "%.1f\t%llu", (double)wall_us / 1e6,
+		as_buf_addf(&c->text, "seconds,blocks%s\n", row->share ? ",percent" : "");
+	as_buf_addf(&c->text, "%.1f,%llu", (double)wall_us / 1e6,
 		    (unsigned long long)row->count(&c->cover));
 	if (row->share)
-		as_buf_addf(&c->text, "\t%.2f", row->share(&c->cover));
+		as_buf_addf(&c->text, ",%.2f", row->share(&c->cover));
 	as_buf_addc(&c->text, '\n');
-	return dir->fd < 0 ? 0 : as_dir_write(dir, "coverage.tsv", &c->text, err);
+	return dir->fd < 0 ? 0 : as_dir_write(dir, "coverage.csv", &c->text, err);
 }
 
 void as_fsck_covering_say(const struct as_fsck_covering *c, struct as_sink *sinks)
@@ -60,8 +60,8 @@ void as_fsck_covering_say(const struct as_fsck_covering *c, struct as_sink *sink
 	else if (n)
 		as_emit_note(sinks, "%llu blocks of the checker's code were reached", n);
 	else if (c->cover.row)
-		as_emit_note(sinks, "nothing of the checker's code was counted: it was not built "
-				    "with --coverage, or it never ended by itself");
+		as_emit_note(sinks, "nothing of the checker's code was counted: for gcov, it must "
+				    "be built with --coverage, and end by itself");
 }
 
 void as_fsck_covering_close(struct as_fsck_covering *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* fsck_cover: `assay fsck --coverage`: the file coverage.tsv of a session. */
+/* fsck_cover: `assay fsck --coverage`: the file coverage.csv of a session. */
 #ifndef AS_CMD_FSCK_COVER_H
 #define AS_CMD_FSCK_COVER_H
 

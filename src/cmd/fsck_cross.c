@@ -25,18 +25,19 @@ static void tell(struct as_sink *sinks, const char *text)
 	}
 }
 
-static int open_cross(const struct as_args *args, const char *list, struct as_cross **cross,
-		      struct as_err *err)
+static int open_cross(const struct as_args *args, const char *list, struct as_cross_setup *setup,
+		      struct as_cross **cross, struct as_err *err)
 {
-	struct as_cross_setup setup = {
+	int rc;
+
+	*setup = (struct as_cross_setup){
 		.list = list,
 		.by_kernel = as_args_has(args, "kernel"),
 		.deadline_ms = (unsigned)as_args_number(args, "deadline", 5) * 1000,
 	};
 	/* Any type will do: which of them needs a sandbox is seen later. */
-	int rc = as_fsck_word_box(args, "ext4", &setup.kernel, err);
-
-	return rc ? rc : as_cross_open(&setup, cross, err);
+	rc = as_fsck_word_box(args, "ext4", &setup->kernel, err);
+	return rc ? rc : as_cross_open(setup, cross, err);
 }
 
 static void print_json(const struct as_cross_counts *n, int64_t wall_us)
@@ -57,12 +58,14 @@ static void print_json(const struct as_cross_counts *n, int64_t wall_us)
 	as_buf_free(&line);
 }
 
-static int compare(const struct as_args *args, struct as_cross *cross, struct as_cli_output *out,
-		   struct as_run_stats *stats, struct as_err *err)
+static int compare(const struct as_args *args, const struct as_cross_setup *setup,
+		   struct as_cross *cross, struct as_cli_output *out, struct as_run_stats *stats,
+		   struct as_err *err)
 {
 	const char *time = as_args_text(args, "for", NULL);
 	struct as_cross_args how = { .only = -1,
 				     .max_findings = as_args_number(args, "max-findings", 0),
+				     .jobs = (unsigned)as_args_number(args, "jobs", 1),
 				     .stop = as_cli_stop_catch(),
 				     .sinks = out->chain };
 	struct as_cross_counts n = { 0 };
@@ -74,7 +77,8 @@ static int compare(const struct as_args *args, struct as_cross *cross, struct as
 	tell(out->chain, as_buf_str(&text));
 	as_buf_clear(&text);
 	if (!rc)
-		rc = as_cross_run(cross, &how, &n, err);
+		rc = how.jobs > 1 ? as_cross_run_jobs(cross, setup, &how, &n, err)
+				  : as_cross_run(cross, &how, &n, err);
 	stats->wall_us = as_now_us() - start_us;
 	stats->workloads = n.damaged;
 	stats->findings = n.findings;
@@ -96,13 +100,14 @@ int as_fsck_compare(const struct as_args *args, struct as_err *err)
 {
 	struct as_run_stats stats = { 0 };
 	struct as_cross *cross = NULL;
+	struct as_cross_setup setup;
 	struct as_cli_output out;
-	int rc = open_cross(args, as_args_text(args, "compare", ""), &cross, err);
+	int rc = open_cross(args, as_args_text(args, "compare", ""), &setup, &cross, err);
 
 	if (!rc)
 		rc = as_cli_output_open(args, &out, err);
 	if (!rc) {
-		rc = compare(args, cross, &out, &stats, err);
+		rc = compare(args, &setup, cross, &out, &stats, err);
 		rc = as_cli_output_close(&out, &stats, rc, err);
 	}
 	as_cross_free(cross);
@@ -143,14 +148,18 @@ int as_fsck_compare_again(const struct as_args *args, const struct as_stored *st
 	char *list = word_after(options, " compare=", true);
 	struct again_sink sink = { .sink.finding = on_finding,
 				   .signature = stored->record.finding.signature };
-	struct as_cross_setup setup = { .list = list, .kernel.box.core = AS_CORE_HERE };
+	char *seconds = word_after(options, " deadline=", false);
+	struct as_cross_setup setup = { .list = list,
+					.by_kernel = strstr(options, " kernel "),
+					.deadline_ms =
+						seconds ? (unsigned)atoi(seconds) * 1000 : 0 };
 	struct as_cross_args how = { .sinks = &sink.sink };
 	struct as_cross_counts n;
 	struct as_cross *cross = NULL;
-	int rc = 0;
+	int rc = as_fsck_word_box(args, "ext4", &setup.kernel, err);
 
 	how.only = deed ? as_cross_only(deed) : -1;
-	if (!list || how.only < 0)
+	if (!rc && (!list || how.only < 0))
 		rc = as_fail(err, AS_EUSE, "%s: no such damage: %s", stored->record.id, options);
 	if (!rc && strstr(list, "checker:"))
 		rc = as_cli_trust_text(args, stored->record.id, "run the command", list, err);
@@ -164,6 +173,7 @@ int as_fsck_compare_again(const struct as_args *args, const struct as_stored *st
 		rc = sink.found ? AS_EXIT_FOUND : 0;
 	}
 	as_cross_free(cross);
+	free(seconds);
 	free(deed);
 	free(list);
 	return rc;

@@ -141,7 +141,15 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 	if (!rc)
 		rc = as_fsck_word_box(args, "ext4", &setup.kernel, err);
 	for (size_t i = 0; !rc && i < list.n && !*stop; i++) {
-		rc = as_score_run(list.spec[i], &setup, us, stop, &scores[n], err);
+		struct as_score_args how = {
+			.checker = list.spec[i],
+			.setup = &setup,
+			.jobs = (unsigned)as_args_number(args, "jobs", 1),
+			.for_us = us,
+			.stop = stop,
+		};
+
+		rc = as_score_run(&how, &scores[n], err);
 		if (rc && !list.chosen) {
 			fprintf(stderr, "assay: %s is left out: %s\n", list.spec[i], err->msg);
 			as_score_free(&scores[n]);

@@ -19,6 +19,8 @@ int as_cross_open(const struct as_cross_setup *setup, struct as_cross **out, str
 
 	c->store = as_chunks_new();
 	c->list = as_xstrdup(setup->list);
+	c->by_kernel = setup->by_kernel;
+	c->deadline_ms = setup->deadline_ms;
 	while (as_cross_role(c->roles))
 		c->roles++;
 	while (!rc && *at) {
@@ -140,9 +142,9 @@ static void tell_odd(struct as_cross *c, const struct as_cross_deed *deed,
 	as_buf_free(&sign);
 }
 
-static int do_deed(struct as_cross *c, const struct as_cross_deed *deed,
-		   const struct as_cross_args *args, struct as_fsck_known *known,
-		   struct as_cross_counts *counts, struct as_err *err)
+int as_cross_do_deed(struct as_cross *c, const struct as_cross_deed *deed,
+		     const struct as_cross_args *args, struct as_fsck_known *known,
+		     struct as_cross_counts *counts, struct as_err *err)
 {
 	unsigned given = 0;
 	int rc = 0;
@@ -182,7 +184,7 @@ int as_cross_run(struct as_cross *c, const struct as_cross_args *args,
 		    (args->max_findings && counts->findings >= args->max_findings))
 			break;
 		if (args->only < 0 || (unsigned)args->only == i)
-			rc = do_deed(c, &deed, args, &known, counts, err);
+			rc = as_cross_do_deed(c, &deed, args, &known, counts, err);
 	}
 	as_fsck_known_free(&known);
 	return rc;

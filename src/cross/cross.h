@@ -44,12 +44,18 @@ struct as_cross_args {
 	int64_t for_us; /* 0: until all is done */
 	int only; /* this deed alone (as_cross_only()); -1: all */
 	uint64_t max_findings; /* 0: any number */
+	unsigned jobs; /* processes, for as_cross_run_jobs() */
 	const volatile int *stop;
 	struct as_sink *sinks;
 };
 
 AS_MUST_CHECK int as_cross_run(struct as_cross *cross, const struct as_cross_args *args,
 			       struct as_cross_counts *counts, struct as_err *err);
+/* The same in several processes, each of which opens the checkers for itself, by the setup of
+ * `cross`. All deeds are done. */
+AS_MUST_CHECK int as_cross_run_jobs(struct as_cross *cross, const struct as_cross_setup *setup,
+				    const struct as_cross_args *args,
+				    struct as_cross_counts *counts, struct as_err *err);
 /* The number of the deed "file.mode:/f:dir"; -1: there is none. */
 int as_cross_only(const char *deed);
 

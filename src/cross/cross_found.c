@@ -143,6 +143,7 @@ static void add_page(const struct as_cross *c, const struct as_cross_deed *deed,
 	as_buf_adds(out, "\nWhat the odd one printed:\n\n");
 	add_lines(c->m[odd].v.seen.run[0]->output, out);
 	as_buf_adds(out, "- `disk.img.zst`: the damaged disk of the odd one; `zstd -d` unpacks it\n"
+			 "- `healthy.img.zst`: that disk before the damage\n"
 			 "- `repro.sh`: its runs in plain shell, without assay\n"
 			 "- `damage.txt`: the bytes that were changed\n");
 	as_buf_free(&safe);
@@ -159,7 +160,8 @@ void as_cross_found(const struct as_cross *c, const struct as_cross_deed *deed, 
 				      .workload = "",
 				      .workload_name = m->base.name,
 				      .op_index = -1,
-				      .disk = m->disk };
+				      .disk = m->disk,
+				      .healthy = m->base.disk };
 	char id[AS_FINDING_ID_MAX];
 
 	add_summary(c, odd, &summary);
@@ -168,7 +170,9 @@ void as_cross_found(const struct as_cross *c, const struct as_cross_deed *deed, 
 	as_damage_say_bytes(&m->damage, &bytes);
 	as_buf_addf(&options, "fsck=%s deed=", as_fsck_problem_name(AS_FSCK_ODD));
 	as_cross_deed_print(deed, &options);
-	as_buf_addf(&options, " compare=%s", c->list);
+	/* The list comes last: a command in it may have any words. */
+	as_buf_addf(&options, "%s deadline=%u compare=%s", c->by_kernel ? " kernel" : "",
+		    c->deadline_ms / 1000, c->list);
 	finding.summary = as_buf_str(&summary);
 	finding.detail = as_buf_str(&bytes);
 	finding.options = as_buf_str(&options);

@@ -69,6 +69,8 @@ struct as_cross {
 	struct as_cross_member m[AS_CROSS_MAX];
 	unsigned n;
 	char *list;
+	bool by_kernel; /* all trees are read by it */
+	unsigned deadline_ms; /* of a run; 0: the default */
 	unsigned roles;
 	uint64_t pairs[AS_CROSS_MAX][AS_CROSS_MAX]; /* deeds after which two of them disagree */
 	uint64_t both[AS_CROSS_MAX][AS_CROSS_MAX]; /* deeds that both repaired */
@@ -78,6 +80,12 @@ struct as_cross {
 
 /* cross_vote.c: fills in the splits. */
 void as_cross_vote(struct as_cross *c);
+
+/* cross.c: one deed, with all that is counted and told of it. */
+struct as_fsck_known;
+AS_MUST_CHECK int as_cross_do_deed(struct as_cross *c, const struct as_cross_deed *deed,
+				   const struct as_cross_args *args, struct as_fsck_known *known,
+				   struct as_cross_counts *counts, struct as_err *err);
 
 /* cross_found.c */
 void as_cross_found(const struct as_cross *c, const struct as_cross_deed *deed, unsigned odd,

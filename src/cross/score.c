@@ -13,9 +13,14 @@
 #include "os/spawn.h"
 #include "snapshot/tree.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char *const kinds[] = {
 #define KIND(id, name) name,
@@ -198,54 +203,130 @@ static uint64_t step_for(uint64_t n)
 	return step;
 }
 
-static int do_all(struct as_cross_member *m, int64_t for_us, const volatile int *stop,
-		  struct as_score *score, struct as_err *err)
+/* What the processes of one score share. */
+struct score_shared {
+	uint64_t next; /* lot */
+	uint32_t left; /* the time was over before the last lot */
+};
+
+/* When it is over for one of them, it is for all. */
+static bool is_over(const struct as_score_args *a, int64_t start_us, struct score_shared *shared)
+{
+	if ((a->stop && *a->stop) || (a->for_us && as_now_us() - start_us >= a->for_us))
+		__atomic_store_n(&shared->left, 1, __ATOMIC_RELAXED);
+	return __atomic_load_n(&shared->left, __ATOMIC_RELAXED);
+}
+
+static int do_all(struct as_cross_member *m, const struct as_score_args *a, int64_t start_us,
+		  struct score_shared *shared, struct as_score *score, struct as_err *err)
 {
 	struct as_corrupt_setup setup = {
 		.bases = &m->base, .n = 1, .type = m->type, .at_once = 1, .seal = true
 	};
-	int64_t start_us = as_now_us();
 	struct as_corrupt_lot lot = { 0 };
 	struct as_corrupt *corrupt = NULL;
-	uint64_t n = 0, i = 0, at = 0;
+	uint64_t n = 0, i;
 	int rc = as_corrupt_open("fields", &setup, &corrupt, err);
 
 	if (!rc)
 		n = as_corrupt_lots(corrupt);
-	for (; !rc && i < n && !(stop && *stop); i++, at = (at + step_for(n)) % n) {
-		as_corrupt_lot(corrupt, at, &lot);
+	while (!rc && (i = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED)) < n) {
+		as_corrupt_lot(corrupt, (uint64_t)((unsigned __int128)i * step_for(n) % n), &lot);
 		rc = as_judge_lot_begin(m->judge, &m->base, lot.damages, lot.n, err);
-		for (size_t k = 0; !rc && k < lot.n; k++) {
-			if (for_us && as_now_us() - start_us >= for_us)
-				break;
+		for (size_t k = 0; !rc && k < lot.n && !is_over(a, start_us, shared); k++)
 			rc = do_damage(m, &lot.damages[k], score, err);
-		}
 		as_judge_lot_end(m->judge);
-		if (for_us && as_now_us() - start_us >= for_us)
+		if (is_over(a, start_us, shared))
 			break;
 	}
-	score->complete = !rc && i == n;
 	as_corrupt_lot_free(&lot);
 	as_corrupt_free(corrupt);
 	return rc;
 }
 
-int as_score_run(const char *checker, const struct as_cross_setup *setup, int64_t for_us,
-		 const volatile int *stop, struct as_score *score, struct as_err *err)
+static int run_one(const struct as_score_args *a, int64_t start_us, struct score_shared *shared,
+		   struct as_score *score, struct as_err *err)
 {
 	struct as_cross_member m = { 0 };
 	struct as_chunks *store = as_chunks_new();
-	int rc;
+	int rc = as_cross_member_open(&m, a->checker, a->setup, store, err);
 
-	*score = (struct as_score){ .checker = as_xstrdup(checker) };
-	rc = as_cross_member_open(&m, checker, setup, store, err);
 	if (!rc) {
 		score->by_kernel = m.by_kernel;
 		as_buf_adds(&score->note, as_buf_str(&m.generic.note));
-		rc = do_all(&m, for_us, stop, score, err);
+		rc = do_all(&m, a, start_us, shared, score, err);
 	}
 	as_cross_member_free(&m);
 	as_chunks_free(store);
+	return rc;
+}
+
+/* Each process counts for itself; the sums do not depend on who did which lot. */
+struct score_part {
+	struct as_score score; /* without its texts */
+	struct as_err err;
+	int rc;
+};
+
+_Noreturn static void be_worker(const struct as_score_args *a, pid_t parent, int64_t start_us,
+				struct score_shared *shared, struct score_part *part)
+{
+	struct as_score score = { 0 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	part->rc = run_one(a, start_us, shared, &score, &part->err);
+	as_buf_free(&score.note);
+	part->score = score;
+	_exit(0);
+}
+
+static int run_rest(const struct as_score_args *a, int64_t start_us, struct score_shared *shared,
+		    struct as_score *score, struct as_err *err)
+{
+	unsigned jobs = a->jobs < AS_SCORE_JOBS ? a->jobs : AS_SCORE_JOBS, n = 0;
+	struct score_part *parts = as_shared_alloc(AS_SCORE_JOBS * sizeof(*parts));
+	pid_t pids[AS_SCORE_JOBS], parent = getpid();
+	int rc = 0;
+
+	for (; n + 1 < jobs; n++) {
+		parts[n].rc = AS_EIO;
+		pids[n] = fork();
+		if (!pids[n])
+			be_worker(a, parent, start_us, shared, &parts[n]);
+		if (pids[n] < 0)
+			break;
+	}
+	rc = run_one(a, start_us, shared, score, err);
+	for (unsigned i = 0; i < n; i++) {
+		if (rc)
+			kill(pids[i], SIGKILL);
+		while (waitpid(pids[i], NULL, 0) < 0 && errno == EINTR)
+			;
+		if (rc)
+			continue;
+		if (parts[i].rc)
+			rc = as_fail(err, parts[i].rc, "%s",
+				     *parts[i].err.msg ? parts[i].err.msg : "a worker died");
+		for (int k = 0; k < AS_SCORE_N; k++)
+			add_sum(&score->of[k], &parts[i].score.of[k]);
+		add_sum(&score->all, &parts[i].score.all);
+	}
+	as_shared_free(parts, AS_SCORE_JOBS * sizeof(*parts));
+	return rc;
+}
+
+int as_score_run(const struct as_score_args *a, struct as_score *score, struct as_err *err)
+{
+	struct score_shared *shared = as_shared_alloc(sizeof(*shared));
+	int64_t start_us = as_now_us();
+	int rc;
+
+	*score = (struct as_score){ .checker = as_xstrdup(a->checker) };
+	rc = run_rest(a, start_us, shared, score, err);
+	score->complete = !rc && !shared->left;
+	as_shared_free(shared, sizeof(*shared));
 	return rc;
 }
 

@@ -56,9 +56,18 @@ struct as_score {
 	struct as_buf note; /* about the disk; "": there is nothing to say */
 };
 
+#define AS_SCORE_JOBS 64u
+
+struct as_score_args {
+	const char *checker;
+	const struct as_cross_setup *setup;
+	unsigned jobs; /* processes; 0 is 1 */
+	int64_t for_us; /* 0: until all is done */
+	const volatile int *stop;
+};
+
 /* AS_ELACK: the checker is not installed. */
-AS_MUST_CHECK int as_score_run(const char *checker, const struct as_cross_setup *setup,
-			       int64_t for_us, const volatile int *stop, struct as_score *score,
+AS_MUST_CHECK int as_score_run(const struct as_score_args *args, struct as_score *score,
 			       struct as_err *err);
 void as_score_free(struct as_score *score);
 /* The tables: for each kind, the best first. */

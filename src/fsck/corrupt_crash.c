@@ -50,21 +50,6 @@ static struct crash_model *own(const struct as_corrupt *c)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static void add_names(struct crash_model *m, uint32_t base, const struct as_seq *seq)
-{
-	size_t first = as_crash_work_mount(seq), cap = 0;
-
-	for (size_t i = first == SIZE_MAX ? 0 : first; i < seq->n; i++) {
-		const char *paths[] = { seq->ops[i].path, seq->ops[i].path2 };
-
-		for (unsigned k = 0; k < 2; k++)
-			if (paths[k]) {
-				AS_ARRAY_ROOM(m->names[base], m->n_names[base], cap);
-				m->names[base][m->n_names[base]++] = paths[k];
-			}
-	}
-}
-
 /* Whether a cut is after the last mount of the workload has begun. */
 static bool is_late(const struct as_perm_cut *cut, size_t mount)
 {
@@ -115,7 +100,7 @@ static int open_crash(struct as_corrupt *c, struct as_err *err)
 	as_assert(c->setup.tapes && c->setup.seqs);
 	for (size_t i = 0; i < c->setup.n; i++) {
 		m->of[i] = as_perm_new(c->setup.tapes[i].log, c->setup.tapes[i].start, &how);
-		add_names(m, (uint32_t)i, c->setup.seqs[i]);
+		m->names[i] = as_crash_work_names(c->setup.seqs[i], &m->n_names[i]);
 		add_points(m, (uint32_t)i, c->setup.seqs[i]);
 	}
 	if (!m->n)

@@ -3,6 +3,7 @@
  * that of the step, {k} a size. */
 #include "fsck/crash_work.h"
 
+#include "base/array.h"
 #include "base/choice.h"
 #include "base/hash.h"
 #include "damage/generic.h"
@@ -74,4 +75,22 @@ size_t as_crash_work_mount(const struct as_seq *seq)
 		if (seq->ops[i].code == AS_OP_MOUNT)
 			return i;
 	return SIZE_MAX;
+}
+
+const char **as_crash_work_names(const struct as_seq *seq, size_t *n)
+{
+	size_t first = as_crash_work_mount(seq), cap = 0;
+	const char **names = NULL;
+
+	*n = 0;
+	for (size_t i = first == SIZE_MAX ? 0 : first; i < seq->n; i++) {
+		const char *paths[] = { seq->ops[i].path, seq->ops[i].path2 };
+
+		for (unsigned k = 0; k < 2; k++)
+			if (paths[k]) {
+				AS_ARRAY_ROOM(names, *n, cap);
+				names[(*n)++] = paths[k];
+			}
+	}
+	return names;
 }

@@ -19,5 +19,7 @@ void as_crash_work(uint64_t seed, uint64_t number, struct as_buf *out);
 
 /* The index of the last `mount` of a workload; SIZE_MAX: it has none. */
 size_t as_crash_work_mount(const struct as_seq *seq);
+/* The paths that it names from there on, to be freed; they are those of the workload. */
+const char **as_crash_work_names(const struct as_seq *seq, size_t *n);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DOUBTS_MAX 3u
 #define TESTS 300 /* of disks, to make one damage smaller */
 #define OUTPUT_BYTES 6000 /* of a run, on the page */
 
@@ -47,12 +48,21 @@ bool as_fsck_known_add(struct as_fsck_known *k, const char *signature, uint64_t 
 
 	if (i != AS_TABLE_NONE) {
 		k->items[i].count += count;
-		return false;
+		return k->items[i].doubts && k->items[i].doubts < DOUBTS_MAX;
 	}
 	AS_ARRAY_ROOM(k->items, k->n, k->cap);
-	k->items[k->n] = (struct as_fsck_cluster){ as_xstrdup(signature), count };
+	k->items[k->n] = (struct as_fsck_cluster){ as_xstrdup(signature), count, 0 };
 	as_table_add(&k->table, hash, k->n++);
 	return true;
+}
+
+void as_fsck_known_judge(struct as_fsck_known *k, const char *signature, bool confirmed)
+{
+	struct key key = { k, signature };
+	size_t i = as_table_find(&k->table, as_hash64(signature, strlen(signature)), is_key, &key);
+
+	if (i != AS_TABLE_NONE)
+		k->items[i].doubts = confirmed ? 0 : k->items[i].doubts + 1;
 }
 
 /* ---- Smaller --------------------------------------------------------------------------------- */
@@ -118,6 +128,17 @@ static void add_run(const struct as_fsck_subject *s, enum as_subject_mode mode,
 				 : "same");
 	add_command(as_subject_command(s, mode), out);
 	as_buf_addc(out, '\n');
+}
+
+/* The programs that it runs: without them nothing is shown. */
+static void add_needs(const struct as_fsck_subject *s, struct as_buf *out)
+{
+	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++) {
+		const char *command = as_subject_command(s, (enum as_subject_mode)i);
+
+		if (command && i != AS_SUBJECT_AGAIN)
+			as_buf_addf(out, "has %.*s\n", (int)strcspn(command, " "), command);
+	}
 }
 
 /* The kernel's word cannot be had without root. */
@@ -189,8 +210,15 @@ void as_fsck_script(const struct as_fsck_subject *s, const struct as_fsck_verdic
 		"\t[ \"$got\" = \"$want\" ] || wrong=1\n"
 		"\t[ \"$change\" = any ] || [ \"$now\" = \"$change\" ] || wrong=1\n"
 		"}\n"
-		"fresh\n",
+		"has() {\n"
+		"\tcommand -v \"$1\" >\"$work/out\" && return\n"
+		"\techo \"$1: not found\" >&2\n"
+		"\texit 2\n"
+		"}\n"
+		"has zstd\n",
 		(long long)AS_SHIM_NOW_S);
+	add_needs(s, out);
+	as_buf_adds(out, "fresh\n");
 	if (v->seen.check) {
 		add_run(s, AS_SUBJECT_CHECK, v->seen.check, "only a look", out);
 		as_buf_adds(out, "fresh\n");
@@ -263,6 +291,7 @@ static void add_page(const struct as_fsck_found *f, const struct as_fsck_verdict
 	if (v->seen.check && (f->problem == AS_FSCK_DISAGREES || f->problem == AS_FSCK_WRITES))
 		add_block("What the run that only looks printed", v->seen.check->output, out);
 	as_buf_adds(out, "- `disk.img.zst`: the damaged disk; `zstd -d` unpacks it\n"
+			 "- `healthy.img.zst`: the disk before the damage\n"
 			 "- `repro.sh`: the same runs in plain shell, without assay\n"
 			 "- `damage.txt`: the bytes that were changed\n"
 			 "- `finding.json`: all of this for programs\n");
@@ -289,6 +318,12 @@ static int export(const struct as_fsck_found *f, const struct as_fsck_verdict *v
 	return rc;
 }
 
+/* What `assay replay` has to know of the disk before the damage. */
+static const char *health(const struct as_fsck_base *base)
+{
+	return base->sick ? "sick" : base->dirty ? "dirty" : "healthy";
+}
+
 static int emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
 		struct as_disk *disk, struct as_sink *sinks, struct as_err *err)
 {
@@ -301,7 +336,8 @@ static int emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
 				      .workload = "",
 				      .workload_name = f->base->name,
 				      .op_index = -1,
-				      .disk = disk };
+				      .disk = disk,
+				      .healthy = f->base->disk };
 	char id[AS_FINDING_ID_MAX];
 
 	as_damage_say_bytes(f->damage, &bytes);
@@ -309,10 +345,9 @@ static int emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
 		as_buf_addf(&bytes, "%s\n", as_buf_str(&f->damage->words));
 	add_page(f, v, as_buf_str(&bytes), &page);
 	as_fsck_script(f->subject, v, &script);
-	as_buf_addf(&options, "fsck=%s model=%s", as_fsck_problem_name(f->problem), f->model);
-	/* What disks a row has is known; those of a command of the user's are told. */
-	if (!strncmp(as_subject_spec(f->subject), "checker:", 8) && as_subject_type(f->subject))
-		as_buf_addf(&options, " type=%s", as_subject_type(f->subject));
+	as_buf_addf(&options, "fsck=%s model=%s disk=%s%s", as_fsck_problem_name(f->problem),
+		    f->model, health(f->base), f->damage->sealed ? " sealed" : "");
+	as_subject_options(f->subject, &options);
 	finding.detail = as_buf_str(&bytes);
 	finding.options = as_buf_str(&options);
 	finding.files =

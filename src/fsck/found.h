@@ -17,14 +17,18 @@ struct as_fsck_known {
 	struct as_fsck_cluster {
 		char *signature;
 		uint64_t count;
+		unsigned doubts; /* how often it did not come back; 0 once it has */
 	} * items;
 	size_t n, cap;
 	struct as_table table;
 };
 
 void as_fsck_known_free(struct as_fsck_known *known);
-/* Counts a signature. True: it is new. */
+/* Counts a signature. True: it is new, or was met once or twice and did not come back. */
 bool as_fsck_known_add(struct as_fsck_known *known, const char *signature, uint64_t count);
+
+/* Whether it came back when it was judged again: a cluster that never did is none. */
+void as_fsck_known_judge(struct as_fsck_known *known, const char *signature, bool confirmed);
 
 struct as_fsck_found {
 	struct as_fsck_subject *subject;

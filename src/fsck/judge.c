@@ -184,7 +184,7 @@ int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_he
 		as_buf_addc(&said, *s == '\n' ? '|' : *s);
 
 	if (!rc && !got.run.reads && !got.run.maps && !got.run.changed &&
-	    got.run.ended.how == AS_END_EXIT && as_subject_counts_reads(j->subject))
+	    got.run.ended.how == AS_END_EXIT)
 		rc = as_fail(err, AS_EUSE,
 			     "%s: it does not read the disk that it is given, or only by aio, "
 			     "io_uring or another program, which are not seen%s%.200s",

@@ -359,6 +359,7 @@ static int on_found(struct fsck_lead *l, const struct message *m, struct as_err 
 
 		rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
 	}
+	as_fsck_known_judge(a->known, m->text, confirmed);
 	if (confirmed) {
 		l->status->clusters++;
 	} else if (!rc) {

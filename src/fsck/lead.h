@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#define AS_FSCK_TALLIES 32 /* numbers that a source counts, whatever they mean to it */
+#define AS_FSCK_TALLIES 48 /* numbers that a source counts, whatever they mean to it */
 
 struct as_fsck_status {
 	uint64_t lots, all_lots; /* done, of how many; UINT64_MAX: of any number */

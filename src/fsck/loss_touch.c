@@ -12,10 +12,13 @@
  */
 #include "fsck/loss_priv.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define TREE_BLOCK 4096u /* of reiserfs; blocks of btrfs are told by their checksum */
+#define IAG_EXTENT 32u /* inodes of an extent of jfs, */
+#define IAG_EXTENTS 128u /* and extents of a group */
 
 /* ---- What a damage touches ------------------------------------------------------------------- */
 
@@ -173,6 +176,21 @@ static void touch_tree(struct as_loss_files *t, const struct as_field *f)
 	}
 }
 
+/* Of jfs: a wrong pointer of a group of inodes leads to none of the inodes that it stands for. */
+static void touch_extent(struct as_loss_files *t, const struct as_field *f)
+{
+	unsigned extent;
+
+	if (strcmp(f->structure, "iag") || sscanf(f->name, "inoext[%u]", &extent) != 1)
+		return;
+	for (size_t i = 0; i < t->n_nodes; i++)
+		if (t->nodes[i].ino / IAG_EXTENT % IAG_EXTENTS == extent)
+			t->nodes[i].touched = true;
+	for (size_t i = 0; i < t->n_names; i++)
+		if (t->names[i].ino / IAG_EXTENT % IAG_EXTENTS == extent)
+			t->names[i].touched = true;
+}
+
 void as_loss_touch(struct as_loss_files *t, const struct as_damage *d, enum as_loss_drops drops)
 {
 	for (size_t i = 0; i < t->n_nodes; i++)
@@ -192,6 +210,7 @@ void as_loss_touch(struct as_loss_files *t, const struct as_damage *d, enum as_l
 			continue;
 		touch_field(t, f);
 		touch_tree(t, f);
+		touch_extent(t, f);
 	}
 	for (size_t i = 0; i < as_fields_areas(t->fields); i++) {
 		const struct as_disk_area *a = as_fields_area(t->fields, i);

@@ -21,9 +21,12 @@ void as_fsck_state_print(const struct as_fsck_state *s, struct as_buf *out)
 {
 	as_buf_addf(out, MAGIC " %d\nchecker %s\nmodel %s\nseed %llu\nnext %llu\n", VERSION,
 		    s->checker, s->model, (unsigned long long)s->seed, (unsigned long long)s->next);
+	/* What did not come back is no cluster; if it is met again, it is judged again. */
 	for (size_t i = 0; i < s->known.n; i++)
-		as_buf_addf(out, "cluster %llu %s\n", (unsigned long long)s->known.items[i].count,
-			    s->known.items[i].signature);
+		if (!s->known.items[i].doubts)
+			as_buf_addf(out, "cluster %llu %s\n",
+				    (unsigned long long)s->known.items[i].count,
+				    s->known.items[i].signature);
 }
 
 static bool read_number(const char *text, uint64_t *n, const char **rest)

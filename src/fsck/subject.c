@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* subject: see subject.h. */
-#include "fsck/subject.h"
+#include "fsck/subject_priv.h"
 
 #include "target/fstype.h"
 
@@ -17,24 +17,6 @@ static const struct as_subject_row rows[] = {
 #define SUBJECT(n, ...) { .name = n, __VA_ARGS__ },
 #include "fsck/subject.def"
 #undef SUBJECT
-};
-
-struct as_fsck_subject {
-	struct as_subject_row row; /* of rows[], or what the user said */
-	char *spec, *name, *type;
-	char *command[AS_SUBJECT_MODES]; /* with {disk}; NULL: there is none */
-	char **argv[AS_SUBJECT_MODES];
-	char *own[4]; /* texts of a row that the user made */
-	struct as_tool *tool[AS_SUBJECT_MODES]; /* those of one command are one */
-	/* What of each tool has stopped before it touched the disk, and is forked for each run. */
-	struct ready {
-		uint64_t size; /* of the disk; 0: none has */
-		bool never; /* it cannot stop */
-	} ready[AS_SUBJECT_MODES];
-	bool dynamic;
-	char *program; /* of the first mode */
-	unsigned deadline_ms;
-	struct as_tool *forks[AS_SUBJECT_MODES]; /* one that has stopped is not free */
 };
 
 const struct as_subject_row *as_subject_row(unsigned i)
@@ -391,11 +373,6 @@ bool as_subject_has(const struct as_fsck_subject *s, enum as_subject_mode mode)
 const char *as_subject_command(const struct as_fsck_subject *s, enum as_subject_mode mode)
 {
 	return s->command[mode];
-}
-
-bool as_subject_counts_reads(const struct as_fsck_subject *s)
-{
-	return s->dynamic;
 }
 
 bool as_subject_is_book(const char *books, uint64_t off)

@@ -64,11 +64,16 @@ bool as_subject_has(const struct as_fsck_subject *subject, enum as_subject_mode 
 /* The command with {disk} in it. */
 const char *as_subject_command(const struct as_fsck_subject *subject, enum as_subject_mode mode);
 
-/* Whether reads of the disk are counted: not those of a static program. */
-bool as_subject_counts_reads(const struct as_fsck_subject *subject);
-
 /* Whether a byte is where the checker keeps its books: "1024-2047 8192-8195"; NULL: none. */
 bool as_subject_is_book(const char *books, uint64_t off);
+
+/*
+ * What of the setup a finding has to tell, as words of its options: " type=ext4 deadline=9
+ * exits='0=clean' check='./myfsck -n {disk}'". Reading them fills a setup; the texts are in *own,
+ * which is to be freed with as_fstype_free_words().
+ */
+void as_subject_options(const struct as_fsck_subject *subject, struct as_buf *out);
+void as_subject_options_read(const char *options, struct as_subject_setup *setup, char ***own);
 
 /* What one run came to. */
 struct as_subject_run {

@@ -220,6 +220,8 @@ static int write_all(struct store *s, const struct as_dir *dir, const struct as_
 
 	if (!rc && f->disk)
 		rc = s->save_disk(f->disk, dir, "disk.img.zst", err);
+	if (!rc && f->healthy)
+		rc = s->save_disk(f->healthy, dir, "healthy.img.zst", err);
 	if (!rc)
 		rc = write_json(dir, f, id, err);
 	return rc;

@@ -12,7 +12,7 @@
 #include "os/dir.h"
 #include "sym/path.h"
 
-#define AS_KEEP_TALLIES 32u
+#define AS_KEEP_TALLIES 48u
 
 /* Values that wait to be run. */
 struct as_keep_values {

@@ -68,8 +68,8 @@ struct as_tool_result {
 	 * overwrote it. `disk` is right all the same; the last entries of the log are then what
 	 * differed at the end. */
 	bool incomplete;
-	uint64_t reads; /* calls that read the disk, not counting maps; 0 for a static program */
-	bool maps; /* the disk was mapped, which may be another way to read it */
+	/* Calls that read the disk, and that map it; of a static program, requests that arrive. */
+	uint64_t reads, maps;
 	unsigned refused; /* calls refused because they would have changed something else */
 	char first_refused[160]; /* the first of them, in words */
 	/* Where it died of a signal: "SIGSEGV in f < main"; "" if it did not. */

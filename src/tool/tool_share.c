@@ -163,9 +163,9 @@ int as_tool_load(struct as_tool *tool, struct as_disk *disk, const struct as_too
 		(uint64_t)(uintptr_t)head * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)getpid();
 	head->pid = 0;
 	head->status = 0;
-	head->used = head->reads = 0;
+	head->used = head->reads = head->maps = 0;
 	head->fail_read = job->fail_read;
-	head->overflowed = head->mapped = head->maps = head->refused = 0;
+	head->overflowed = head->mapped = head->refused = 0;
 	head->n_stops = 0;
 	head->note[0] = '\0';
 	return 0;

@@ -71,6 +71,7 @@ static int shared_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
 		return -EINVAL;
 	if (tool->head->flags & AS_SHIM_READS)
 		record(tool, AS_CALL_READ, off, len, NULL);
+	tool->head->reads++;
 	memcpy(buf, tool->bytes + off, len);
 	return 0;
 }

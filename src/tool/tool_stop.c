@@ -25,7 +25,7 @@ struct as_tool_stopped {
 	struct as_tool_range ranges[AS_TOOL_STOPS_MAX];
 	unsigned n;
 	struct as_buf output; /* so far */
-	uint64_t used, reads;
+	uint64_t used, reads, maps;
 	uint32_t refused;
 	char note[AS_SHIM_NOTE_BYTES];
 };
@@ -65,6 +65,7 @@ static void keep(struct as_tool *tool, const struct as_tool_job *job, struct as_
 	memcpy(at->ranges, ranges, n * sizeof(*ranges));
 	at->used = tool->head->used;
 	at->reads = tool->head->reads;
+	at->maps = tool->head->maps;
 	at->refused = tool->head->refused;
 	memcpy(at->note, tool->head->note, sizeof(at->note));
 	as_buf_add(&at->output, as_buf_str(&result->output), result->output.len);
@@ -152,6 +153,7 @@ int as_tool_stop_run(struct as_tool *tool, struct as_disk *disk, struct as_tool_
 		return rc;
 	head->used = at->used;
 	head->reads = at->reads;
+	head->maps = at->maps;
 	head->refused = at->refused;
 	memcpy(head->note, at->note, sizeof(at->note));
 	head->overflowed = 0;

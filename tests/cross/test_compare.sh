@@ -56,6 +56,28 @@ else
 	tap_skip "the odd one" "there is no compiler, mkfs.minix or e2fsck"
 fi
 
+# ---- Several processes ---------------------------------------------------------------------------
+
+if command -v e2fsck >/dev/null && command -v mkfs.minix >/dev/null; then
+	for jobs in 1 2; do
+		tap_run "$jobs processes compare" 1 "$ASSAY" fsck --compare ext2,minix3 \
+			--jobs $jobs --max-findings 4 -o "$WORK/jobs-$jobs"
+		sed "s/jobs-$jobs/DIR/; / s\$/d" "$WORK/out" >"$WORK/said-$jobs"
+	done
+	tap_is "two processes say what one says" "$(cat "$WORK/said-2")" "$(cat "$WORK/said-1")"
+	tap_run "two processes find what one finds" 0 diff -r "$WORK/jobs-1/findings" \
+		"$WORK/jobs-2/findings"
+	for jobs in 1 3; do
+		"$ASSAY" fsck --score labfs-fsck --for $((300 * TAP_SLOWER))s --json \
+			--jobs $jobs >"$WORK/score-$jobs" 2>"$WORK/err"
+	done
+	tap_like "a score that is complete" "$WORK/score-1" '"complete":true'
+	tap_is "three processes count what one counts" "$(cat "$WORK/score-3")" \
+		"$(cat "$WORK/score-1")"
+else
+	tap_skip "several processes" "there is no mkfs.minix or e2fsck"
+fi
+
 # ---- The score -----------------------------------------------------------------------------------
 
 tap_run "a score" 0 "$ASSAY" fsck --score labfs-fsck:bug=57 labfs-fsck --for $((8 * TAP_SLOWER))s

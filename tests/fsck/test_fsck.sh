@@ -98,10 +98,10 @@ if gcc --coverage -I. -Ilabfs -Iinclude -D_GNU_SOURCE -std=gnu11 -w -o "$WORK/la
 	tap_run "coverage is measured" 0 "$ASSAY" fsck \
 		"checker:$WORK/labcov --mode full {disk}" --type lab --lots 6 --coverage gcov \
 		-o "$WORK/cov.out"
-	first=$(tail -n 1 "$WORK/cov.out/fsck/coverage.tsv" | cut -f 2)
+	first=$(tail -n 1 "$WORK/cov.out/fsck/coverage.csv" | cut -d , -f 2)
 	"$ASSAY" fsck "checker:$WORK/labcov --mode full {disk}" --type lab --model bits --lots 20 \
 		--coverage gcov -o "$WORK/cov2.out" >"$WORK/out" 2>&1
-	second=$(tail -n 1 "$WORK/cov2.out/fsck/coverage.tsv" | cut -f 2)
+	second=$(tail -n 1 "$WORK/cov2.out/fsck/coverage.csv" | cut -d , -f 2)
 	if [ "${first:-0}" -gt 500 ] && [ "${second:-0}" -gt "$first" ]; then
 		tap_ok "more kinds of damage reach more"
 	else
@@ -179,6 +179,44 @@ else
 	tap_skip "e2fsck" "it is not installed"
 fi
 
+# A checker that maps its disk reads it.
+cat >"$WORK/maps.c" <<-'END'
+	#include <fcntl.h>
+	#include <sys/mman.h>
+	int main(int argc, char **argv)
+	{
+		int fd = open(argv[argc - 1], O_RDONLY);
+		char *disk = mmap(0, 65536, PROT_READ, MAP_PRIVATE, fd, 0);
+		return disk == MAP_FAILED ? 8 : disk[1] == 'o' && disk[2] == 'k' ? 0 : 4;
+	}
+END
+if "${CC:-gcc}" -o "$WORK/maps" "$WORK/maps.c" 2>"$WORK/err"; then
+	truncate -s 64K "$WORK/mapped"
+	printf '\0ok' | dd of="$WORK/mapped" conv=notrunc 2>"$WORK/err"
+	tap_run "a checker that maps its disk" 0 "$ASSAY" fsck "checker:$WORK/maps {disk}" \
+		--disk "$WORK/mapped" --model bits --lots 2 --no-store
+else
+	tap_skip "a checker that maps its disk" "there is no compiler"
+fi
+
+# Blocks are counted by Valgrind, whatever the checker was built with.
+"$ASSAY" fsck labfs-fsck --coverage blocks --lots 4 -o "$WORK/blocks" >"$WORK/out" 2>&1
+if [ $? = 3 ]; then
+	tap_skip "blocks of a checker" "$(tail -n 1 "$WORK/out")"
+else
+	first=$(tail -n 1 "$WORK/blocks/fsck/coverage.csv" | cut -d , -f 2)
+	"$ASSAY" fsck labfs-fsck --coverage blocks --model bits --lots 8 --jobs 2 \
+		-o "$WORK/blocks2" >"$WORK/out" 2>&1
+	second=$(tail -n 1 "$WORK/blocks2/fsck/coverage.csv" | cut -d , -f 2)
+	tap_is "the curve has a head" "$(head -n 1 "$WORK/blocks/fsck/coverage.csv")" \
+		"seconds,blocks"
+	if [ "${first:-0}" -gt 300 ] && [ "${second:-0}" -gt "$first" ]; then
+		tap_ok "more kinds of damage reach more blocks"
+	else
+		tap_not_ok "more kinds of damage reach more blocks" "$first, then $second"
+	fi
+fi
+
 # ---- Going on, and several processes -------------------------------------------------------------
 
 disks() { # of the summary
@@ -229,6 +267,10 @@ if ! command -v fsck.exfat >/dev/null; then
 fi
 refused "a checker without a disk" 2 "must have {disk}" "checker:true"
 refused "a checker that ignores its disk" 2 "does not read the disk" "checker:/bin/true {disk}" \
+	--type lab
+printf '#!/bin/sh\nexit 0\n' >"$WORK/asleep"
+chmod +x "$WORK/asleep"
+refused "a script that ignores its disk" 2 "does not read the disk" "checker:$WORK/asleep {disk}" \
 	--type lab
 refused "a disk that is not of the type" 2 "not healthy, or not of its type" labfs-fsck \
 	--disk "$WORK/zeros"

@@ -96,7 +96,7 @@ SHIM_EXPORT void *mmap(void *want, size_t len, int prot, int flags, int fd, off_
 		len = (size_t)(part.len - (uint64_t)off);
 	shim_lock();
 	if (len) {
-		shim_head->maps = 1;
+		shim_head->maps++;
 		shim_record_read(part.off + (uint64_t)off, len);
 	}
 	shim_unlock();

@@ -29,7 +29,7 @@
 
 #define AS_SHIM_ENV "ASSAY_SHIM"
 #define AS_SHIM_CLOCK "clock"
-#define AS_SHIM_VERSION 4u
+#define AS_SHIM_VERSION 5u
 #define AS_SHIM_JOURNAL "-journal"
 #define AS_SHIM_BEGUN INT32_MIN
 #define AS_SHIM_ARGS_BYTES 4096u
@@ -84,9 +84,9 @@ struct as_shim_head {
 	int32_t status; /* as waitpid() gave it */
 	uint64_t used; /* bytes of the record */
 	uint64_t reads; /* of the disk so far */
+	uint64_t maps; /* of the disk so far */
 	uint32_t overflowed; /* the record is not complete */
 	uint32_t mapped; /* the disk was mapped for writing: compare all of it */
-	uint32_t maps; /* it was mapped */
 	uint32_t refused; /* calls that would have changed something else */
 	char note[AS_SHIM_NOTE_BYTES]; /* the first of these calls */
 	struct as_stack stack; /* where the run died */

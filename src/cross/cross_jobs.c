@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cross_jobs: several processes compare checkers.
+ *
+ * Method. Each worker opens all checkers for itself, takes the next deed from a counter in shared
+ * memory, does it, and sends what it came to through a pipe: counts, and the texts of findings.
+ * This process takes the parts in the order of the deeds, whoever did them, adds the counts and
+ * tells the findings; their disks it makes itself, by the deed.
+ *
+ * Invariants
+ *   1. What is told and counted is the same for any number of workers, unless the time is over.
+ *   2. Of the deeds with one signature, the first is told: its worker had none before it, since a
+ *      worker does its deeds in order.
+ */
+#include "cross/cross_member.h"
+
+#include "fsck/found.h"
+#include "os/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define JOBS_MAX 64u
+#define PART_MAX_BYTES ((size_t)256 << 20)
+#define POLL_MS 100
+
+/* What a worker sends: this, then `bytes` of data. */
+struct cross_part {
+	uint32_t deed;
+	int32_t rc; /* an error: the data is its message */
+	uint64_t bytes;
+	struct as_cross_counts counts;
+};
+
+enum {
+	TEXT_SUMMARY,
+	TEXT_DETAIL,
+	TEXT_SIGNATURE,
+	TEXT_OPTIONS,
+	TEXT_FILES,
+	TEXTS = TEXT_FILES + 3
+};
+/* The same for each text: the number of its member, AGAIN, or END. */
+#define AGAIN (AS_CROSS_MAX + 1)
+#define END (AS_CROSS_MAX + 2)
+
+static const char *const file_names[] = { "README.md", "repro.sh", "damage.txt" };
+
+struct cross_shared {
+	uint32_t next; /* deed */
+};
+
+struct cross_worker {
+	pid_t pid;
+	int fd;
+	struct as_buf in; /* of its next part */
+};
+
+/* ---- A worker -------------------------------------------------------------------------------- */
+
+struct cross_teller {
+	struct as_sink sink;
+	const struct as_cross *cross;
+	struct as_buf *out;
+};
+
+static void put_text(struct as_buf *out, const char *text)
+{
+	uint32_t len = (uint32_t)strlen(text);
+
+	as_buf_add(out, &len, sizeof(len));
+	as_buf_add(out, text, len);
+}
+
+static void put_number(struct as_buf *out, uint32_t number)
+{
+	as_buf_add(out, &number, sizeof(number));
+}
+
+static void on_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+{
+	struct cross_teller *t = (struct cross_teller *)sink;
+	uint32_t member = 0;
+
+	(void)id;
+	while (t->cross->m[member].disk != f->disk)
+		member++;
+	put_number(t->out, member);
+	put_text(t->out, f->summary);
+	put_text(t->out, f->detail);
+	put_text(t->out, f->signature);
+	put_text(t->out, f->options);
+	for (size_t i = 0; i < f->n_files; i++)
+		put_text(t->out, f->files[i].text);
+}
+
+static void on_again(struct as_sink *sink, const char *signature)
+{
+	struct cross_teller *t = (struct cross_teller *)sink;
+
+	put_number(t->out, AGAIN);
+	put_text(t->out, signature);
+}
+
+static bool write_all(int fd, const void *data, size_t len)
+{
+	const char *at = data;
+
+	while (len) {
+		ssize_t n = write(fd, at, len);
+
+		if (n < 0 && errno != EINTR)
+			return false;
+		at += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+static bool send_part(int fd, struct cross_part *part, const struct as_buf *data)
+{
+	part->bytes = data->len;
+	return write_all(fd, part, sizeof(*part)) && write_all(fd, as_buf_str(data), data->len);
+}
+
+/* Nothing is counted yet: each part has the counts of its deed. */
+static void clear_counts(struct as_cross *c)
+{
+	for (unsigned i = 0; i < c->n; i++)
+		memset(c->m[i].sums, 0, c->roles * sizeof(*c->m[i].sums));
+	memset(c->pairs, 0, sizeof(c->pairs));
+	memset(c->both, 0, sizeof(c->both));
+}
+
+static void put_counts(struct as_buf *out, const struct as_cross *c)
+{
+	for (unsigned i = 0; i < c->n; i++)
+		as_buf_add(out, c->m[i].sums, c->roles * sizeof(*c->m[i].sums));
+	as_buf_add(out, c->pairs, sizeof(c->pairs));
+	as_buf_add(out, c->both, sizeof(c->both));
+}
+
+_Noreturn static void work(const struct as_cross_setup *setup, struct cross_shared *shared, int fd)
+{
+	struct as_buf data = { 0 };
+	struct cross_teller teller = { .sink = { .finding = on_finding, .again = on_again },
+				       .out = &data };
+	struct as_cross_args args = { .only = -1, .sinks = &teller.sink };
+	struct as_fsck_known known = { 0 };
+	struct as_cross *c = NULL;
+	struct as_err err = { 0 };
+	struct as_cross_deed deed;
+	struct cross_part part = { .rc = as_cross_open(setup, &c, &err) };
+	bool fine = true;
+
+	teller.cross = c;
+	while (fine && !part.rc) {
+		part.deed = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
+		if (!as_cross_deed(part.deed, &deed))
+			break;
+		clear_counts(c);
+		as_buf_clear(&data);
+		part.counts = (struct as_cross_counts){ 0 };
+		part.rc = as_cross_do_deed(c, &deed, &args, &known, &part.counts, &err);
+		if (part.rc)
+			break;
+		put_number(&data, END);
+		put_counts(&data, c);
+		fine = send_part(fd, &part, &data);
+	}
+	if (part.rc) {
+		as_buf_clear(&data);
+		as_buf_adds(&data, err.msg);
+		(void)send_part(fd, &part, &data);
+	}
+	as_fsck_known_free(&known);
+	as_cross_free(c);
+	_exit(part.rc ? 1 : 0);
+}
+
+static int start(const struct as_cross_setup *setup, struct cross_shared *shared,
+		 struct cross_worker *workers, unsigned n, struct as_err *err)
+{
+	pid_t parent = getpid();
+	int pair[2];
+
+	workers[n] = (struct cross_worker){ .fd = -1 };
+	if (pipe2(pair, O_CLOEXEC))
+		return as_fail_errno(err, errno, "cannot start a worker");
+	workers[n].pid = fork();
+	if (!workers[n].pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
+		signal(SIGINT, SIG_IGN);
+		close(pair[0]);
+		for (unsigned i = 0; i < n; i++)
+			close(workers[i].fd);
+		work(setup, shared, pair[1]);
+	}
+	close(pair[1]);
+	workers[n].fd = pair[0];
+	return workers[n].pid < 0 ? as_fail_errno(err, errno, "cannot start a worker") : 0;
+}
+
+/* ---- This process ---------------------------------------------------------------------------- */
+
+struct cross_lead {
+	struct as_cross *c;
+	const struct as_cross_args *args;
+	struct as_cross_counts *counts;
+	struct as_fsck_known known;
+	struct as_buf *parts; /* by deed; empty: not there yet */
+	unsigned deeds, done;
+};
+
+static bool get(const char **at, size_t *left, void *to, size_t len)
+{
+	if (len > *left)
+		return false;
+	memcpy(to, *at, len);
+	*at += len;
+	*left -= len;
+	return true;
+}
+
+static char *get_text(const char **at, size_t *left)
+{
+	uint32_t len;
+	char *text;
+
+	if (!get(at, left, &len, sizeof(len)) || len > *left)
+		return NULL;
+	text = as_xstrndup(*at, len);
+	*at += len;
+	*left -= len;
+	return text;
+}
+
+static void tell(struct cross_lead *l, const struct as_cross_deed *deed, uint32_t member,
+		 char *const *text)
+{
+	struct as_cross_member *m = &l->c->m[member];
+	struct as_finding_file files[TEXTS - TEXT_FILES];
+	struct as_finding f = { .kind = AS_FIND_FSCK,
+				.target = as_subject_spec(m->subject),
+				.summary = text[TEXT_SUMMARY],
+				.detail = text[TEXT_DETAIL],
+				.signature = text[TEXT_SIGNATURE],
+				.options = text[TEXT_OPTIONS],
+				.workload = "",
+				.workload_name = m->base.name,
+				.op_index = -1,
+				.healthy = m->base.disk,
+				.files = files,
+				.n_files = TEXTS - TEXT_FILES };
+	char id[AS_FINDING_ID_MAX];
+	struct as_buf key = { 0 };
+
+	/* The member is in front, so that two of them are never one kind. */
+	as_buf_addf(&key, "%u %s", member, f.signature);
+	if (!as_fsck_known_add(&l->known, as_buf_str(&key), 1)) {
+		as_emit_again(l->args->sinks, f.signature);
+	} else if (!l->args->max_findings || l->counts->findings < l->args->max_findings) {
+		for (unsigned i = 0; i < f.n_files; i++)
+			files[i] = (struct as_finding_file){ file_names[i], text[TEXT_FILES + i],
+							     i == 1 };
+		f.disk = as_cross_damage(deed, m->fields, m->base.disk, &m->damage);
+		as_finding_id(&f, as_subject_name(m->subject), id);
+		as_emit_finding(l->args->sinks, &f, id);
+		as_disk_free(f.disk);
+		l->counts->findings++;
+	}
+	as_buf_free(&key);
+}
+
+/* Tells what the part has; false: it makes no sense. */
+static bool tell_part(struct cross_lead *l, const char **at, size_t *left)
+{
+	struct as_cross_deed deed;
+	uint32_t member;
+
+	if (!as_cross_deed(l->done, &deed))
+		return false;
+	while (get(at, left, &member, sizeof(member)) && member != END) {
+		char *text[TEXTS] = { NULL };
+		unsigned n = 0;
+
+		if (member != AGAIN && member >= l->c->n)
+			return false;
+		while (n < (member == AGAIN ? 1 : TEXTS) && (text[n] = get_text(at, left)))
+			n++;
+		if (member == AGAIN && n)
+			as_emit_again(l->args->sinks, text[0]);
+		else if (n == TEXTS)
+			tell(l, &deed, member, text);
+		for (unsigned i = 0; i < TEXTS; i++)
+			free(text[i]);
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
+static void add_words(uint64_t *to, const uint64_t *from, size_t bytes)
+{
+	for (size_t i = 0; i < bytes / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+static bool add_counts(struct cross_lead *l, const char *at, size_t left)
+{
+	struct as_cross *c = l->c;
+	size_t sums = c->roles * sizeof(*c->m[0].sums), need = c->n * sums + sizeof(c->pairs) * 2;
+	uint64_t *words = as_xmalloc(need);
+	bool fine = get(&at, &left, words, need);
+	const char *from = (const char *)words;
+
+	for (unsigned i = 0; fine && i < c->n; i++, from += sums)
+		add_words((uint64_t *)c->m[i].sums, (const uint64_t *)from, sums);
+	if (fine) {
+		add_words(&c->pairs[0][0], (const uint64_t *)from, sizeof(c->pairs));
+		add_words(&c->both[0][0], (const uint64_t *)(from + sizeof(c->pairs)),
+			  sizeof(c->both));
+	}
+	free(words);
+	return fine;
+}
+
+static int take_part(struct cross_lead *l, struct as_err *err)
+{
+	const struct as_buf *buf = &l->parts[l->done];
+	const char *at = buf->data;
+	size_t left = buf->len;
+	struct cross_part part = { 0 };
+
+	if (!get(&at, &left, &part, sizeof(part)) || !tell_part(l, &at, &left) ||
+	    !add_counts(l, at, left))
+		return as_fail(err, AS_EIO, "a worker sent a wrong message");
+	l->counts->deeds += part.counts.deeds;
+	l->counts->damaged += part.counts.damaged;
+	l->counts->repaired += part.counts.repaired;
+	l->counts->differing += part.counts.differing;
+	as_buf_free(&l->parts[l->done]);
+	l->done++;
+	return 0;
+}
+
+/* Reads what a worker has sent; whole parts go to their places. *over: it has ended. */
+static int read_worker(struct cross_lead *l, struct cross_worker *w, bool *over, struct as_err *err)
+{
+	char block[65536];
+	ssize_t n = read(w->fd, block, sizeof(block));
+	struct cross_part part;
+
+	*over = n == 0;
+	if (n < 0 && errno != EINTR)
+		return as_fail_errno(err, errno, "a worker is gone");
+	as_buf_add(&w->in, block, n > 0 ? (size_t)n : 0);
+	while (w->in.len >= sizeof(part)) {
+		size_t len;
+
+		memcpy(&part, w->in.data, sizeof(part));
+		if (part.bytes > PART_MAX_BYTES || part.deed >= l->deeds)
+			return as_fail(err, AS_EIO, "a worker sent a wrong message");
+		len = sizeof(part) + (size_t)part.bytes;
+		if (w->in.len < len)
+			break;
+		if (part.rc)
+			return as_fail(err, part.rc, "%.*s", (int)part.bytes,
+				       w->in.data + sizeof(part));
+		as_buf_add(&l->parts[part.deed], w->in.data, len);
+		memmove(w->in.data, w->in.data + len, w->in.len - len);
+		w->in.len -= len;
+	}
+	return 0;
+}
+
+static bool is_over(const struct cross_lead *l, int64_t start_us)
+{
+	const struct as_cross_args *a = l->args;
+
+	return (a->stop && *a->stop) || (a->for_us && as_now_us() - start_us >= a->for_us) ||
+	       (a->max_findings && l->counts->findings >= a->max_findings);
+}
+
+static int listen_all(struct cross_lead *l, struct cross_worker *workers, unsigned n,
+		      struct as_err *err)
+{
+	int64_t start_us = as_now_us();
+	unsigned alive = n;
+	int rc = 0;
+
+	while (!rc && l->done < l->deeds && !is_over(l, start_us)) {
+		struct pollfd fds[JOBS_MAX];
+
+		if (l->parts[l->done].len) {
+			rc = take_part(l, err);
+			continue;
+		}
+		if (!alive)
+			return as_fail(err, AS_EIO, "a worker died");
+		for (unsigned i = 0; i < n; i++)
+			fds[i] = (struct pollfd){ .fd = workers[i].fd, .events = POLLIN };
+		if (poll(fds, n, POLL_MS) < 0 && errno != EINTR)
+			return as_fail_errno(err, errno, "cannot wait for workers");
+		for (unsigned i = 0; !rc && i < n; i++) {
+			bool over = false;
+
+			if (fds[i].revents)
+				rc = read_worker(l, &workers[i], &over, err);
+			if (over) {
+				close(workers[i].fd);
+				workers[i].fd = -1;
+				alive--;
+			}
+		}
+	}
+	return rc;
+}
+
+int as_cross_run_jobs(struct as_cross *c, const struct as_cross_setup *setup,
+		      const struct as_cross_args *args, struct as_cross_counts *counts,
+		      struct as_err *err)
+{
+	unsigned jobs = args->jobs < JOBS_MAX ? args->jobs : JOBS_MAX, n = 0;
+	struct cross_worker *workers = as_xcalloc(jobs, sizeof(*workers));
+	struct cross_shared *shared = as_shared_alloc(sizeof(*shared));
+	struct cross_lead l = { .c = c, .args = args, .counts = counts };
+	struct as_cross_deed deed;
+	int rc = 0;
+
+	*counts = (struct as_cross_counts){ 0 };
+	while (as_cross_deed(l.deeds, &deed))
+		l.deeds++;
+	l.parts = as_xcalloc(l.deeds + 1, sizeof(*l.parts));
+	while (!rc && n < jobs) {
+		rc = start(setup, shared, workers, n, err);
+		n++;
+	}
+	if (!rc)
+		rc = listen_all(&l, workers, n, err);
+	for (unsigned i = 0; i < n; i++) {
+		if (workers[i].fd >= 0)
+			close(workers[i].fd);
+		if (workers[i].pid > 0) {
+			kill(workers[i].pid, SIGKILL);
+			while (waitpid(workers[i].pid, NULL, 0) < 0 && errno == EINTR)
+				;
+		}
+		as_buf_free(&workers[i].in);
+	}
+	for (unsigned i = 0; i < l.deeds; i++)
+		as_buf_free(&l.parts[i]);
+	as_fsck_known_free(&l.known);
+	free(l.parts);
+	free(workers);
+	as_shared_free(shared, sizeof(*shared));
+	return rc;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* subject_priv: what subject.c and subject_options.c share. */
+#ifndef AS_FSCK_SUBJECT_PRIV_H
+#define AS_FSCK_SUBJECT_PRIV_H
+
+#include "fsck/subject.h"
+
+struct as_fsck_subject {
+	struct as_subject_row row; /* of rows[], or what the user said */
+	char *spec, *name, *type;
+	char *command[AS_SUBJECT_MODES]; /* with {disk}; NULL: there is none */
+	char **argv[AS_SUBJECT_MODES];
+	/* The texts of a row that the user made: command, statuses, command that looks, name. */
+	char *own[4];
+	struct as_tool *tool[AS_SUBJECT_MODES]; /* those of one command are one */
+	/* What of each tool has stopped before it touched the disk, and is forked for each run. */
+	struct ready {
+		uint64_t size; /* of the disk; 0: none has */
+		bool never; /* it cannot stop */
+	} ready[AS_SUBJECT_MODES];
+	bool dynamic;
+	char *program; /* of the first mode */
+	unsigned deadline_ms;
+	struct as_tool *forks[AS_SUBJECT_MODES]; /* one that has stopped is not free */
+};
+
+#endif
