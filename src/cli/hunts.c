@@ -41,7 +41,8 @@ static int open_store(const struct as_dir *folder, struct as_sink **sink, struct
 }
 
 static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index,
-		char scenario[AS_RUN_SCENARIO_MAX], struct as_buf *target, struct as_err *err)
+		char scenario[AS_RUN_SCENARIO_MAX], struct as_buf *target, struct as_buf *plan,
+		struct as_err *err)
 {
 	struct as_run_options options;
 	struct as_stored stored;
@@ -57,6 +58,7 @@ static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index
 	if (!rc) {
 		memcpy(scenario, options.scenario, sizeof(options.scenario));
 		as_buf_adds(target, stored.record.finding.target);
+		as_buf_adds(plan, faults ? faults : "");
 	}
 	free(faults);
 	as_stored_free(&stored);

@@ -95,6 +95,13 @@ static size_t last_mount(const struct as_seq *seq)
 	return n;
 }
 
+static size_t begun_min(const struct child_judging *j)
+{
+	if (j->args->options->since_fault)
+		return j->recording->fired_from;
+	return j->args->options->since_mount ? last_mount(j->recording->seq) : 0;
+}
+
 static int judge_child(void *ctx)
 {
 	struct child_judging *j = ctx;
@@ -112,9 +119,7 @@ static int judge_child(void *ctx)
 				      .recovers = recovers,
 				      .ctx = j,
 				      .resume = j->resume,
-				      .begun_min = j->args->options->since_mount
-							   ? last_mount(j->recording->seq)
-							   : 0 };
+				      .begun_min = begun_min(j) };
 
 	as_child_begin(&sh->stack);
 	as_child_keep_memory();

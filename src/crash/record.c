@@ -155,6 +155,7 @@ static bool has_hit(struct rec *r)
 
 	if (!out->fired && r->args->plan && as_instance_fault_hit(r->instance)) {
 		out->fired = true;
+		out->fired_from = (size_t)(r->op + 1);
 		out->unsure = as_target_promise(r->args->target).crash & AS_CRASH_MARK_UNSURE;
 		if (!r->strict)
 			out->marked_from = (size_t)(r->op + 1);
@@ -394,7 +395,9 @@ int as_record(const struct as_record_args *args, struct as_recording *out, struc
 	struct rec r = { .args = args, .out = out, .op = -1 };
 	int rc, mounted;
 
-	*out = (struct as_recording){ .seq = as_seq_copy(args->seq), .marked_from = SIZE_MAX };
+	*out = (struct as_recording){ .seq = as_seq_copy(args->seq),
+				      .marked_from = SIZE_MAX,
+				      .fired_from = SIZE_MAX };
 	out->upto = as_xcalloc(1, sizeof(*out->upto));
 	rc = set_up(&r, err);
 	if (!rc) {

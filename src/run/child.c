@@ -314,6 +314,8 @@ static void run_separate_batch(struct as_child_args *args)
 	as_child_keep_memory();
 	for (size_t i = 0; i < args->batch->n; i++) {
 		args->seq = args->batch->seqs[i];
+		if (args->batch->plans)
+			args->plan = args->batch->plans[i];
 		if (args->race_seed)
 			args->race_seed = as_race_seed(&args->options->race, args->options->seed,
 						       args->race_first + (unsigned)i);

@@ -109,6 +109,8 @@ void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
 		as_buf_addf(out, " choices=%s", o->choices);
 	if (o->scenario[0])
 		as_buf_addf(out, " scenario=%s", o->scenario);
+	if (o->draw_faults)
+		as_buf_adds(out, " faults=draw");
 	for (const char *s = o->faults ? o->faults : ""; *s;) {
 		size_t len = strcspn(s, " ;");
 
@@ -150,6 +152,10 @@ static int parse_word(const char *word, struct as_run_options *o, struct as_buf 
 
 	if (!strcmp(word, "check=op") || !strcmp(word, "check=end")) {
 		o->check_every_op = word[6] == 'o';
+		return 0;
+	}
+	if (!strcmp(word, "faults=draw")) {
+		o->draw_faults = true;
 		return 0;
 	}
 	if (!strncmp(word, "fault=", 6)) {

@@ -94,6 +94,7 @@ int as_runner_report(struct as_runner *r, const struct as_seq *seq, const char *
 	int rc = 0;
 
 	used.faults = faults;
+	used.draw_faults = false;
 	if (r->options.race.threads)
 		name_race(r, &used);
 	if (sh->detail[0])

@@ -74,7 +74,7 @@ static struct as_run_result run_all(struct fixture *f)
 	struct as_run_result sum = { 0 };
 
 	for (size_t at = 0, done = 0; at < N; at += done) {
-		struct as_run_batch batch = { f->seqs + at, f->names + at, N - at };
+		struct as_run_batch batch = { f->seqs + at, f->names + at, N - at, NULL };
 		struct as_run_result result = { 0 };
 		struct as_err err = { 0 };
 
