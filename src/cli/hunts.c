@@ -33,6 +33,17 @@ int as_cli_read_duration(const char *option, const char *text, int64_t *us, stru
 		       text);
 }
 
+/* ---- Faults ---------------------------------------------------------------------------------- */
+
+int as_cli_hunt_faults(const struct as_args *args, const char *scenario,
+		       struct as_run_options *options, struct as_err *err)
+{
+	options->draw_faults = as_args_has(args, "faults");
+	if (!options->draw_faults || !strcmp(scenario, "sequential") || !strcmp(scenario, "crash"))
+		return 0;
+	return as_fail(err, AS_EUSE, "--faults cannot be combined with --scenario %s", scenario);
+}
+
 /* ---- The store ------------------------------------------------------------------------------- */
 
 static int open_store(const struct as_dir *folder, struct as_sink **sink, struct as_err *err)

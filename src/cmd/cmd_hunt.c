@@ -350,11 +350,8 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 	if (!rc)
 		rc = as_cli_run_options(args, o, err);
 	o->size_bytes = as_args_number(args, "size", 0);
-	o->draw_faults = as_args_has(args, "faults");
-	if (!rc && o->draw_faults && strcmp(s->hunt.scenario->name, "sequential") &&
-	    strcmp(s->hunt.scenario->name, "crash"))
-		rc = as_fail(err, AS_EUSE, "--faults cannot be combined with --scenario %s",
-			     s->hunt.scenario->name);
+	if (!rc)
+		rc = as_cli_hunt_faults(args, s->hunt.scenario->name, o, err);
 	if (!rc && strcmp(s->state.scenario, "sequential")) {
 		if (strlen(s->state.scenario) >= sizeof(o->scenario))
 			return as_fail(err, AS_EUSE, "--scenario: too long");
@@ -542,9 +539,7 @@ static const struct as_opt opts[] = {
 	{ .name = "crash",
 	  .help = "cut the power at every point of each workload; the same as --scenario crash" },
 	AS_CLI_HUNT_CRASH_OPTS,
-	{ .name = "faults",
-	  .help = "in each workload, one or two calls of the file system fail: reads, writes, "
-		  "flushes, erases or allocations, as the seed draws them; also with --crash" },
+	AS_CLI_HUNT_FAULTS_OPT,
 	AS_CLI_PROFILE_OPT("generate workloads with this profile (docs/PROFILE.md); default: that "
 			   "of the scenario"),
 	{ .name = "length",

@@ -483,8 +483,8 @@ static int draw(struct crash_run *r)
 	return rc;
 }
 
-/* A finding with faults is looked for. A workload that was made shorter makes fewer calls before the
- * one that has to fail: earlier ones are tried, as long as something fails. */
+/* A finding with faults is looked for. A workload that was made shorter makes fewer calls before
+ * the one that has to fail: earlier ones are tried. */
 static int near(struct crash_run *r)
 {
 	struct as_buf text = { 0 };

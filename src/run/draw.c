@@ -117,7 +117,7 @@ bool as_draw_sweep(unsigned kind, uint64_t nth, unsigned what, char text[AS_DRAW
 #define RULES_MAX 4u
 
 /* The rules of a plan, each cut at its first number. */
-struct pieces {
+struct plan_pieces {
 	unsigned n;
 	struct {
 		const char *head;
@@ -127,7 +127,7 @@ struct pieces {
 	} rule[RULES_MAX];
 };
 
-static bool cut(const char *text, struct pieces *p)
+static bool cut(const char *text, struct plan_pieces *p)
 {
 	p->n = 0;
 	for (text += strspn(text, " ;"); *text; text += strspn(text, " ;")) {
@@ -154,7 +154,7 @@ static bool cut(const char *text, struct pieces *p)
 /* Which of the rules move, one step after the other: each alone, then all by as much. */
 bool as_draw_near(const char *plan, uint64_t step, struct as_buf *out)
 {
-	struct pieces p;
+	struct plan_pieces p;
 	unsigned moving = 0;
 	uint64_t most = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * runner_faults: workloads during which something fails: what was drawn for each of them, and what a
- * finding names, at the call that it names or at an earlier one.
+ * runner_faults: workloads during which something fails: what was drawn for each of them, and what
+ * a finding names, at the call that it names or at an earlier one.
  */
 #include "run/runner_priv.h"
 
@@ -37,8 +37,8 @@ static int once_with(struct as_runner *r, const struct as_run_batch *one, const 
 	return rc;
 }
 
-/* What was found in a batch is looked for again, alone, and with as few faults as show it. What does
- * not come again is reported as it was. */
+/* What was found in a batch is looked for again, alone, and with as few faults as show it. What
+ * does not come again is reported as it was. */
 static int report_fewest(struct as_runner *r, const struct as_run_batch *one,
 			 struct as_run_result *result, struct as_err *err)
 {

@@ -5,9 +5,9 @@
  * the tree once more after a second mount. All of that is what a run does (run/run.h).
  *
  * With faults that are drawn, a run cannot say what must be there after the next mount: the file
- * system may have turned itself off. But what was synced must be. So each workload of a library in
- * which a write or a flush was to fail runs once more, with power cuts (crash/crash.h) from the call
- * that failed to the end, in the mildest view.
+ * system may have turned itself off. But what was synced must be. So each workload of a library
+ * runs once more, with power cuts (crash/crash.h) from the call that failed to the end, in the
+ * mildest view.
  */
 #include "crash/crash.h"
 #include "run/instance.h"

@@ -179,7 +179,7 @@ static void test_once(void **state)
 	t_need_host("ext4");
 	open_fixture(&f, &options, failing);
 	need_tracks(&f);
-	batch = (struct as_run_batch){ f.seqs, f.names, N };
+	batch = (struct as_run_batch){ f.seqs, f.names, N, NULL };
 	if (as_runner_beside(f.runner, &batch, as_runner_tracks(f.runner, N), &beside, &result,
 			     &err))
 		fail_msg("%s", err.msg);

@@ -159,18 +159,83 @@ finds forward run "$WORK/failed.txt" "--sweep write --size 256K" 'rename'
 skeleton forwards "$DONE; $(says ".semantics = AS_MEANS_FAILED_MAYBE_DONE")"
 passes forwards run "$WORK/failed.txt" "--sweep write --size 256K"
 
+# ---- After a call has failed ----
+
+cat >"$WORK/after.txt" <<'END'
+create /a 0644
+$0 = open /a O_RDWR
+pwrite $0 len=600 at=0 fill=1
+fsync $0
+pwrite $0 len=300 at=100 fill=2
+fsync $0
+fsync $0
+mkdir /d 0755
+close $0
+END
+# means NAME MEANS SED FILE...: flashfs that does not try again when a program fails
+ONCE='s/^(.*)\/\* The block is bad; what.*/\1return rc; &/'
+means() {
+	local name=$1 said=$2
+	shift 2
+	if [ -n "$said" ]; then
+		flashfs "$name" "$ONCE" log.c "s/AS_MEANS_FULL_DROPS/& | $said/" ops.c "$@"
+	else
+		flashfs "$name" "$ONCE" log.c "$@"
+	fi
+}
+FAULT="$CUT --fault write:6:eio"
+# It turns read-only.
+OFF_NOW='s/return rc;\s*\/\* The block/fs->readonly = true; &/'
+HONEST='s/fs->readonly \? 0 : ff_sync/fs->readonly ? -EIO : ff_sync/'
+TELLS='s/fs->readonly \? 0 : ff_flush/fs->readonly ? -EROFS : ff_flush/'
+means stops "" "$OFF_NOW" log.c "$HONEST" mount.c "$TELLS" ops.c
+finds stops run "$WORK/after.txt" "--fault program:6:eio" 'EROFS'
+finds stops crash "$WORK/after.txt" "$FAULT" 'EROFS' $OFF
+means stopped AS_MEANS_FAILED_READ_ONLY "$OFF_NOW" log.c "$HONEST" mount.c "$TELLS" ops.c
+passes stopped run "$WORK/after.txt" "--fault program:6:eio"
+passes stopped crash "$WORK/after.txt" "$FAULT" $OFF
+# It says so, but the unmount claims what was never written.
+means claims AS_MEANS_FAILED_READ_ONLY "$OFF_NOW" log.c "$TELLS" ops.c
+finds claims crash "$WORK/after.txt" "$FAULT" 'after umount' $OFF
+
+# An fsync that fails forgets what it could not write.
+FORGET='s/^(.*)rc = write_pages\(fs, node\);/\1{ rc = write_pages(fs, node);'
+FORGET+=' node->changed = node->changed \&\& rc != -EIO; }/'
+means forgets "" "$FORGET" file.c
+finds forgets crash "$WORK/after.txt" "$FAULT" 'after fsync' $OFF
+means forgot AS_MEANS_SYNC_FORGETS "$FORGET" file.c
+passes forgot crash "$WORK/after.txt" "$FAULT" $OFF
+# It says so, but loses what an earlier fsync has made stable, too.
+WORSE='s/return rc;\s*\/\* The block/{ (void)as_flash_erase(fs->flash, 0); return rc; } &/'
+means worse AS_MEANS_SYNC_FORGETS "$FORGET" file.c "$WORSE" log.c
+finds worse crash "$WORK/after.txt" "$FAULT" 'crash' $OFF
+
+# It leaves a mark, and the next mount refuses.
+MARK='s/return rc;\s*\/\* The block/{ memset(fs->page, 0, fs->unit); '
+MARK+='(void)as_flash_program(fs->flash, *at + total, fs->page, fs->unit); '
+MARK+='fs->at += total + fs->unit; return rc; } &/'
+REFUSE='s/^\t\t\t\treturn 0;$/\t\t\t\treturn -EUCLEAN;/'
+means refuses "" "$MARK" log.c "$REFUSE" mount.c
+finds refuses crash "$WORK/after.txt" "$FAULT" 'EUCLEAN' $OFF
+means refused AS_MEANS_FAILED_NO_MOUNT "$MARK" log.c "$REFUSE" mount.c
+passes refused crash "$WORK/after.txt" "$FAULT" $OFF
+# It says so, but refuses without a failure, too.
+means picky AS_MEANS_FAILED_NO_MOUNT \
+	's/^\tfs->cur = b;$/\tif (fs->n_nodes > 2) return -EUCLEAN;\n&/' mount.c
+finds picky crash "$WORK/after.txt" "$FAULT" 'EUCLEAN' $OFF
+
 # ---- Contracts that are refused ----
 
-refused() { # NAME CONTRACT SED WORDS
+refuses() { # NAME CONTRACT SED WORDS
 	skeleton "$1" "$(says "$2"); $3"
 	tap_run "$1 is refused" 2 "$ASSAY" run --no-store --target "plugin:$WORK/$1.so" \
 		"$WORK/failed.txt"
 	tap_like "$1: the words" "$WORK/err" "$4"
 }
-refused unknown '.promises = 1u << 20' '' 'contract has what this assay does not know'
-refused negative '.busy_errno = -16' '' 'busy_errno'
+refuses unknown '.promises = 1u << 20' '' 'contract has what this assay does not know'
+refuses negative '.busy_errno = -16' '' 'busy_errno'
 LINK='s/AS_CAP_OWNER \|/AS_CAP_HARDLINK | &/; s/\.statfs = fs_statfs/&, .link = (void *)fs_sync/'
-refused linked '.semantics = AS_MEANS_NLINK_ANY' "$LINK" 'hard links could not be told'
+refuses linked '.semantics = AS_MEANS_NLINK_ANY' "$LINK" 'hard links could not be told'
 
 # ---- Plugins of before ----
 
