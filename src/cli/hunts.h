@@ -3,6 +3,7 @@
 #ifndef AS_CLI_HUNTS_H
 #define AS_CLI_HUNTS_H
 
+#include "cli/cli.h"
 #include "hunt/hunt.h"
 #include "report/sinks.h"
 
