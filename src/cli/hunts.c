@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/drawn.h"
 #include "cli/output.h"
+#include "cli/runs.h"
 #include "cli/stored.h"
 #include "hunt/groups.h"
 #include "work/print.h"
@@ -33,14 +34,14 @@ int as_cli_read_duration(const char *option, const char *text, int64_t *us, stru
 		       text);
 }
 
-/* ---- Faults ---------------------------------------------------------------------------------- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
-int as_cli_hunt_faults(const struct as_args *args, const char *scenario,
-		       struct as_run_options *options, struct as_err *err)
+int as_cli_hunt_options(const struct as_args *args, const char *scenario,
+			struct as_run_options *options, struct as_err *err)
 {
 	options->draw_faults = as_args_has(args, "faults");
 	if (!options->draw_faults || !strcmp(scenario, "sequential") || !strcmp(scenario, "crash"))
-		return 0;
+		return as_cli_run_options(args, options, err);
 	return as_fail(err, AS_EUSE, "--faults cannot be combined with --scenario %s", scenario);
 }
 

@@ -348,10 +348,8 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 			as_cli_drawn_choose(s->target, &s->state);
 	}
 	if (!rc)
-		rc = as_cli_run_options(args, o, err);
+		rc = as_cli_hunt_options(args, s->hunt.scenario->name, o, err);
 	o->size_bytes = as_args_number(args, "size", 0);
-	if (!rc)
-		rc = as_cli_hunt_faults(args, s->hunt.scenario->name, o, err);
 	if (!rc && strcmp(s->state.scenario, "sequential")) {
 		if (strlen(s->state.scenario) >= sizeof(o->scenario))
 			return as_fail(err, AS_EUSE, "--scenario: too long");

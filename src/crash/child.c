@@ -180,6 +180,7 @@ static bool report_death(struct child_judging *j, const struct as_ended *ended)
 	if (ended->how == AS_END_SIGNAL) {
 		as_buf_adds(&why, "died of ");
 		as_stack_words(&args->shared->stack, ended->status, &why);
+		as_host_log_stack(&args->shared->log, &args->shared->stack);
 	} else if (ended->how == AS_END_EXIT) {
 		as_buf_adds(&why, "called exit");
 	} else {

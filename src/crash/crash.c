@@ -223,6 +223,7 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 	if (ended->how == AS_END_SIGNAL) {
 		as_stack_words(&sh->stack, ended->status, &died);
 		how = as_buf_str(&died);
+		as_host_log_stack(&sh->log, &sh->stack);
 	}
 	sh->n_reports += room;
 	memset(f, 0, sizeof(*f));
@@ -331,6 +332,7 @@ static int start(struct as_crasher *c, const struct as_seq *seq, const struct as
 		rc = as_spawn_fork_limited(as_crash_child, &args, &limits, ended, err);
 	say_faulty(c, seq, plan);
 	as_host_log_add(&c->shared->log, as_buf_str(&output));
+	as_stack_hear(&c->shared->stack, as_buf_str(&output));
 	as_buf_free(&output);
 	return !rc && ended->how == AS_END_STOPPED ? as_fail(err, AS_ESTOP, "stopped") : rc;
 }

@@ -335,6 +335,7 @@ void as_child_begin(struct as_stack *stack)
 	struct rlimit none = { 0, 0 };
 
 	as_stack_catch(stack);
+	as_stack_catch_abort();
 	as_sanitizer_tell(stack->said, sizeof(stack->said));
 	setrlimit(RLIMIT_CORE, &none);
 	as_limit_memory();

@@ -49,7 +49,7 @@ static int prepare(struct as_runner *r, struct as_err *err)
 				      .disk_fd = r->disk_fd };
 	struct as_ended ended;
 	const char *end;
-	char text[96];
+	char text[512];
 	int rc = as_runner_start(r, as_child_prepare, &args, &ended, err);
 
 	if (!rc && (end = as_runner_bad_end(r, &ended, text, sizeof(text))))
