@@ -165,6 +165,9 @@ enum as_semantics {
 	/* an fsync or sync that failed may forget what it could not write: a later one that
 	 * succeeds says nothing of that. */
 	AS_MEANS_SYNC_FORGETS = 1u << 6,
+	/* A handle sees the file as it was when it was opened, and what was written through itself.
+	 * Others see that from fsync, sync or close of the handle on. O_TRUNC is a change, too. */
+	AS_MEANS_OWN_VIEWS = 1u << 7,
 };
 
 /* Of a table without one, a contract with AS_CUT_PREFIX, the three AS_PROMISE_FSYNC_* and

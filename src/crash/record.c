@@ -199,7 +199,7 @@ static bool follow_fault(struct rec *r, const struct as_op *op, const struct as_
 
 	r->failed = true;
 	if ((as_op_table[op->code].persists != AS_PERSISTS_NOTHING || as_op_closes(op->code)) &&
-	    r->args->fresh.traits->quirks & AS_QUIRK_SYNC_FORGETS)
+	    r->args->fresh.traits->quirks & (AS_QUIRK_SYNC_FORGETS | AS_QUIRK_OWN_VIEWS))
 		going = false;
 	/* The slot is free whatever close answers. */
 	if (as_op_closes(op->code) && as_model_judge(r->model, op, &closed, &r->verdict))

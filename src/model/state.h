@@ -131,6 +131,10 @@ struct as_file {
 	int64_t lock; /* of flock(2): 0, AS_LOCK_SH or AS_LOCK_EX; it ends with the file */
 	uint64_t len; /* of a mapping: `flags` is what may be done to it, `off` where it begins */
 	bool attached; /* a mapping of what its slot has open now */
+	/* Its own view of a regular file (view.h), and what the file had when that began. */
+	bool viewing, changed;
+	uint64_t view_size, base_size;
+	struct as_runs *view, *base;
 };
 
 /* A sparse vector of counted pointers; every element starts with a uint32_t ref. */
@@ -217,6 +221,8 @@ struct as_entry *as_entries_add(struct as_entry *root, struct as_name *name, uin
 struct as_entry *as_entries_del(struct as_entry *root, const char *s, size_t len);
 struct as_entry *as_entries_set(struct as_entry *root, const char *s, size_t len, uint32_t ino);
 void as_entries_put(struct as_entry *root);
+
+uint64_t as_file_label(const struct as_file *file); /* view.c */
 
 /* ---- xattrs.c ---- */
 struct as_xattr *as_xattr_find(const struct as_inode *inode, const char *name); /* NULL: none */

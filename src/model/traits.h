@@ -109,6 +109,8 @@ enum as_quirk {
 	AS_QUIRK_FAILED_READ_ONLY = AS_TRAIT_BIT(37),
 	AS_QUIRK_FAILED_NO_MOUNT = AS_TRAIT_BIT(38),
 	AS_QUIRK_SYNC_FORGETS = AS_TRAIT_BIT(39),
+	/* the same: each descriptor has a view of its own of a file (model/view.h) */
+	AS_QUIRK_OWN_VIEWS = AS_TRAIT_BIT(40),
 };
 
 enum as_feature {

@@ -159,6 +159,56 @@ finds forward run "$WORK/failed.txt" "--sweep write --size 256K" 'rename'
 skeleton forwards "$DONE; $(says ".semantics = AS_MEANS_FAILED_MAYBE_DONE")"
 passes forwards run "$WORK/failed.txt" "--sweep write --size 256K"
 
+# Handles with views of their own: what one writes, others see from its sync or close on.
+cat >"$WORK/views.txt" <<'END'
+$0 = open /f O_RDWR|O_CREAT 0644
+pwrite $0 len=900 at=0 fill=1
+$1 = open /f O_RDONLY
+pread $1 len=900 at=0
+fstat $0
+stat /f
+close $1
+fsync $0
+$1 = open /f O_RDWR|O_TRUNC
+pread $0 len=900 at=0
+pwrite $1 len=100 at=50 fill=2
+stat /f
+close $1
+stat /f
+pwrite $0 len=10 at=5 fill=3
+close $0
+stat /f
+$0 = open /f O_RDWR
+ftruncate $0 77
+stat /f
+sync
+stat /f
+END
+views() { # NAME OPTIONS...
+	local name=$1
+	shift
+	${CC:-cc} -fPIC -shared -Iinclude "$@" tests/target/plugins/views.c -o "$WORK/$name.so" ||
+		tap_not_ok "building $name"
+}
+views own -DDECLARES
+passes own run "$WORK/views.txt" "--check op"
+tap_run "own passes a hunt" 0 "$ASSAY" hunt --target "plugin:$WORK/own.so" --max-workloads 200 \
+	-o "$WORK/own"
+tap_run "own passes a hunt with faults" 0 "$ASSAY" hunt --target "plugin:$WORK/own.so" --faults \
+	--max-workloads 32 -o "$WORK/own.f"
+views quiet -DQUIET
+finds quiet run "$WORK/views.txt" "" 'pread .1 len=900 at=0: returned 0, model says 900'
+views shared -DDECLARES -DPLAIN
+finds shared run "$WORK/views.txt" "" 'pread .1 len=900 at=0: returned 900, model says 0'
+views unshared -DDECLARES -DCLOSE_FORGETS
+finds unshared run "$WORK/views.txt" "" 'size 900, model says 150'
+
+# What is declared is no excuse for more.
+flashfs worse_busy "$TEXT" ops.c 's/busy_errno = EBUSY/busy_errno = EPERM/' ops.c
+finds worse_busy run "$WORK/open.txt" "" 'unlink /d/open: returned -1 ETXTBSY'
+flashfs uncounted 's/\.ino = node->ino/.ino = 0/' ops.c
+finds uncounted run "$WORK/stat.txt" "--check op" 'inode number 0 is that of another file'
+
 # ---- After a call has failed ----
 
 cat >"$WORK/after.txt" <<'END'
@@ -209,6 +259,12 @@ passes forgot crash "$WORK/after.txt" "$FAULT" $OFF
 WORSE='s/return rc;\s*\/\* The block/{ (void)as_flash_erase(fs->flash, 0); return rc; } &/'
 means worse AS_MEANS_SYNC_FORGETS "$FORGET" file.c "$WORSE" log.c
 finds worse crash "$WORK/after.txt" "$FAULT" 'crash' $OFF
+
+# A call that fails may have been done, but it may not take with it what was stable.
+means done AS_MEANS_FAILED_MAYBE_DONE
+passes done crash "$WORK/after.txt" "$FAULT" $OFF
+means undone AS_MEANS_FAILED_MAYBE_DONE "$WORSE" log.c
+finds undone crash "$WORK/after.txt" "$FAULT" 'crash' $OFF
 
 # It leaves a mark, and the next mount refuses.
 MARK='s/return rc;\s*\/\* The block/{ memset(fs->page, 0, fs->unit); '
