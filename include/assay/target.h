@@ -147,6 +147,9 @@ enum as_promises {
 	AS_PROMISE_FSYNC_NAMES = 1u << 4,
 	AS_PROMISE_FSYNC_TIMES = 1u << 5,
 	AS_PROMISE_FSYNC_BLOCKS = 1u << 6,
+	/* The contents of files have checksums: a bit that has flipped on the disk is an error, and
+	 * never data. */
+	AS_PROMISE_CHECKSUMS = 1u << 7,
 };
 
 /* Where it differs from POSIX and means it. */

@@ -30,6 +30,8 @@ struct as_view_swap {
 	uint64_t seen_size;
 };
 
+/* Of a descriptor, for the label of its inode. */
+uint64_t as_file_label(const struct as_file *file);
 /* A digest of a view that was changed. */
 uint64_t as_view_label(const struct as_file *file);
 /* Before an operation is judged: whether that is still possible. */

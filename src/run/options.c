@@ -81,7 +81,7 @@ static const struct number_row {
 #define ROW(name, field, standard)                      \
 	{ name, offsetof(struct as_run_options, field), \
 	  sizeof(((struct as_run_options *)0)->field), standard },
-	ROW("size", size_bytes, 0) ROW("seed", seed, 0)
+	ROW("size", size_bytes, 0) ROW("seed", seed, 0) ROW("corrupt", corrupt, 0)
 #define BOUND(field, standard, what) ROW(#field, field, standard)
 #include "vfs/bounds.def"
 #undef ROW

@@ -54,6 +54,9 @@ struct as_run_options {
 	/* A finding with this symptom is looked for: if the faults do not show it, they are tried
 	 * at earlier calls, as the workload may be a shorter one. NULL: nothing is looked for. */
 	const char *near;
+	/* So often a bit of the disk is flipped before a mount, after each workload of a library
+	 * (child_corrupt.c). */
+	uint32_t corrupt;
 	/* What else is done with a workload than running it once: "NAME:PARAMS", see
 	 * scenario/scenario.h. */
 	char scenario[AS_RUN_SCENARIO_MAX]; /* "": nothing */
