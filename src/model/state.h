@@ -222,7 +222,6 @@ struct as_entry *as_entries_del(struct as_entry *root, const char *s, size_t len
 struct as_entry *as_entries_set(struct as_entry *root, const char *s, size_t len, uint32_t ino);
 void as_entries_put(struct as_entry *root);
 
-
 /* ---- xattrs.c ---- */
 struct as_xattr *as_xattr_find(const struct as_inode *inode, const char *name); /* NULL: none */
 void as_node_put_xattr(struct as_model *m, uint32_t ino, const char *name, uint64_t len,
