@@ -90,7 +90,7 @@ static bool is_sound(const struct lab_dirent *de, uint32_t left)
 
 static int check_block(struct as_fs *fs, const struct lab_buf *b)
 {
-	uint32_t off = 0;
+	uint32_t off = LAB_BUG_ON(fs, DIR_UNCHECKED) ? LAB_BLOCK : 0;
 
 	while (off < LAB_BLOCK) {
 		const struct lab_dirent *de = (const struct lab_dirent *)(b->data + off);

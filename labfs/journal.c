@@ -220,14 +220,6 @@ void lab_note_dir(struct as_fs *fs, struct lab_node *dir)
 
 /* ---- Writing ---- */
 
-static int give_up(struct as_fs *fs, int rc)
-{
-	fs->aborted = true;
-	if (fs->host->log)
-		fs->host->log(fs->host->ctx, "labfs: journal error, now read-only");
-	return rc;
-}
-
 static int write_data(struct as_fs *fs, bool early)
 {
 	struct lab_link *list = &fs->list[LAB_S_DATA];
@@ -236,6 +228,8 @@ static int write_data(struct as_fs *fs, bool early)
 		struct lab_buf *b = (struct lab_buf *)list->next;
 		int rc = lab_write_home(fs, b);
 
+		if (rc && LAB_BUG_ON(fs, EIO_ONCE))
+			lab_set_state(fs, b, LAB_S_CLEAN);
 		if (rc && !LAB_BUG_ON(fs, DATA_EIO))
 			return rc;
 		fs->unflushed = true;
@@ -299,6 +293,16 @@ static int write_jsuper(struct as_fs *fs, uint32_t tail, uint32_t seq, bool empt
 	js->empty = empty;
 	js->head.csum = lab_crc_without(fs->jbuf, LAB_BLOCK, offsetof(struct lab_j_head, csum));
 	return write_ring(fs, 0, fs->jbuf);
+}
+
+static int give_up(struct as_fs *fs, int rc)
+{
+	fs->aborted = true;
+	if (LAB_BUG_ON(fs, ABORT_EMPTIES))
+		(void)write_jsuper(fs, 1, fs->seq, true);
+	if (fs->host->log)
+		fs->host->log(fs->host->ctx, "labfs: journal error, now read-only");
+	return rc;
 }
 
 /* The state of writing a transaction. */

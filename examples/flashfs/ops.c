@@ -408,10 +408,12 @@ static int ff_fsync(struct as_fs *fs, struct as_handle *handle, bool data_only)
 
 static const struct as_limits limits = { .name_max = FF_NAME, .file_bytes = FF_FILE_BYTES };
 
+#define FF_SUMS AS_PROMISE_CHECKSUMS
+
 /* What is written is stable at close, all of it or nothing; names at once. */
 static const struct as_contract contract = {
 	.after_cut = AS_CUT_PREFIX,
-	.promises = AS_PROMISE_AT_CLOSE | AS_PROMISE_NAMES_NOW | AS_PROMISE_WHOLE_FILES,
+	.promises = FF_SUMS | AS_PROMISE_AT_CLOSE | AS_PROMISE_NAMES_NOW | AS_PROMISE_WHOLE_FILES,
 	.semantics = AS_MEANS_NLINK_ANY | AS_MEANS_FULL_DROPS,
 	.busy_errno = EBUSY,
 };

@@ -147,6 +147,9 @@ enum as_promises {
 	AS_PROMISE_FSYNC_NAMES = 1u << 4,
 	AS_PROMISE_FSYNC_TIMES = 1u << 5,
 	AS_PROMISE_FSYNC_BLOCKS = 1u << 6,
+	/* The contents of files have checksums: a bit that has flipped on the disk is an error, and
+	 * never data. */
+	AS_PROMISE_CHECKSUMS = 1u << 7,
 };
 
 /* Where it differs from POSIX and means it. */
@@ -157,10 +160,21 @@ enum as_semantics {
 	AS_MEANS_FAILED_MAYBE_DONE = 1u << 2,
 	/* A call that answers ENOSPC may lose what was written to open files and not synced. */
 	AS_MEANS_FULL_DROPS = 1u << 3,
+	/* After a call of the disk or the memory has failed: it may answer EROFS to changes until
+	 * it is mounted again; */
+	AS_MEANS_FAILED_READ_ONLY = 1u << 4,
+	/* it may refuse the next mount, so that somebody looks at it (nothing may be lost); */
+	AS_MEANS_FAILED_NO_MOUNT = 1u << 5,
+	/* an fsync or sync that failed may forget what it could not write: a later one that
+	 * succeeds says nothing of that. */
+	AS_MEANS_SYNC_FORGETS = 1u << 6,
+	/* A handle sees the file as it was when it was opened, and what was written through itself.
+	 * Others see that from fsync, sync or close of the handle on. O_TRUNC is a change, too. */
+	AS_MEANS_OWN_VIEWS = 1u << 7,
 };
 
-/* Of a table without one, a contract with AS_CUT_PREFIX and the three AS_PROMISE_FSYNC_* is
- * assumed. */
+/* Of a table without one, a contract with AS_CUT_PREFIX, the three AS_PROMISE_FSYNC_* and
+ * AS_MEANS_FAILED_READ_ONLY is assumed. */
 struct as_contract {
 	enum as_after_cut after_cut;
 	uint32_t promises; /* enum as_promises */

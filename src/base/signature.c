@@ -305,6 +305,11 @@ static size_t alias_at(const char *s, bool places, const char **group)
 	return 0;
 }
 
+/* Words of os/stack.h and of base/finding.c. */
+#define ASSERTED ": assertion "
+#define SIGNALLED "signal: "
+#define SILENT "silent: "
+
 void as_signature_group(struct as_buf *out, const char *signature)
 {
 	const char *s = signature, *group, *end = s + strlen(s);
@@ -314,6 +319,19 @@ void as_signature_group(struct as_buf *out, const char *signature)
 	if (!strncmp(signature, AS_SIGNATURE_AGAIN, strlen(AS_SIGNATURE_AGAIN)) &&
 	    strchr(signature, ')'))
 		end = strchr(signature, ')') + 1;
+	/* An assertion is the same whoever calls; and so is the innermost function. */
+	if (strstr(signature, ASSERTED) && strstr(strstr(signature, ASSERTED), " in "))
+		end = strstr(strstr(signature, ASSERTED), " in ");
+	else if (!strncmp(signature, SIGNALLED, strlen(SIGNALLED)) && strstr(signature, " < "))
+		end = strstr(signature, " < ");
+	/* What was ignored is the same whatever function it was ignored in the end by. */
+	if (!strncmp(signature, SILENT, strlen(SILENT)) && strstr(signature, ", although ") &&
+	    strstr(signature, " failed in ")) {
+		as_buf_adds(out, SILENT);
+		s = strstr(signature, ", although ") + 2;
+		end = strstr(signature, AS_SIGNATURE_AFTER);
+		end = end ? end : signature + strlen(signature);
+	}
 	if (strstr(signature, AS_SIGNATURE_OLDER) && strstr(signature, AS_SIGNATURE_AFTER))
 		end = strstr(signature, AS_SIGNATURE_AFTER);
 	while (s < end) {

@@ -51,7 +51,7 @@ static enum as_did follow_fault(const struct as_op *op, const struct as_outcome 
 static bool is_excused(struct as_expander *w, const struct as_outcome *got)
 {
 	return w->plan && got->ret < 0 && as_instance_fault_hit(w->instance) &&
-	       (got->err == EIO || got->err == ENOMEM || got->err == EROFS);
+	       as_traits_failed_answer(as_model_traits(w->model), got->err);
 }
 
 enum as_did as_worker_do(struct as_expander *w, const struct as_op *op, uint32_t i,

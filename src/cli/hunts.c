@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/drawn.h"
 #include "cli/output.h"
+#include "cli/runs.h"
 #include "cli/stored.h"
 #include "hunt/groups.h"
 #include "work/print.h"
@@ -33,6 +34,17 @@ int as_cli_read_duration(const char *option, const char *text, int64_t *us, stru
 		       text);
 }
 
+/* ---- Options --------------------------------------------------------------------------------- */
+
+int as_cli_hunt_options(const struct as_args *args, const char *scenario,
+			struct as_run_options *options, struct as_err *err)
+{
+	options->draw_faults = as_args_has(args, "faults");
+	if (!options->draw_faults || !strcmp(scenario, "sequential") || !strcmp(scenario, "crash"))
+		return as_cli_run_options(args, options, err);
+	return as_fail(err, AS_EUSE, "--faults cannot be combined with --scenario %s", scenario);
+}
+
 /* ---- The store ------------------------------------------------------------------------------- */
 
 static int open_store(const struct as_dir *folder, struct as_sink **sink, struct as_err *err)
@@ -41,7 +53,8 @@ static int open_store(const struct as_dir *folder, struct as_sink **sink, struct
 }
 
 static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index,
-		char scenario[AS_RUN_SCENARIO_MAX], struct as_buf *target, struct as_err *err)
+		char scenario[AS_RUN_SCENARIO_MAX], struct as_buf *target, struct as_buf *plan,
+		struct as_err *err)
 {
 	struct as_run_options options;
 	struct as_stored stored;
@@ -57,6 +70,7 @@ static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index
 	if (!rc) {
 		memcpy(scenario, options.scenario, sizeof(options.scenario));
 		as_buf_adds(target, stored.record.finding.target);
+		as_buf_adds(plan, faults ? faults : "");
 	}
 	free(faults);
 	as_stored_free(&stored);

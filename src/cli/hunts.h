@@ -3,12 +3,16 @@
 #ifndef AS_CLI_HUNTS_H
 #define AS_CLI_HUNTS_H
 
+#include "cli/cli.h"
 #include "hunt/hunt.h"
 #include "report/sinks.h"
 
 /* Reads "90", "90s", "10m", "1h", "2d". */
 AS_MUST_CHECK int as_cli_read_duration(const char *option, const char *text, int64_t *us,
 				       struct as_err *err);
+/* The options of a run. */
+AS_MUST_CHECK int as_cli_hunt_options(const struct as_args *args, const char *scenario,
+				      struct as_run_options *options, struct as_err *err);
 
 extern const struct as_hunt_store as_cli_hunt_store;
 

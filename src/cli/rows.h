@@ -30,6 +30,15 @@
 #define AS_CLI_HUNT_CRASH_OPTS                                                                   \
 	AS_CLI_BUDGET_OPT("needs --crash; default 96"),                                          \
 		AS_CLI_ROUNDS_OPT("needs --crash; default: 2 for one workload in four, else 1")
+#define AS_CLI_CORRUPT_OPT                                                                        \
+	{ .name = "corrupt", .kind = AS_OPT_TEXT, .arg = "bits",                                  \
+	  .help = "after each workload, flip a bit of the disk of a library before a mount, 16 "  \
+		  "times: it may refuse, but not die or hang" }
+#define AS_CLI_HUNT_FAULTS_OPT                                                                   \
+	{ .name = "faults",                                                                      \
+	  .help = "in each workload, one or two calls of the file system fail: reads, writes, "  \
+		  "flushes, erases or allocations, as the seed draws them; also with --crash" }, \
+	AS_CLI_CORRUPT_OPT
 #define AS_CLI_AGAIN_OPT                                                                          \
 	{ .name = "again", .kind = AS_OPT_NUMBER, .arg = "N", .max = AS_CRASH_AGAIN_MAX,          \
 	  .help = "how many power cuts to try during recovery, one after the other; default 1" }

@@ -11,12 +11,21 @@
 
 #define KNOWN_MAX_BYTES ((size_t)64 << 20)
 
+#define CORRUPT_TIMES 16u
+
 int as_cli_run_options(const struct as_args *args, struct as_run_options *o, struct as_err *err)
 {
 	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
 	o->on_host = as_cli_on_host(args);
 	o->max_bytes = as_args_number(args, "max-bytes", 0);
 	o->max_entries = as_args_number(args, "max-entries", 0);
+	if (as_args_has(args, "corrupt")) {
+		const char *what = as_args_text(args, "corrupt", "");
+
+		if (strcmp(what, "bits"))
+			return as_fail(err, AS_EUSE, "--corrupt %s: expected bits", what);
+		o->corrupt = CORRUPT_TIMES;
+	}
 	return as_run_choices(as_args_text(args, "choices", ""), o, err);
 }
 

@@ -154,6 +154,7 @@ int as_cli_again_open(const struct as_args *args, const struct as_stored *stored
 	*again = (struct as_cli_again){ .stored = stored };
 	rc = as_run_options_parse(stored->record.finding.options, &again->options, &again->faults,
 				  err);
+	again->options.near = stored->record.finding.signature;
 	if (!rc)
 		rc = choose_targets(args, again, &specs, err);
 	for (size_t i = 0; i < specs.n && !rc; i++)

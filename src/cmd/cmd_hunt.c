@@ -348,7 +348,7 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 			as_cli_drawn_choose(s->target, &s->state);
 	}
 	if (!rc)
-		rc = as_cli_run_options(args, o, err);
+		rc = as_cli_hunt_options(args, s->hunt.scenario->name, o, err);
 	o->size_bytes = as_args_number(args, "size", 0);
 	if (!rc && strcmp(s->state.scenario, "sequential")) {
 		if (strlen(s->state.scenario) >= sizeof(o->scenario))
@@ -537,6 +537,7 @@ static const struct as_opt opts[] = {
 	{ .name = "crash",
 	  .help = "cut the power at every point of each workload; the same as --scenario crash" },
 	AS_CLI_HUNT_CRASH_OPTS,
+	AS_CLI_HUNT_FAULTS_OPT,
 	AS_CLI_PROFILE_OPT("generate workloads with this profile (docs/PROFILE.md); default: that "
 			   "of the scenario"),
 	{ .name = "length",

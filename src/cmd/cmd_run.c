@@ -327,6 +327,7 @@ static const struct as_opt opts[] = {
 		  "write:drop, write:flip, erase:drop" },
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
+	AS_CLI_CORRUPT_OPT,
 	AS_CLI_BOUND_OPTS,
 	{ .name = "list",
 	  .kind = AS_OPT_TEXT,

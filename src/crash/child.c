@@ -97,6 +97,13 @@ static size_t last_mount(const struct as_seq *seq)
 	return n;
 }
 
+static size_t begun_min(const struct child_judging *j)
+{
+	if (j->args->options->since_fault)
+		return j->recording->fired_from;
+	return j->args->options->since_mount ? last_mount(j->recording->seq) : 0;
+}
+
 static int judge_child(void *ctx)
 {
 	struct child_judging *j = ctx;
@@ -114,9 +121,7 @@ static int judge_child(void *ctx)
 				      .recovers = recovers,
 				      .ctx = j,
 				      .resume = j->resume,
-				      .begun_min = j->args->options->since_mount
-							   ? last_mount(j->recording->seq)
-							   : 0 };
+				      .begun_min = begun_min(j) };
 
 	as_child_begin(&sh->stack);
 	as_child_keep_memory();
@@ -177,6 +182,7 @@ static bool report_death(struct child_judging *j, const struct as_ended *ended)
 	if (ended->how == AS_END_SIGNAL) {
 		as_buf_adds(&why, "died of ");
 		as_stack_words(&args->shared->stack, ended->status, &why);
+		as_host_log_stack(&args->shared->log, &args->shared->stack);
 	} else if (ended->how == AS_END_EXIT) {
 		as_buf_adds(&why, "called exit");
 	} else {

@@ -26,6 +26,7 @@
 /* Recoveries. */
 #define BUDGET_HUNT 96
 #define BUDGET_NAMED 4096
+#define NEAR_MAX 24u /* runs with faults at other calls than a finding names */
 
 static int vet(const struct as_target *target, const struct as_crash_options *o, struct as_err *err)
 {
@@ -150,6 +151,7 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 
 	snprintf(run.scenario, sizeof(run.scenario), "crash:%s", f->params);
 	run.faults = faults;
+	run.draw_faults = false;
 	as_buf_adds(&detail, f->detail);
 	if (*faults)
 		as_buf_addf(&detail, "    while the workload ran, this failed: %s\n", faults);
@@ -221,6 +223,7 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 	if (ended->how == AS_END_SIGNAL) {
 		as_stack_words(&sh->stack, ended->status, &died);
 		how = as_buf_str(&died);
+		as_host_log_stack(&sh->log, &sh->stack);
 	}
 	sh->n_reports += room;
 	memset(f, 0, sizeof(*f));
@@ -329,6 +332,7 @@ static int start(struct as_crasher *c, const struct as_seq *seq, const struct as
 		rc = as_spawn_fork_limited(as_crash_child, &args, &limits, ended, err);
 	say_faulty(c, seq, plan);
 	as_host_log_add(&c->shared->log, as_buf_str(&output));
+	as_stack_hear(&c->shared->stack, as_buf_str(&output));
 	as_buf_free(&output);
 	return !rc && ended->how == AS_END_STOPPED ? as_fail(err, AS_ESTOP, "stopped") : rc;
 }
@@ -342,6 +346,7 @@ struct crash_run {
 	struct as_crash_counts *counts;
 	struct as_err *err;
 	struct drawn_how how;
+	bool told; /* of what was found with faults at other calls */
 };
 
 /* Runs it once. What it found is in the reports. */
@@ -408,11 +413,6 @@ static int once_with(struct crash_run *r, const char *text)
 	return rc;
 }
 
-static bool fails_memory(const struct as_crasher *c)
-{
-	return as_instance_caps(c->target) & AS_INSTANCE_MEMORY;
-}
-
 /* A kind of call whose failure was found to matter is not followed any further. */
 static int sweep(struct crash_run *r)
 {
@@ -429,7 +429,7 @@ static int sweep(struct crash_run *r)
 		bool found = false;
 
 		for (uint64_t nth = 1; !found; nth++) {
-			if (!as_draw_sweep(kind, nth, fails_memory(r->c), text))
+			if (!as_draw_sweep(kind, nth, as_draw_what(r->c->target), text))
 				return 0;
 			rc = once_with(r, text);
 			if (rc)
@@ -469,7 +469,8 @@ static int with_fewest(struct crash_run *r, const struct as_drawn *drawn,
 
 static int draw(struct crash_run *r)
 {
-	struct as_drawn drawn = as_draw(r->seq, r->c->run.seed, fails_memory(r->c));
+	unsigned one_in = r->c->run.draw_faults ? 1 : AS_DRAW_EVERY;
+	struct as_drawn drawn = as_draw(r->seq, r->c->run.seed, one_in, as_draw_what(r->c->target));
 	char text[AS_DRAW_TEXT_MAX];
 	int rc;
 
@@ -481,6 +482,26 @@ static int draw(struct crash_run *r)
 		rc = with_fewest(r, &drawn, text);
 	if (!rc)
 		tell(r, text);
+	return rc;
+}
+
+/* A finding with faults is looked for. A workload that was made shorter makes fewer calls before
+ * the one that has to fail: earlier ones are tried. */
+static int near(struct crash_run *r)
+{
+	struct as_buf text = { 0 };
+	int rc = once(r, r->c->plan, "");
+
+	for (uint64_t step = 0; !rc && step < NEAR_MAX && !r->c->shared->n_reports &&
+				as_instance_caps(r->c->target) & AS_INSTANCE_CERTAIN &&
+				as_draw_near(r->c->run.faults, step, &text);
+	     step++) {
+		rc = once_with(r, as_buf_str(&text));
+		r->told = !rc && r->c->shared->n_reports;
+		if (r->told)
+			tell(r, as_buf_str(&text));
+	}
+	as_buf_free(&text);
 	return rc;
 }
 
@@ -552,11 +573,11 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 		rc = race(&r);
 	} else if (c->options.record == AS_RECORD_SWEEP) {
 		rc = sweep(&r);
-	} else if (c->options.record == AS_RECORD_DRAW && !c->plan) {
+	} else if ((c->options.record == AS_RECORD_DRAW || c->run.draw_faults) && !c->plan) {
 		rc = draw(&r);
 	} else {
-		rc = once(&r, c->plan, "");
-		if (!rc)
+		rc = c->plan && c->options.spot.view ? near(&r) : once(&r, c->plan, "");
+		if (!rc && !r.told)
 			tell(&r, c->run.faults ? c->run.faults : "");
 	}
 	if (!c->frozen)

@@ -90,6 +90,8 @@ struct as_crash_options {
 	/* Only power cuts from the last `mount` of the workload on are tried: what is before it was
 	 * tried as another workload. */
 	bool since_mount;
+	/* Only power cuts from the first call on that failed; if none did, none are tried. */
+	bool since_fault;
 	/* How the budget is divided. `draws`: it is drawn for each workload, and so is the number
 	 * of rounds if it is 0, by `so_far` and what the workloads since came to. */
 	struct as_share share;

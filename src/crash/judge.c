@@ -196,12 +196,13 @@ static bool is_legal(struct judge *j, const struct judge_subject *s, enum as_way
 	return j->legal.legal;
 }
 
-/* An error was met while the workload ran, and the mount left something to the checker. */
+/* An error was met while the workload ran, and the mount refuses or leaves work to the checker. */
 static bool is_marked(const struct judge *j, const struct judge_subject *s, enum as_way way,
 		      const struct as_ended_way *end)
 {
-	return way == AS_WAY_MOUNT && end->end == AS_COMPLAINED && end->tree &&
-	       s->moment.begun >= j->rec->marked_from;
+	return (end->end == AS_REFUSED && s->moment.begun >= j->rec->refused_from) ||
+	       (way == AS_WAY_MOUNT && end->end == AS_COMPLAINED && end->tree &&
+		s->moment.begun >= j->rec->marked_from);
 }
 
 static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_way way,

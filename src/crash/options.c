@@ -142,6 +142,8 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 		as_buf_addf(out, ",every=%u", o->every);
 	if (o->since_mount)
 		as_buf_adds(out, ",since=mount");
+	if (o->since_fault)
+		as_buf_adds(out, ",since=fault");
 	if (o->rounds != standard.rounds)
 		as_buf_addf(out, ",rounds=%u", o->rounds);
 	if (o->race.threads) {
@@ -238,8 +240,8 @@ static int parse_text(const char *word, const char *key, const char *value,
 		return as_ways_parse(commas, &o->ways, err);
 	if (!strcmp(key, "memo"))
 		return parse_memo(word, value, &o->memo, err);
-	if (!strcmp(key, "since") && !strcmp(value, "mount")) {
-		o->since_mount = true;
+	if (!strcmp(key, "since") && (!strcmp(value, "mount") || !strcmp(value, "fault"))) {
+		*(*value == 'm' ? &o->since_mount : &o->since_fault) = true;
 		return 0;
 	}
 	if (!strcmp(key, "record"))

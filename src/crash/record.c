@@ -12,9 +12,11 @@
  *   3. An operation that answers success is believed, and gives its promise, even if the fault hit
  *      it: a file system may try again, but it may not hide a loss.
  *      The first that hid a failure is noted; what it lost, a power cut may show.
- *   4. Afterwards the file system may have turned itself off: EIO and EROFS are no findings.
+ *   4. Afterwards the file system may have turned itself off, if its contract says so: EIO and
+ *      EROFS are no findings. Nor is a mount that refuses (AS_MEANS_FAILED_NO_MOUNT).
  *   5. A library (AS_INSTANCE_STRICT) undoes what fails. So its workload goes on and is judged, and
- *      an fsync that succeeds after one that failed promises what both were to make stable.
+ *      an fsync that succeeds after one that failed promises what both were to make stable. Where
+ *      its contract says otherwise (AS_MEANS_SYNC_FORGETS), the record ends with one that failed.
  *   6. With others, the record ends with the first operation that failed or that the model cannot
  *      follow. They may have kept half of it, and fsync(2) of Linux marks pages as clean that could
  *      not be written, so a later fsync that succeeds says nothing about them.
@@ -155,6 +157,9 @@ static bool has_hit(struct rec *r)
 
 	if (!out->fired && r->args->plan && as_instance_fault_hit(r->instance)) {
 		out->fired = true;
+		out->fired_from = (size_t)(r->op + 1);
+		if (r->args->fresh.traits->quirks & AS_QUIRK_FAILED_NO_MOUNT)
+			out->refused_from = out->fired_from;
 		out->unsure = as_target_promise(r->args->target).crash & AS_CRASH_MARK_UNSURE;
 		if (!r->strict)
 			out->marked_from = (size_t)(r->op + 1);
@@ -169,7 +174,7 @@ static bool is_excused(struct rec *r, const struct as_outcome *got)
 		return false;
 	if (!r->strict)
 		return true;
-	return got->ret < 0 && (got->err == EIO || got->err == ENOMEM || got->err == EROFS);
+	return got->ret < 0 && as_traits_failed_answer(r->args->fresh.traits, got->err);
 }
 
 /* Whether it is known what the target did of an operation that failed. */
@@ -193,6 +198,9 @@ static bool follow_fault(struct rec *r, const struct as_op *op, const struct as_
 	bool going = is_undone(r, op, got);
 
 	r->failed = true;
+	if ((as_op_table[op->code].persists != AS_PERSISTS_NOTHING || as_op_closes(op->code)) &&
+	    r->args->fresh.traits->quirks & (AS_QUIRK_SYNC_FORGETS | AS_QUIRK_OWN_VIEWS))
+		going = false;
 	/* The slot is free whatever close answers. */
 	if (as_op_closes(op->code) && as_model_judge(r->model, op, &closed, &r->verdict))
 		going &= as_history_add_unsure(r->out->history, op, &closed);
@@ -404,7 +412,10 @@ int as_record(const struct as_record_args *args, struct as_recording *out, struc
 	struct rec r = { .args = args, .out = out, .op = -1 };
 	int rc, mounted;
 
-	*out = (struct as_recording){ .seq = as_seq_copy(args->seq), .marked_from = SIZE_MAX };
+	*out = (struct as_recording){ .seq = as_seq_copy(args->seq),
+				      .marked_from = SIZE_MAX,
+				      .fired_from = SIZE_MAX,
+				      .refused_from = SIZE_MAX };
 	out->upto = as_xcalloc(1, sizeof(*out->upto));
 	rc = set_up(&r, err);
 	if (!rc) {

@@ -83,7 +83,9 @@ struct as_recording {
 	/* What the mount of a crashed disk found cannot be told to a model: nothing was done. */
 	bool unfit;
 	bool fired; /* something of the plan has failed */
+	size_t fired_from; /* when so many operations had begun; SIZE_MAX: nothing has failed */
 	bool unsure; /* ... and the disk may say that it is clean and not be (rule 9 of record.c) */
+	size_t refused_from; /* the same: from then on a mount may refuse; SIZE_MAX: it may not */
 	/* Once so many operations have begun, the disk may say of itself that a checker is needed
 	 * (rule 8 of record.c); SIZE_MAX: it may not. */
 	size_t marked_from;

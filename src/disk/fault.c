@@ -16,6 +16,7 @@
 #include "disk/fault.h"
 
 #include "base/array.h"
+#include "os/stack.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -334,6 +335,7 @@ static int faulty_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
 		return rc;
 	if (i < faulty->n && (rule->actions & AS_FAULT_ERROR)) {
 		faulty->fired[i]++;
+		as_stack_note_failure();
 		return -rule->errnum;
 	}
 	rc = as_bd_read(faulty->inner, off, buf, len);
@@ -392,8 +394,10 @@ static int change(struct as_faulty *faulty, enum as_call kind, uint64_t off, con
 	if (rule)
 		len = part(&faulty->bd, rule, len, &fires);
 	flips = rule && (rule->actions & AS_FAULT_FLIP) && len;
-	if (fires || flips)
+	if (fires || flips) {
 		faulty->fired[i]++;
+		as_stack_note_failure();
+	}
 	if (rule && !len)
 		rc = 0; /* nothing has to be done */
 	else if (flips)
@@ -454,6 +458,7 @@ static bool flush_fails(struct as_faulty *faulty, int *rc)
 	if (i == faulty->n)
 		return false;
 	faulty->fired[i]++;
+	as_stack_note_failure();
 	*rc = faulty->rules[i].actions & AS_FAULT_ERROR ? -faulty->rules[i].errnum : 0;
 	return true;
 }

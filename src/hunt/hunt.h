@@ -32,9 +32,10 @@ struct as_hunt_store {
 	void (*close)(struct as_sink *sink);
 	/* The workload of the finding in this folder as it was found; and which operation failed,
 	 * from 0, or -1. The scenario it was found in, "" for the default. The target it was found
-	 * on is added to `target`. */
+	 * on, and the faults that it met, are added to the buffers. */
 	int (*load)(const struct as_dir *folder, struct as_seq **seq, long *op_index,
-		    char scenario[AS_RUN_SCENARIO_MAX], struct as_buf *target, struct as_err *err);
+		    char scenario[AS_RUN_SCENARIO_MAX], struct as_buf *target,
+		    struct as_buf *faults, struct as_err *err);
 	int (*set_reduced)(const struct as_dir *folder, const struct as_seq *best,
 			   const struct as_reduced *result, double seconds, struct as_err *err);
 	int (*set_count)(const struct as_dir *folder, uint64_t count, struct as_err *err);

@@ -117,7 +117,7 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 	struct as_reducer reducer = { .fails = fails, .stop = stop, .ctx = r };
 	char scenario[AS_RUN_SCENARIO_MAX] = "";
 	struct as_hunt as_found = *h;
-	struct as_buf target = { 0 };
+	struct as_buf target = { 0 }, faults = { 0 };
 	struct as_dir folder;
 	struct as_seq *seq = NULL, *best = NULL;
 	struct as_reduced result = { 0 };
@@ -129,11 +129,16 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 	as_found.run.stop = &r->shared->stop;
 	rc = as_folders_finding(h, r->sign->id, &folder, err);
 	if (!rc)
-		rc = h->store->load(&folder, &seq, &reducer.op_index, scenario, &target, err);
+		rc = h->store->load(&folder, &seq, &reducer.op_index, scenario, &target, &faults,
+				    err);
 	if (!rc && scenario[0])
 		rc = as_scenario_find(scenario, &as_found.scenario, &as_found.params, err);
 	if (!rc)
 		rc = as_sets_use(&as_found, as_sets_find(r->state, as_buf_str(&target)), err);
+	/* What failed then fails again, and nothing else is drawn. */
+	as_found.run.draw_faults = false;
+	as_found.run.faults = faults.len ? as_buf_str(&faults) : NULL;
+	as_found.run.near = r->sign->signature;
 	/* The same parameters as when it was found, such as the seed of a race. */
 	if (!rc && scenario[0])
 		memcpy(as_found.run.scenario, scenario, sizeof(scenario));
@@ -166,6 +171,7 @@ out:
 	as_seq_free(best);
 	as_dir_close(&folder);
 	as_buf_free(&target);
+	as_buf_free(&faults);
 	return rc;
 }
 

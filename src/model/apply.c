@@ -9,6 +9,7 @@
 #include "model/mark.h"
 #include "model/persist.h"
 #include "model/rule.h"
+#include "model/view.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -244,12 +245,18 @@ struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk 
 
 static void step_run(struct as_rule_step *s)
 {
+	struct as_view_swap swap;
+
 	s->m->clock++;
 	s->allowed.ret = -1;
+	if (s->m->traits->quirks & AS_QUIRK_OWN_VIEWS)
+		as_view_enter(s, &swap);
 	if (s->m->mounted)
 		step_table[s->op->code](s);
 	else
 		as_rule_unmounted(s);
+	if (s->m->traits->quirks & AS_QUIRK_OWN_VIEWS)
+		as_view_leave(s, &swap);
 }
 
 static void print_allowed(const struct as_allowed *allowed, struct as_buf *out)
@@ -319,6 +326,7 @@ bool as_model_judge(struct as_model *model, const struct as_op *op, const struct
 
 	as_buf_clear(&verdict->why);
 	verdict->agrees = verdict->unjudged = false;
+	as_view_doubt(model, op);
 	if (unjudged(model, got)) {
 		/* The descriptor that was in the slot of an open was closed, whatever the open
 		 * answered. */

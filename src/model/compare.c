@@ -25,7 +25,7 @@
 #define PIECE_BYTES 65536u
 #define LIST_BYTES 65536u
 
-/* Real inode number of a file with several links, by the model's. */
+/* Real inode number of a file with several links, by the model's; of a library: of any file. */
 struct twin {
 	uint32_t ino;
 	uint64_t real;
@@ -40,6 +40,7 @@ struct compare {
 	struct twin *twins;
 	size_t n_twins, cap_twins;
 	struct as_table by_ino; /* of twins */
+	struct as_table by_real; /* of the same; of a library alone, which has all files there */
 	char *piece;
 	bool differs;
 };
@@ -148,7 +149,15 @@ static void compare_stat(struct compare *c, const struct as_inode *inode, const 
 struct twin_key {
 	const struct twin *twins;
 	uint32_t ino;
+	uint64_t real;
 };
+
+static bool has_real(const void *ctx, size_t index)
+{
+	const struct twin_key *key = ctx;
+
+	return key->twins[index].real == key->real;
+}
 
 static bool is_twin(const void *ctx, size_t index)
 {
@@ -161,10 +170,11 @@ static bool is_twin(const void *ctx, size_t index)
 static void compare_identity(struct compare *c, const struct as_inode *inode,
 			     const struct as_stat *st)
 {
-	struct twin_key key = { c->twins, inode->ino };
+	struct twin_key key = { c->twins, inode->ino, st->ino };
+	bool all = c->m->traits->features & AS_FEAT_LIBRARY;
 	size_t i;
 
-	if (!(inode->flags & INODE_MANY))
+	if (!(inode->flags & INODE_MANY) && !all)
 		return;
 	i = as_table_find(&c->by_ino, inode->ino, is_twin, &key);
 	if (i != AS_TABLE_NONE) {
@@ -172,8 +182,13 @@ static void compare_identity(struct compare *c, const struct as_inode *inode,
 			differ(c, "is another file than its hard links");
 		return;
 	}
+	if (all && as_table_find(&c->by_real, as_mix64(st->ino), has_real, &key) != AS_TABLE_NONE)
+		differ(c, "its inode number %llu is that of another file, too",
+		       (unsigned long long)st->ino);
 	AS_ARRAY_ROOM(c->twins, c->n_twins, c->cap_twins);
 	c->twins[c->n_twins] = (struct twin){ inode->ino, st->ino };
+	if (all)
+		as_table_add(&c->by_real, as_mix64(st->ino), c->n_twins);
 	as_table_add(&c->by_ino, inode->ino, c->n_twins++);
 }
 
@@ -462,6 +477,7 @@ int as_model_compare(const struct as_model *model, const struct as_tree_ops *tre
 	if (tree->rest)
 		tree->rest(ctx);
 	as_table_free(&c.by_ino);
+	as_table_free(&c.by_real);
 	free(c.twins);
 	free(c.piece);
 	as_buf_free(&c.path);

@@ -460,8 +460,13 @@ void as_file_put(void *ptr)
 {
 	struct as_file *file = ptr;
 
-	if (--file->ref == 0)
-		free(file);
+	if (--file->ref)
+		return;
+	if (file->view)
+		as_runs_put(file->view);
+	if (file->base)
+		as_runs_put(file->base);
+	free(file);
 }
 
 void *as_file_dup(const void *ptr)
@@ -470,5 +475,9 @@ void *as_file_dup(const void *ptr)
 
 	memcpy(copy, ptr, sizeof(*copy));
 	copy->ref = 1;
+	if (copy->view)
+		copy->view->ref++;
+	if (copy->base)
+		copy->base->ref++;
 	return copy;
 }

@@ -6,6 +6,7 @@
 #include "model/limits.h"
 #include "model/mark.h"
 #include "model/rule.h"
+#include "model/view.h"
 
 #include <string.h>
 
@@ -36,9 +37,10 @@ static void open_now(struct as_rule_step *s, uint32_t ino, bool fresh)
 {
 	int64_t flags = s->op->flags;
 	const struct as_inode *inode = inode_at(s->m, ino);
+	bool views = s->m->traits->quirks & AS_QUIRK_OWN_VIEWS;
 
 	/* The slot's former descriptor was closed before the call: see docs/FORMAT.md. */
-	if ((flags & AS_O_TRUNC) && is_reg(inode) && !fresh) {
+	if ((flags & AS_O_TRUNC) && is_reg(inode) && !fresh && !views) {
 		struct as_ino_pair before;
 		struct as_inode *file = as_node_edit(s->m, ino, &before);
 
@@ -51,6 +53,7 @@ static void open_now(struct as_rule_step *s, uint32_t ino, bool fresh)
 	}
 	as_model_use(s->m, ino);
 	as_file_open(s->m, s->op->slot, ino, flags);
+	as_view_open(s->m, s->op->slot, flags & AS_O_TRUNC && !fresh);
 }
 
 static bool special(const struct as_inode *inode)

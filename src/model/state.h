@@ -131,6 +131,10 @@ struct as_file {
 	int64_t lock; /* of flock(2): 0, AS_LOCK_SH or AS_LOCK_EX; it ends with the file */
 	uint64_t len; /* of a mapping: `flags` is what may be done to it, `off` where it begins */
 	bool attached; /* a mapping of what its slot has open now */
+	/* Its own view of a regular file (view.h), and what the file had when that began. */
+	bool viewing, changed;
+	uint64_t view_size, base_size;
+	struct as_runs *view, *base;
 };
 
 /* A sparse vector of counted pointers; every element starts with a uint32_t ref. */
@@ -172,7 +176,6 @@ struct as_name *as_name_new(const char *s, size_t len);
 struct as_name *as_name_get(struct as_name *name);
 void as_name_put(struct as_name *name);
 int as_name_cmp(const struct as_name *a, const char *s, size_t len);
-
 static inline bool as_vec_holds(const struct as_vec *vec, uint32_t index)
 {
 	return vec->height >= 11 || (uint64_t)index >> (RADIX_BITS * vec->height) == 0;
@@ -201,7 +204,6 @@ struct as_vec as_vec_copy(const struct as_vec *vec);
 void as_vec_free(struct as_vec *vec, void (*put)(void *));
 int as_vec_each(const struct as_vec *vec, int (*fn)(void *ctx, uint32_t index, void *elem),
 		void *ctx);
-
 struct as_inode *as_inode_new(uint32_t ino, uint32_t mode);
 void as_inode_put(void *inode);
 void as_file_put(void *file);
@@ -210,14 +212,12 @@ void *as_file_dup(const void *file);
 void as_locks_put(struct as_locks *locks);
 void as_times_put(struct as_times *times);
 void as_xattrs_put(struct as_xattrs *xattrs);
-
 struct as_entry *as_entries_find(struct as_entry *root, const char *s, size_t len);
 /* Each consumes the caller's reference to root and returns the new root. */
 struct as_entry *as_entries_add(struct as_entry *root, struct as_name *name, uint32_t ino);
 struct as_entry *as_entries_del(struct as_entry *root, const char *s, size_t len);
 struct as_entry *as_entries_set(struct as_entry *root, const char *s, size_t len, uint32_t ino);
 void as_entries_put(struct as_entry *root);
-
 /* ---- xattrs.c ---- */
 struct as_xattr *as_xattr_find(const struct as_inode *inode, const char *name); /* NULL: none */
 void as_node_put_xattr(struct as_model *m, uint32_t ino, const char *name, uint64_t len,

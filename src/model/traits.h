@@ -6,6 +6,7 @@
 #ifndef AS_MODEL_TRAITS_H
 #define AS_MODEL_TRAITS_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -104,6 +105,12 @@ enum as_quirk {
 	/* the same: after ENOSPC, what was written and not synced may be gone
 	 * (AS_MEANS_FULL_DROPS) */
 	AS_QUIRK_FULL_DROPS = AS_TRAIT_BIT(36),
+	/* the same: what may follow when a call of the disk or the memory has failed */
+	AS_QUIRK_FAILED_READ_ONLY = AS_TRAIT_BIT(37),
+	AS_QUIRK_FAILED_NO_MOUNT = AS_TRAIT_BIT(38),
+	AS_QUIRK_SYNC_FORGETS = AS_TRAIT_BIT(39),
+	/* the same: each descriptor has a view of its own of a file (model/view.h) */
+	AS_QUIRK_OWN_VIEWS = AS_TRAIT_BIT(40),
 };
 
 enum as_feature {
@@ -204,6 +211,13 @@ struct as_traits {
 static inline bool as_traits_lists(const struct as_traits *traits, const char *name)
 {
 	return !(traits->quirks & AS_QUIRK_LISTS_USER) || !strncmp(name, "user.", 5);
+}
+
+/* Whether a library may answer this (positive) once a call of the disk or the memory has failed. */
+static inline bool as_traits_failed_answer(const struct as_traits *traits, int err)
+{
+	return err == EIO || err == ENOMEM ||
+	       (err == EROFS && traits->quirks & AS_QUIRK_FAILED_READ_ONLY);
 }
 
 /* Whether it is worth trying: the type has the feature, or some of its drivers have. */

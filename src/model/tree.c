@@ -10,6 +10,7 @@
 #include "model/locks.h"
 #include "model/stamp.h"
 #include "model/state.h"
+#include "model/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -485,16 +486,6 @@ void as_node_set_cwd(struct as_model *m, uint32_t ino)
 /* ---- Open files ---- */
 
 /* Odd, so that no two lengths are alike. */
-#define LABEL_LEN 0x9e3779b97f4a7c15u
-
-static uint64_t file_label(const struct as_file *file)
-{
-	uint64_t more = ((uint64_t)file->lock << 60) + file->len * LABEL_LEN + file->attached;
-
-	return as_mix64(as_mix64(as_mix64((uint64_t)file->slot + 1) + (uint64_t)file->flags) +
-			(uint64_t)file->off + more);
-}
-
 struct as_file *as_file_at(const struct as_model *m, int32_t slot)
 {
 	return slot < 0 ? NULL : as_vec_at(&m->files, (uint32_t)slot);
@@ -523,7 +514,7 @@ void as_file_map(struct as_model *m, int32_t slot, uint32_t ino, int64_t prot, i
 	m->n_open++;
 	inode = as_node_edit(m, ino, &before);
 	inode->opens++;
-	inode->label += file_label(file);
+	inode->label += as_file_label(file);
 	as_node_finish(m, inode, &before);
 }
 
@@ -539,10 +530,10 @@ static bool leave_to_map(struct as_model *m, const struct as_file *file)
 		return false;
 	map = as_vec_edit(&m->files, (uint32_t)slot, as_file_dup, as_file_put);
 	inode = as_node_edit(m, map->ino, &before);
-	inode->label -= file_label(map);
+	inode->label -= as_file_label(map);
 	map->attached = false;
 	map->lock = file->lock;
-	inode->label += file_label(map);
+	inode->label += as_file_label(map);
 	as_node_finish(m, inode, &before);
 	return true;
 }
@@ -556,11 +547,13 @@ void as_file_close(struct as_model *m, int32_t slot)
 
 	if (!file)
 		return;
+	as_view_close(m, slot);
+	file = as_file_at(m, slot);
 	as_locks_close(m, file, leave_to_map(m, file));
 	ino = file->ino;
 	inode = as_node_edit(m, ino, &before);
 	inode->opens--;
-	inode->label -= file_label(file);
+	inode->label -= as_file_label(file);
 	as_node_finish(m, inode, &before);
 	as_vec_set(&m->files, (uint32_t)slot, NULL, as_file_put);
 	m->n_open--;
@@ -577,9 +570,9 @@ void as_file_seek(struct as_model *m, int32_t slot, int64_t off)
 		return;
 	file = as_vec_edit(&m->files, (uint32_t)slot, as_file_dup, as_file_put);
 	inode = as_node_edit(m, file->ino, &before);
-	inode->label -= file_label(file);
+	inode->label -= as_file_label(file);
 	file->off = off;
-	inode->label += file_label(file);
+	inode->label += as_file_label(file);
 	as_node_finish(m, inode, &before);
 }
 
@@ -593,8 +586,8 @@ void as_file_lock(struct as_model *m, int32_t slot, int64_t lock)
 		return;
 	file = as_vec_edit(&m->files, (uint32_t)slot, as_file_dup, as_file_put);
 	inode = as_node_edit(m, file->ino, &before);
-	inode->label -= file_label(file);
+	inode->label -= as_file_label(file);
 	file->lock = lock;
-	inode->label += file_label(file);
+	inode->label += as_file_label(file);
 	as_node_finish(m, inode, &before);
 }

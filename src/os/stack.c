@@ -112,6 +112,26 @@ static void add_frame(const struct as_stack_frame *frame, struct as_buf *out)
 	}
 }
 
+void as_stack_trace(const struct as_stack *stack, struct as_buf *out)
+{
+	uint32_t n = stack->n < AS_STACK_FRAMES ? stack->n : AS_STACK_FRAMES;
+	char own[AS_STACK_PATH_BYTES] = "";
+
+	(void)!readlink("/proc/self/exe", own, sizeof(own) - 1);
+	for (uint32_t i = 0; i < n; i++) {
+		struct as_stack_frame frame = stack->frame[i];
+
+		frame.module[sizeof(frame.module) - 1] = '\0';
+		if (i && !strcmp(frame.module, own))
+			return;
+		as_buf_addf(out, "  #%u ", i);
+		if (!add_symbol(frame.module, frame.at, out))
+			as_buf_adds(out, "?");
+		as_buf_addf(out, " (%s+0x%llx)\n", base_name(frame.module),
+			    (unsigned long long)frame.at);
+	}
+}
+
 static void add_frames(const struct as_stack *stack, struct as_buf *out)
 {
 	char own[AS_STACK_PATH_BYTES] = "", first[AS_STACK_PATH_BYTES] = "";
@@ -134,6 +154,37 @@ static void add_frames(const struct as_stack *stack, struct as_buf *out)
 			memcpy(first, frame.module, sizeof(first));
 			shown++;
 		}
+		as_buf_free(&words);
+	}
+}
+
+static struct as_stack failure; /* of the last call that was made to fail */
+
+void as_stack_note_failure(void)
+{
+	as_stack_here(&failure);
+}
+
+void as_stack_failure(struct as_buf *out)
+{
+	char own[AS_STACK_PATH_BYTES] = "";
+	unsigned shown = 0;
+
+	(void)!readlink("/proc/self/exe", own, sizeof(own) - 1);
+	for (uint32_t i = 0; i < failure.n && shown < SHOWN; i++) {
+		const struct as_stack_frame *frame = &failure.frame[i];
+
+		struct as_buf words = { 0 };
+
+		if (!strcmp(frame->module, own) || is_library(frame->module)) {
+			if (shown)
+				return;
+			continue;
+		}
+		add_frame(frame, &words);
+		/* Functions of our headers, in its code. */
+		if (words.len && strncmp(as_buf_str(&words), "as_", 3))
+			as_buf_addf(out, "%s%s", shown++ ? " < " : "", as_buf_str(&words));
 		as_buf_free(&words);
 	}
 }
@@ -194,8 +245,10 @@ void as_stack_report(const struct as_stack *stack, struct as_buf *out)
 
 void as_stack_words(const struct as_stack *stack, int signal, struct as_buf *out)
 {
-	if (!add_mistake(stack, out))
+	if (!add_mistake(stack, out)) {
 		as_buf_adds(out, as_signal_name(stack->signal ? stack->signal : signal));
+		as_stack_assertion(stack, out);
+	}
 	if (stack->signal)
 		add_frames(stack, out);
 }

@@ -23,6 +23,7 @@
 #define DEPTH 64 /* frames of the handler and of what failed, together */
 
 static struct as_stack *noted;
+static struct as_abort_text *const *aborted; /* NULL: nobody keeps one */
 
 static bool holds(const struct dl_phdr_info *info, uint64_t pc)
 {
@@ -81,6 +82,8 @@ static void on_death(int sig, siginfo_t *info, void *context)
 
 	(void)info;
 	noted->signal = sig;
+	if (sig == SIGABRT && aborted && *aborted)
+		strncpy(noted->abort, (*aborted)->text, sizeof(noted->abort) - 1);
 	if (!note(pc)) {
 		memcpy(&from, (const void *)(uintptr_t)sp, sizeof(from));
 		(void)note(from);
@@ -92,6 +95,24 @@ static void on_death(int sig, siginfo_t *info, void *context)
 	for (i++; i < n; i++)
 		(void)note((uint64_t)(uintptr_t)frames[i] - 1);
 	raise(sig); /* comes when this handler returns; it is the default action by then */
+}
+
+void as_stack_here(struct as_stack *stack)
+{
+	struct as_stack *before = noted;
+	void *frames[DEPTH];
+	int n = backtrace(frames, DEPTH);
+
+	stack->n = 0;
+	noted = stack;
+	for (int i = 1; i < n; i++)
+		(void)note((uint64_t)(uintptr_t)frames[i] - 1);
+	noted = before;
+}
+
+void as_stack_catch_text(struct as_abort_text *const *text)
+{
+	aborted = text;
 }
 
 void as_stack_catch(struct as_stack *stack)

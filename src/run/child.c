@@ -164,7 +164,11 @@ static void end_target(struct child *c)
 	if (!check_disk(c))
 		return;
 	/* Everything must be there after a clean unmount. */
-	if (as_child_writes_were_hit(c) || !mount_target(c, PHASE_MOUNT_AGAIN))
+	if (as_child_writes_were_hit(c))
+		return;
+	if (c->args->options->corrupt && model_mounts(c))
+		as_child_corrupt(c);
+	if (c->sh->found || !mount_target(c, PHASE_MOUNT_AGAIN))
 		return;
 	as_child_enter(c, PHASE_COMPARE_AGAIN);
 	if (!model_mounts(c) || !as_child_tree_agrees(c, -1))
@@ -314,6 +318,8 @@ static void run_separate_batch(struct as_child_args *args)
 	as_child_keep_memory();
 	for (size_t i = 0; i < args->batch->n; i++) {
 		args->seq = args->batch->seqs[i];
+		if (args->batch->plans)
+			args->plan = args->batch->plans[i];
 		if (args->race_seed)
 			args->race_seed = as_race_seed(&args->options->race, args->options->seed,
 						       args->race_first + (unsigned)i);
@@ -333,6 +339,7 @@ void as_child_begin(struct as_stack *stack)
 	struct rlimit none = { 0, 0 };
 
 	as_stack_catch(stack);
+	as_stack_catch_abort();
 	as_sanitizer_tell(stack->said, sizeof(stack->said));
 	setrlimit(RLIMIT_CORE, &none);
 	as_limit_memory();

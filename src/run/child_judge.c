@@ -29,13 +29,13 @@ bool as_child_fault_hit(struct child *c)
 bool as_child_excused(struct child *c, int err)
 {
 	/* What it could not write, it may not be able to write when it is unmounted, either. */
-	if (err == ENOSPC && as_model_traits(c->model)->quirks & AS_QUIRK_FULL_DROPS)
+	if (err == ENOSPC && c->args->traits->quirks & AS_QUIRK_FULL_DROPS)
 		return true;
 	if (!as_child_fault_hit(c))
 		return false;
 	if (!as_instance_can(c->instance, AS_INSTANCE_STRICT))
 		return true;
-	if (err == EIO || err == ENOMEM || err == EROFS)
+	if (as_traits_failed_answer(c->args->traits, err))
 		return true;
 	if (c->args->plan && as_plan_gives(c->args->plan, err))
 		return true;
@@ -100,7 +100,8 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 	case AS_OP_CLOSE:
 	case AS_OP_MUNMAP:
 		/* The slot is free whatever close answers. */
-		if (!as_model_judge(c->model, op, &closed, &c->verdict))
+		if (!as_model_judge(c->model, op, &closed, &c->verdict) ||
+		    c->args->traits->quirks & AS_QUIRK_OWN_VIEWS)
 			c->blind = true;
 		return true;
 	case AS_OP_MOUNT:

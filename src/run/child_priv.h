@@ -76,6 +76,11 @@ bool as_child_quota_agrees(struct child *c);
 /* Of what is unmounted, and needed no more. */
 void as_child_growth(struct child *c);
 
+/* ---- child_corrupt.c ---- */
+
+/* Mounts the unmounted disk with a flipped bit, and with another. It is as before afterwards. */
+void as_child_corrupt(struct child *c);
+
 /* ---- child_race.c ---- */
 
 /* The workload in several threads, and judged. */

@@ -44,6 +44,7 @@ const char *as_phase_name(enum as_phase phase)
 		[PHASE_SPACE] = "removing everything",
 		[PHASE_UNMOUNT_AGAIN] = "the second unmount",
 		[PHASE_GROWTH] = "repeating operations",
+		[PHASE_CORRUPT] = "mount of a corrupted disk",
 	};
 
 	return (unsigned)phase < PHASES ? names[phase] : "?";

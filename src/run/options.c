@@ -82,7 +82,7 @@ static const struct number_row {
 #define ROW(name, field, standard)                      \
 	{ name, offsetof(struct as_run_options, field), \
 	  sizeof(((struct as_run_options *)0)->field), standard },
-	ROW("size", size_bytes, 0) ROW("seed", seed, 0)
+	ROW("size", size_bytes, 0) ROW("seed", seed, 0) ROW("corrupt", corrupt, 0)
 #define BOUND(field, standard, what) ROW(#field, field, standard)
 #include "vfs/bounds.def"
 #undef ROW
@@ -112,6 +112,8 @@ void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
 		as_buf_addf(out, " choices=%s", o->choices);
 	if (o->scenario[0])
 		as_buf_addf(out, " scenario=%s", o->scenario);
+	if (o->draw_faults)
+		as_buf_adds(out, " faults=draw");
 	for (const char *s = o->faults ? o->faults : ""; *s;) {
 		size_t len = strcspn(s, " ;");
 
@@ -157,6 +159,10 @@ static int parse_word(const char *word, struct as_run_options *o, struct as_buf 
 	}
 	if (!strcmp(word, AS_FINDING_ON_HOST)) {
 		o->on_host = true;
+		return 0;
+	}
+	if (!strcmp(word, "faults=draw")) {
+		o->draw_faults = true;
 		return 0;
 	}
 	if (!strncmp(word, "fault=", 6)) {

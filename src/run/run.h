@@ -51,6 +51,13 @@ struct as_run_options {
 	/* Of a directory of the machine; 0: the defaults of vfs/bounds.def. */
 	uint64_t max_bytes, max_entries;
 	const char *faults; /* see target/medium.h; NULL: none */
+	bool draw_faults; /* in place of these, what is drawn for each workload (run/draw.h) */
+	/* A finding with this symptom is looked for: if the faults do not show it, they are tried
+	 * at earlier calls, as the workload may be a shorter one. NULL: nothing is looked for. */
+	const char *near;
+	/* So often a bit of the disk is flipped before a mount, after each workload of a library
+	 * (child_corrupt.c). */
+	uint32_t corrupt;
 	/* What else is done with a workload than running it once: "NAME:PARAMS", see
 	 * scenario/scenario.h. */
 	char scenario[AS_RUN_SCENARIO_MAX]; /* "": nothing */
@@ -81,6 +88,7 @@ struct as_run_result {
 struct as_runner;
 struct as_model;
 struct as_medium;
+struct as_plan;
 struct as_traits;
 
 /* How many bytes as_box_state.engine must have. */
@@ -113,6 +121,8 @@ struct as_run_batch {
 	const struct as_seq *const *seqs;
 	const char *const *names;
 	size_t n;
+	/* What fails in each; an element may be NULL. NULL: the same in all. */
+	const struct as_plan *const *plans;
 };
 
 /* As as_run_workload() for the first *done of them. Where the target allows it

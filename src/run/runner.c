@@ -49,7 +49,7 @@ static int prepare(struct as_runner *r, struct as_err *err)
 				      .disk_fd = r->disk_fd };
 	struct as_ended ended;
 	const char *end;
-	char text[96];
+	char text[512];
 	int rc = as_runner_start(r, as_child_prepare, &args, &ended, err);
 
 	if (!rc && (end = as_runner_bad_end(r, &ended, text, sizeof(text))))
@@ -75,7 +75,8 @@ static int open_disk(struct as_runner *r, struct as_err *err)
 	int rc;
 
 	if (!(r->caps & AS_INSTANCE_DISK))
-		return r->options.size_bytes || r->plan || r->options.sweep
+		return r->options.size_bytes || r->plan || r->options.draw_faults ||
+				       r->options.sweep
 			       ? as_fail(err, AS_EUSE,
 					 "target %s: a directory has no disk of its own, "
 					 "so sizes and faults need a disk",
@@ -168,8 +169,13 @@ static void say_left_out(struct as_runner *r, const struct as_seq *seq)
 static int run_one(struct as_runner *r, const struct as_run_batch *one,
 		   struct as_run_result *result, struct as_err *err)
 {
+	size_t done;
 	int rc;
 
+	if (r->options.near && r->plan)
+		return as_runner_near(r, one, result, err);
+	if (r->options.draw_faults && !r->plan)
+		return as_runner_drawn(r, one, &done, result, err);
 	if (!r->options.sweep)
 		return as_runner_once(r, one, r->options.faults, r->plan, result, err);
 	/* Without a fault first: a workload that fails anyway says nothing about faults, and a

@@ -24,7 +24,7 @@ static size_t until_crash(const struct as_run_batch *batch)
 static int find_again(struct as_runner *r, const struct as_run_batch *batch, size_t i,
 		      struct as_run_result *result, struct as_err *err)
 {
-	struct as_run_batch one = { &batch->seqs[i], &batch->names[i], 1 };
+	struct as_run_batch one = { &batch->seqs[i], &batch->names[i], 1, NULL };
 	struct as_child_shared *before = as_xmalloc(sizeof(*before));
 	struct as_run_result again = { 0 };
 	int rc;
@@ -79,7 +79,7 @@ static int run_beside(struct as_runner *r, const struct as_run_batch *batch, uns
 	if (r->options.stop && *r->options.stop)
 		return beside.passed ? 0 : as_fail(err, AS_ESTOP, "stopped");
 	rest = (struct as_run_batch){ batch->seqs + beside.passed, batch->names + beside.passed,
-				      beside.doubtful };
+				      beside.doubtful, NULL };
 	before = result->findings + result->again;
 	if (rest.n == 1) {
 		more = 1;
@@ -111,6 +111,11 @@ int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *
 		return as_run_workload(r, batch->seqs[0], batch->names[0], result, err);
 	}
 	*result = (struct as_run_result){ 0 };
+	if (r->options.draw_faults && !r->plan) {
+		rc = as_runner_drawn(r, &some, done, result, err);
+		result->wall_us = as_now_us() - start_us;
+		return rc;
+	}
 	tracks = as_runner_tracks(r, some.n);
 	rc = tracks > 1 ? run_beside(r, &some, tracks, done, result, err)
 			: run_together(r, &some, done, result, err);

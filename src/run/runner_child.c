@@ -42,6 +42,7 @@ static int start(struct as_runner *r, int (*fn)(void *), const struct as_child_a
 	else
 		rc = as_spawn_fork_limited(fn, (void *)args, &limits, ended, err);
 	as_host_log_add(&r->shared->log, as_buf_str(&output));
+	as_stack_hear(&r->shared->stack, as_buf_str(&output));
 	as_buf_free(&output);
 	if (r->options.watch)
 		r->options.watch->ended(r->options.watch->ctx);
@@ -139,7 +140,7 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 	const struct as_child_shared *sh = r->shared;
 	struct as_ended ended;
 	const char *end;
-	char text[96];
+	char text[512];
 	int rc;
 
 	if (r->caps & AS_INSTANCE_KERNEL)

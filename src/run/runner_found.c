@@ -14,7 +14,7 @@ void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
 {
 	struct as_child_shared *sh = r->shared;
 	const char *about = as_phase_name(sh->phase);
-	struct as_buf op = { 0 }, died = { 0 }, report = { 0 };
+	struct as_buf op = { 0 }, died = { 0 };
 
 	sh->found = true;
 	sh->kind = ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL;
@@ -31,9 +31,7 @@ void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
 	if (sh->kind == AS_FIND_SIGNAL && sh->stack.signal) {
 		/* Where it died says more than the operation that led there. */
 		as_stack_words(&sh->stack, ended->status, &died);
-		as_stack_report(&sh->stack, &report);
-		if (report.len)
-			as_host_log_add(&sh->log, as_buf_str(&report));
+		as_host_log_stack(&sh->log, &sh->stack);
 		snprintf(sh->signature, sizeof(sh->signature), "%s: %s",
 			 as_finding_kind_name(sh->kind), as_buf_str(&died));
 	} else {
@@ -45,7 +43,6 @@ void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
 	}
 	as_buf_free(&op);
 	as_buf_free(&died);
-	as_buf_free(&report);
 }
 
 void as_runner_found_in_log(struct as_runner *r, const struct as_seq *seq, struct as_kwatch *watch,
@@ -94,6 +91,7 @@ int as_runner_report(struct as_runner *r, const struct as_seq *seq, const char *
 	int rc = 0;
 
 	used.faults = faults;
+	used.draw_faults = false;
 	if (r->options.race.threads)
 		name_race(r, &used);
 	if (sh->detail[0])

@@ -87,6 +87,15 @@ AS_MUST_CHECK int as_runner_report_beside(struct as_runner *r, const struct as_b
 					  struct as_run_result *result, struct as_err *err);
 void as_runner_close_tracks(struct as_runner *r);
 
+/* ---- runner_faults.c ---- */
+
+/* As as_run_batch(), with what was drawn for each workload. */
+AS_MUST_CHECK int as_runner_drawn(struct as_runner *r, const struct as_run_batch *batch,
+				  size_t *done, struct as_run_result *result, struct as_err *err);
+/* With options.near. */
+AS_MUST_CHECK int as_runner_near(struct as_runner *r, const struct as_run_batch *one,
+				 struct as_run_result *result, struct as_err *err);
+
 /* ---- runner_sweep.c, runner_race.c ---- */
 
 /* Fails call 1, 2, 3, ... until a run ends in which no call failed. */

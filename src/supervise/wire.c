@@ -95,6 +95,7 @@ static const struct {
 	size_t at;
 } job_flags[] = {
 	{ "check_every_op", offsetof(struct as_wire_job, options.check_every_op) },
+	{ "draw_faults", offsetof(struct as_wire_job, options.draw_faults) },
 	{ "together", offsetof(struct as_wire_job, together) },
 	{ "once", offsetof(struct as_wire_job, once) },
 };

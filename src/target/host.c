@@ -13,6 +13,7 @@
 #include "target/host_priv.h"
 
 #include "base/array.h"
+#include "os/stack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,7 @@ static void *host_alloc(void *ctx, size_t len)
 	if (++h->calls == h->fail_at[h->failed]) {
 		h->failed++;
 		h->told.failed_allocs++;
+		as_stack_note_failure();
 		return NULL;
 	}
 	if (len > AS_HOST_LIVE_MAX_BYTES || h->live_bytes + len > AS_HOST_LIVE_MAX_BYTES)
@@ -175,6 +177,19 @@ static void host_log(void *ctx, const char *line)
 void as_host_log_add(struct as_host_log *log, const char *text)
 {
 	log_bytes(log, text, strlen(text));
+}
+
+void as_host_log_stack(struct as_host_log *log, const struct as_stack *stack)
+{
+	struct as_buf report = { 0 };
+
+	as_stack_report(stack, &report);
+	if (!report.len) {
+		as_buf_adds(&report, "where it died:\n");
+		as_stack_trace(stack, &report);
+	}
+	as_host_log_add(log, as_buf_str(&report));
+	as_buf_free(&report);
 }
 
 void as_host_log_text(const struct as_host_log *log, struct as_buf *out)

@@ -31,6 +31,9 @@ void as_host_log_text(const struct as_host_log *log, struct as_buf *out);
 /* The same of what came after the first `from` bytes of all. */
 void as_host_log_since(const struct as_host_log *log, uint64_t from, struct as_buf *out);
 
+struct as_stack;
+/* Adds where the target died, or what a sanitizer said of it (os/stack.h). */
+void as_host_log_stack(struct as_host_log *log, const struct as_stack *stack);
 /* Adds text as if the target had logged it. */
 void as_host_log_add(struct as_host_log *log, const char *text);
 

@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "os/stack.h"
 #include "target/medium.h"
 
 #include <stdio.h>
@@ -333,11 +334,14 @@ static void host_forgive(void *ctx)
 void as_host_end_call(struct as_host_mem *h, const char *function, int64_t answer)
 {
 	const char *what = "call";
+	struct as_buf place = { 0 };
 
-	if (answer >= 0 && count_failed(h, &what) > h->told.failed_before)
-		note(h, AS_FIND_SILENT,
-		     "%s answered success, although the %s that it asked for failed", function,
-		     what);
+	if (answer < 0 || count_failed(h, &what) <= h->told.failed_before)
+		return;
+	as_stack_failure(&place);
+	note(h, AS_FIND_SILENT, "%s answered success, although the %s that it asked for failed%s%s",
+	     function, what, place.len ? " in " : "", as_buf_str(&place));
+	as_buf_free(&place);
 }
 
 static uint32_t host_caller(void *ctx)

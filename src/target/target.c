@@ -287,8 +287,8 @@ bool as_target_knows(uint32_t api)
 static int vet_contract(const struct as_target_ops *ops, const char *who, struct as_err *err)
 {
 	const struct as_contract *c = ops->contract;
-	const uint32_t all = (AS_PROMISE_FSYNC_BLOCKS << 1) - 1;
-	const uint32_t means = (AS_MEANS_FULL_DROPS << 1) - 1;
+	const uint32_t all = (AS_PROMISE_CHECKSUMS << 1) - 1;
+	const uint32_t means = (AS_MEANS_OWN_VIEWS << 1) - 1;
 
 	if (!c)
 		return 0;
@@ -342,7 +342,8 @@ struct as_contract as_target_contract_of(const struct as_target_ops *ops)
 		return *ops->contract;
 	return (struct as_contract){ .after_cut = AS_CUT_PREFIX,
 				     .promises = AS_PROMISE_FSYNC_NAMES | AS_PROMISE_FSYNC_TIMES |
-						 AS_PROMISE_FSYNC_BLOCKS };
+						 AS_PROMISE_FSYNC_BLOCKS,
+				     .semantics = AS_MEANS_FAILED_READ_ONLY };
 }
 
 size_t as_target_ops_bytes(uint32_t api)

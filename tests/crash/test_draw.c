@@ -27,7 +27,9 @@ static void test_draw(void **state)
 	(void)state;
 	for (unsigned i = 0; i < N; i++) {
 		struct as_seq *seq = workload(i);
-		struct as_drawn drawn = as_draw(seq, 7, i % 2), again = as_draw(seq, 7, i % 2);
+		unsigned what = AS_DRAW_FLUSH | (i % 2 ? AS_DRAW_MEMORY : 0);
+		struct as_drawn drawn = as_draw(seq, 7, AS_DRAW_EVERY, what),
+				again = as_draw(seq, 7, AS_DRAW_EVERY, what);
 		char text[AS_DRAW_TEXT_MAX], text_again[AS_DRAW_TEXT_MAX];
 		struct as_plan *plan;
 

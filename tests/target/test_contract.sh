@@ -159,18 +159,139 @@ finds forward run "$WORK/failed.txt" "--sweep write --size 256K" 'rename'
 skeleton forwards "$DONE; $(says ".semantics = AS_MEANS_FAILED_MAYBE_DONE")"
 passes forwards run "$WORK/failed.txt" "--sweep write --size 256K"
 
+# Handles with views of their own: what one writes, others see from its sync or close on.
+cat >"$WORK/views.txt" <<'END'
+$0 = open /f O_RDWR|O_CREAT 0644
+pwrite $0 len=900 at=0 fill=1
+$1 = open /f O_RDONLY
+pread $1 len=900 at=0
+fstat $0
+stat /f
+close $1
+fsync $0
+$1 = open /f O_RDWR|O_TRUNC
+pread $0 len=900 at=0
+pwrite $1 len=100 at=50 fill=2
+stat /f
+close $1
+stat /f
+pwrite $0 len=10 at=5 fill=3
+close $0
+stat /f
+$0 = open /f O_RDWR
+ftruncate $0 77
+stat /f
+sync
+stat /f
+END
+views() { # NAME OPTIONS...
+	local name=$1
+	shift
+	${CC:-cc} -fPIC -shared -Iinclude "$@" tests/target/plugins/views.c -o "$WORK/$name.so" ||
+		tap_not_ok "building $name"
+}
+views own -DDECLARES
+passes own run "$WORK/views.txt" "--check op"
+tap_run "own passes a hunt" 0 "$ASSAY" hunt --target "plugin:$WORK/own.so" --max-workloads 200 \
+	-o "$WORK/own"
+tap_run "own passes a hunt with faults" 0 "$ASSAY" hunt --target "plugin:$WORK/own.so" --faults \
+	--max-workloads 32 -o "$WORK/own.f"
+views quiet -DQUIET
+finds quiet run "$WORK/views.txt" "" 'pread .1 len=900 at=0: returned 0, model says 900'
+views shared -DDECLARES -DPLAIN
+finds shared run "$WORK/views.txt" "" 'pread .1 len=900 at=0: returned 900, model says 0'
+views unshared -DDECLARES -DCLOSE_FORGETS
+finds unshared run "$WORK/views.txt" "" 'size 900, model says 150'
+
+# What is declared is no excuse for more.
+flashfs worse_busy "$TEXT" ops.c 's/busy_errno = EBUSY/busy_errno = EPERM/' ops.c
+finds worse_busy run "$WORK/open.txt" "" 'unlink /d/open: returned -1 ETXTBSY'
+flashfs uncounted 's/\.ino = node->ino/.ino = 0/' ops.c
+finds uncounted run "$WORK/stat.txt" "--check op" 'inode number 0 is that of another file'
+
+# ---- After a call has failed ----
+
+cat >"$WORK/after.txt" <<'END'
+create /a 0644
+$0 = open /a O_RDWR
+pwrite $0 len=600 at=0 fill=1
+fsync $0
+pwrite $0 len=300 at=100 fill=2
+fsync $0
+fsync $0
+mkdir /d 0755
+close $0
+END
+# means NAME MEANS SED FILE...: flashfs that does not try again when a program fails
+ONCE='s/^(.*)\/\* The block is bad; what.*/\1return rc; &/'
+means() {
+	local name=$1 said=$2
+	shift 2
+	if [ -n "$said" ]; then
+		flashfs "$name" "$ONCE" log.c "s/AS_MEANS_FULL_DROPS/& | $said/" ops.c "$@"
+	else
+		flashfs "$name" "$ONCE" log.c "$@"
+	fi
+}
+FAULT="$CUT --fault write:6:eio"
+# It turns read-only.
+OFF_NOW='s/return rc;\s*\/\* The block/fs->readonly = true; &/'
+HONEST='s/fs->readonly \? 0 : ff_sync/fs->readonly ? -EIO : ff_sync/'
+TELLS='s/fs->readonly \? 0 : ff_flush/fs->readonly ? -EROFS : ff_flush/'
+means stops "" "$OFF_NOW" log.c "$HONEST" mount.c "$TELLS" ops.c
+finds stops run "$WORK/after.txt" "--fault program:6:eio" 'EROFS'
+finds stops crash "$WORK/after.txt" "$FAULT" 'EROFS' $OFF
+means stopped AS_MEANS_FAILED_READ_ONLY "$OFF_NOW" log.c "$HONEST" mount.c "$TELLS" ops.c
+passes stopped run "$WORK/after.txt" "--fault program:6:eio"
+passes stopped crash "$WORK/after.txt" "$FAULT" $OFF
+# It says so, but the unmount claims what was never written.
+means claims AS_MEANS_FAILED_READ_ONLY "$OFF_NOW" log.c "$TELLS" ops.c
+finds claims crash "$WORK/after.txt" "$FAULT" 'after umount' $OFF
+
+# An fsync that fails forgets what it could not write.
+FORGET='s/^(.*)rc = write_pages\(fs, node\);/\1{ rc = write_pages(fs, node);'
+FORGET+=' node->changed = node->changed \&\& rc != -EIO; }/'
+means forgets "" "$FORGET" file.c
+finds forgets crash "$WORK/after.txt" "$FAULT" 'after fsync' $OFF
+means forgot AS_MEANS_SYNC_FORGETS "$FORGET" file.c
+passes forgot crash "$WORK/after.txt" "$FAULT" $OFF
+# It says so, but loses what an earlier fsync has made stable, too.
+WORSE='s/return rc;\s*\/\* The block/{ (void)as_flash_erase(fs->flash, 0); return rc; } &/'
+means worse AS_MEANS_SYNC_FORGETS "$FORGET" file.c "$WORSE" log.c
+finds worse crash "$WORK/after.txt" "$FAULT" 'crash' $OFF
+
+# A call that fails may have been done, but it may not take with it what was stable.
+means done AS_MEANS_FAILED_MAYBE_DONE
+passes done crash "$WORK/after.txt" "$FAULT" $OFF
+means undone AS_MEANS_FAILED_MAYBE_DONE "$WORSE" log.c
+finds undone crash "$WORK/after.txt" "$FAULT" 'crash' $OFF
+
+# It leaves a mark, and the next mount refuses.
+MARK='s/return rc;\s*\/\* The block/{ memset(fs->page, 0, fs->unit); '
+MARK+='(void)as_flash_program(fs->flash, *at + total, fs->page, fs->unit); '
+MARK+='fs->at += total + fs->unit; return rc; } &/'
+REFUSE='s/^\t\t\t\treturn 0;$/\t\t\t\treturn -EUCLEAN;/'
+means refuses "" "$MARK" log.c "$REFUSE" mount.c
+finds refuses crash "$WORK/after.txt" "$FAULT" 'EUCLEAN' $OFF
+means refused AS_MEANS_FAILED_NO_MOUNT "$MARK" log.c "$REFUSE" mount.c
+passes refused crash "$WORK/after.txt" "$FAULT" $OFF
+# It says so, but refuses without a failure, too.
+means picky AS_MEANS_FAILED_NO_MOUNT \
+	's/^\tfs->cur = b;$/\tif (fs->n_nodes > 2) return -EUCLEAN;\n&/' mount.c
+finds picky crash "$WORK/after.txt" "$FAULT" 'EUCLEAN' $OFF
+
 # ---- Contracts that are refused ----
 
-refused() { # NAME CONTRACT SED WORDS
+refuses() { # NAME CONTRACT SED WORDS
 	skeleton "$1" "$(says "$2"); $3"
 	tap_run "$1 is refused" 2 "$ASSAY" run --no-store --target "plugin:$WORK/$1.so" \
 		"$WORK/failed.txt"
 	tap_like "$1: the words" "$WORK/err" "$4"
 }
-refused unknown '.promises = 1u << 20' '' 'contract has what this assay does not know'
-refused negative '.busy_errno = -16' '' 'busy_errno'
+refuses unknown '.promises = 1u << 20' '' 'contract has what this assay does not know'
+refuses negative '.busy_errno = -16' '' 'busy_errno'
 LINK='s/AS_CAP_OWNER \|/AS_CAP_HARDLINK | &/; s/\.statfs = fs_statfs/&, .link = (void *)fs_sync/'
-refused linked '.semantics = AS_MEANS_NLINK_ANY' "$LINK" 'hard links could not be told'
+refuses linked '.semantics = AS_MEANS_NLINK_ANY' "$LINK" 'hard links could not be told'
 
 # ---- Plugins of before ----
 

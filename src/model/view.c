@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* view: see view.h. A reference to the contents that a view began with is kept: as long as the
+ * inode has the same ones, nobody has changed it. */
+#include "model/view.h"
+
+static bool has_views(const struct as_model *m)
+{
+	return m->traits->quirks & AS_QUIRK_OWN_VIEWS;
+}
+
+static struct as_runs *get(struct as_runs *runs)
+{
+	if (runs)
+		runs->ref++;
+	return runs;
+}
+
+static void put(struct as_runs *runs)
+{
+	if (runs)
+		as_runs_put(runs);
+}
+
+/* Takes over the caller's reference. */
+static void set_content(struct as_model *m, uint32_t ino, struct as_runs *runs, uint64_t size)
+{
+	struct as_ino_pair before;
+	struct as_inode *inode = as_node_edit(m, ino, &before);
+
+	put(inode->reg.runs);
+	inode->reg.runs = runs;
+	inode->reg.size = size;
+	as_node_finish(m, inode, &before);
+}
+
+uint64_t as_view_label(const struct as_file *file)
+{
+	uint64_t label = as_mix64(file->view_size + 1);
+
+	for (uint32_t i = 0; file->view && i < file->view->n; i++) {
+		const struct as_data_run *run = &file->view->run[i];
+
+		label = as_mix64(label + run->start);
+		label = as_mix64(label + run->len);
+		label = as_mix64(label + run->pattern + run->from * 31);
+	}
+	return label;
+}
+
+#define LABEL_LEN 0x9e3779b97f4a7c15u
+
+uint64_t as_file_label(const struct as_file *file)
+{
+	uint64_t more = ((uint64_t)file->lock << 60) + file->len * LABEL_LEN + file->attached;
+
+	if (file->changed)
+		more += as_view_label(file);
+	return as_mix64(as_mix64(as_mix64((uint64_t)file->slot + 1) + (uint64_t)file->flags) +
+			(uint64_t)file->off + more);
+}
+
+/* What the descriptor has is part of the inode's label. */
+static void relabel(struct as_model *m, const struct as_file *file, bool add)
+{
+	struct as_ino_pair before;
+	struct as_inode *inode = as_node_edit(m, file->ino, &before);
+
+	inode->label += add ? as_file_label(file) : -as_file_label(file);
+	as_node_finish(m, inode, &before);
+}
+
+/* Until finish(). */
+static struct as_file *edit(struct as_model *m, int32_t slot)
+{
+	relabel(m, as_file_at(m, slot), false);
+	return as_vec_edit(&m->files, (uint32_t)slot, as_file_dup, as_file_put);
+}
+
+static void finish(struct as_model *m, const struct as_file *file)
+{
+	relabel(m, file, true);
+}
+
+/* The view begins anew with what the inode has. */
+static void begin(struct as_model *m, struct as_file *file)
+{
+	const struct as_inode *inode = inode_at(m, file->ino);
+
+	put(file->view);
+	put(file->base);
+	file->view = get(inode->reg.runs);
+	file->base = get(inode->reg.runs);
+	file->view_size = file->base_size = inode->reg.size;
+	file->changed = false;
+}
+
+/* What was written through it becomes the file's. */
+static void publish(struct as_model *m, int32_t slot)
+{
+	struct as_file *file = as_file_at(m, slot);
+
+	if (!file || !file->viewing)
+		return;
+	if (file->changed)
+		set_content(m, file->ino, get(file->view), file->view_size);
+	file = edit(m, slot);
+	begin(m, file);
+	finish(m, file);
+}
+
+static bool is_stale(const struct as_model *m, const struct as_file *file)
+{
+	const struct as_inode *inode = inode_at(m, file->ino);
+
+	return inode->reg.runs != file->base || inode->reg.size != file->base_size;
+}
+
+void as_view_open(struct as_model *m, int32_t slot, bool truncated)
+{
+	struct as_file *file;
+
+	if (!has_views(m) || !is_reg(inode_at(m, as_file_at(m, slot)->ino)))
+		return;
+	file = edit(m, slot);
+	file->viewing = true;
+	begin(m, file);
+	if (truncated) {
+		put(file->view);
+		file->view = NULL;
+		file->view_size = 0;
+		file->changed = true;
+	}
+	finish(m, file);
+}
+
+void as_view_close(struct as_model *m, int32_t slot)
+{
+	if (has_views(m))
+		publish(m, slot);
+}
+
+/* ---- Doubts ---------------------------------------------------------------------------------- */
+
+struct view_pair {
+	const struct as_model *m;
+	const struct as_file *file;
+	bool found;
+};
+
+static int find_other(void *ctx, uint32_t slot, void *elem)
+{
+	struct view_pair *pair = ctx;
+	const struct as_file *file = elem;
+
+	(void)slot;
+	pair->found |= file != pair->file && file->ino == pair->file->ino && file->changed;
+	return 0;
+}
+
+static int find_pair(void *ctx, uint32_t slot, void *elem)
+{
+	struct view_pair *pair = ctx;
+
+	(void)slot;
+	pair->file = elem;
+	if (pair->file->changed)
+		(void)as_vec_each(&pair->m->files, find_other, pair);
+	return pair->found;
+}
+
+void as_view_doubt(struct as_model *m, const struct as_op *op)
+{
+	const struct as_file *file = as_file_at(m, op->fd);
+	struct view_pair pair = { .m = m };
+
+	if (!has_views(m) || !m->mounted)
+		return;
+	if (op->fd2 != AS_SLOT_NONE && file && as_file_at(m, op->fd2))
+		m->lost = true;
+	if (file && file->viewing && !file->changed && is_stale(m, file) && op->code != AS_OP_CLOSE)
+		m->lost = true;
+	if (as_op_maps(op->code) || op->code == AS_OP_MMAP || op->code == AS_OP_MMAP_WRITE)
+		m->lost = true;
+	if (as_op_table[op->code].persists == AS_PERSISTS_ALL)
+		m->lost |= as_vec_each(&m->files, find_pair, &pair) && pair.found;
+}
+
+/* ---- Operations ------------------------------------------------------------------------------ */
+
+void as_view_enter(struct as_rule_step *s, struct as_view_swap *swap)
+{
+	const struct as_file *file = has_views(s->m) ? as_file_at(s->m, s->op->fd) : NULL;
+	const struct as_inode *inode;
+
+	*swap = (struct as_view_swap){ .slot = s->op->fd };
+	if (!file || !file->viewing || s->op->code == AS_OP_CLOSE || !s->m->mounted)
+		return;
+	inode = inode_at(s->m, file->ino);
+	swap->swapped = true;
+	swap->ino = file->ino;
+	swap->runs = get(inode->reg.runs);
+	swap->size = inode->reg.size;
+	swap->seen = get(file->view);
+	swap->seen_size = file->view_size;
+	set_content(s->m, file->ino, get(file->view), file->view_size);
+}
+
+static bool is_done(const struct as_rule_step *s)
+{
+	return s->applying || (s->got && s->got->ret >= 0);
+}
+
+static int publish_one(void *ctx, uint32_t slot, void *elem)
+{
+	const struct as_file *file = elem;
+
+	if (!file->viewing || !file->changed)
+		return 0;
+	*(int32_t *)ctx = (int32_t)slot;
+	return 1;
+}
+
+static void publish_all(struct as_model *m)
+{
+	int32_t slot;
+
+	while (as_vec_each(&m->files, publish_one, &slot))
+		publish(m, slot);
+}
+
+static bool syncs(const struct as_op *op, const struct as_file *file)
+{
+	return as_op_table[op->code].persists == AS_PERSISTS_FILE ||
+	       as_op_table[op->code].persists == AS_PERSISTS_DATA || as_op_writes_then_syncs(op) ||
+	       file->flags & (AS_O_SYNC | AS_O_DSYNC);
+}
+
+static void leave_swapped(struct as_rule_step *s, struct as_view_swap *swap)
+{
+	const struct as_inode *inode = inode_at(s->m, swap->ino);
+	bool changed = inode->reg.runs != swap->seen || inode->reg.size != swap->seen_size;
+	struct as_file *file = edit(s->m, swap->slot);
+
+	if (changed) {
+		put(file->view);
+		file->view = get(inode->reg.runs);
+		file->view_size = inode->reg.size;
+		file->changed = true;
+	}
+	finish(s->m, file);
+	set_content(s->m, swap->ino, swap->runs, swap->size);
+	put(swap->seen);
+	if (is_done(s) && syncs(s->op, file))
+		publish(s->m, swap->slot);
+}
+
+void as_view_leave(struct as_rule_step *s, struct as_view_swap *swap)
+{
+	if (swap->swapped)
+		leave_swapped(s, swap);
+	if (has_views(s->m) && is_done(s) && as_op_table[s->op->code].persists == AS_PERSISTS_ALL)
+		publish_all(s->m);
+}
