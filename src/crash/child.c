@@ -8,6 +8,7 @@
 #include "recover/recover.h"
 #include "run/child.h"
 #include "target/fstype.h"
+#include "target/trail.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,9 +38,23 @@ static bool known(void *ctx, const struct as_problem *problem)
 	return as_crash_report_has(j->args->shared, as_buf_str(&problem->signature));
 }
 
-static void recovers(void *ctx, struct as_disk *disk)
+/* The power cut, on the trail of calls: which changes of the record were begun, and which of them
+ * are not on the disk as a whole. */
+static void trail_cut(struct as_trail *trail, size_t cut, const struct as_perm *perm)
+{
+	as_trail_mark(trail, AS_TRAIL_CUT, as_perm_cut(perm, cut).at, NULL, 0);
+	for (size_t i = 0; i < as_perm_units(perm); i++)
+		if (!as_perm_unit(perm, i).kept)
+			as_trail_mark(trail, AS_TRAIL_LOST, as_perm_unit(perm, i).entry, NULL, 0);
+}
+
+static void recovers(void *ctx, struct as_disk *disk, const struct as_perm *perm)
 {
 	struct child_judging *j = ctx;
+	struct as_trail *trail = as_target_trail(j->args->target);
+
+	if (trail)
+		trail_cut(trail, j->args->shared->flight.state.cut, perm);
 
 	/* The log holds only what the target said about the current disk. */
 	j->args->shared->log.total_bytes = 0;

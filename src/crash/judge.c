@@ -109,7 +109,7 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 	j->args->flight->way = way;
 	j->args->flight->alive++;
 	if (j->args->recovers)
-		j->args->recovers(j->args->ctx, subject_disk(j, s));
+		j->args->recovers(j->args->ctx, subject_disk(j, s), j->perm);
 	j->rc = as_recover(j->args->recoverer, way, subject_disk(j, s), flags, recovered, j->err);
 	if (j->rc)
 		return false;
