@@ -177,8 +177,34 @@ static bool is_used(const struct repro_writer *w, size_t open)
 	return false;
 }
 
+/* Operations of the workload count, also those that look; but not how their paths were walked. The
+ * last call of an operation is the operation. */
+static void mark_ops(struct repro_writer *w)
+{
+	size_t last = w->n;
+	bool inside = false;
+
+	for (size_t i = w->start; i < w->cut; i++) {
+		const struct as_trail_event *e = w->events[i].e;
+
+		if (e->what == AS_TRAIL_OP || e->what == AS_TRAIL_END) {
+			if (inside && last < w->n && !w->events[last].role)
+				w->events[last].role = REPRO_KEEP;
+			inside = e->what == AS_TRAIL_OP;
+			last = w->n;
+		}
+		if (!inside || !is_call(w, i))
+			continue;
+		last = i;
+		if (!w->events[i].role && e->fn != AS_TRAIL_getattr && e->fn != AS_TRAIL_fgetattr &&
+		    e->fn != AS_TRAIL_open && e->fn != AS_TRAIL_close)
+			w->events[i].role = REPRO_KEEP;
+	}
+}
+
 static void mark_kept(struct repro_writer *w)
 {
+	mark_ops(w);
 	for (size_t i = 0; i < w->n; i++)
 		if (is_call(w, i) && w->events[i].role == REPRO_DROP &&
 		    !only_looks(w->events[i].e) && w->events[i].e->fn != AS_TRAIL_close)

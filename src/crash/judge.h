@@ -77,6 +77,7 @@ struct as_judge_args {
 	void (*recovered)(void *ctx, const struct as_recovered *recovered);
 	/* Whether the problem was reported before. */
 	bool (*known)(void *ctx, const struct as_problem *problem);
+	bool anew; /* each disk is recovered, also one whose end is known */
 	struct as_judge_resume resume;
 	/* Only moments are judged at which so many operations had begun. */
 	size_t begun_min;

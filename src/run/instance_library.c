@@ -172,6 +172,7 @@ static void library_set_op(struct as_instance *i, uint32_t op)
 static void library_answered(struct as_instance *i, const struct as_outcome *got)
 {
 	(void)got;
+	as_trail_mark(as_target_trail(i->args.target), AS_TRAIL_END, 0, NULL, 0);
 	as_host_end_op(i->host);
 }
 

@@ -108,6 +108,17 @@ void as_trail_mark(struct as_trail *trail, enum as_trail_what what, uint64_t n, 
 	(void)as_trail_add(trail, &e, NULL, NULL, data, len);
 }
 
+size_t as_trail_len(const struct as_trail *trail)
+{
+	return trail->used;
+}
+
+void as_trail_rewind(struct as_trail *trail, size_t len)
+{
+	as_assert(len <= trail->used);
+	trail->used = len;
+}
+
 void as_target_set_trail(struct as_target *target, struct as_trail *trail)
 {
 	target->trail = trail;

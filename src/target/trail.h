@@ -27,6 +27,7 @@ enum as_trail_what {
 	 * writes, and then what was spoiled: from n[3] on. */
 	AS_TRAIL_IO,
 	AS_TRAIL_OP, /* operation n[0] of the workload begins */
+	AS_TRAIL_END, /* it has ended: what follows looks at the tree */
 	AS_TRAIL_HOST, /* a new instance: memory and clock as in the beginning */
 	AS_TRAIL_DISK, /* it has another disk: one that a power cut has left */
 	AS_TRAIL_LEFT, /* what that disk has at n[0]; zeros are left out */
@@ -89,6 +90,10 @@ struct as_trail_event *as_trail_add(struct as_trail *trail, const struct as_trai
 /* The same, for an event with one number. */
 void as_trail_mark(struct as_trail *trail, enum as_trail_what what, uint64_t n, const void *data,
 		   size_t len);
+
+/* How long it is, and back to an earlier length: what came later is forgotten. */
+size_t as_trail_len(const struct as_trail *trail);
+void as_trail_rewind(struct as_trail *trail, size_t len);
 
 void as_target_set_trail(struct as_target *target, struct as_trail *trail);
 struct as_trail *as_target_trail(const struct as_target *target); /* NULL: none */
