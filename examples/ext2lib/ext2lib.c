@@ -108,12 +108,14 @@ static int mount(const struct as_mount_args *args, struct as_fs **out)
 
 static int unmount(struct as_fs *fs)
 {
-	errcode_t code = ext2fs_close_free(&fs->ext2);
+	/* ext2fs_close() flushes only if the super block, or a bitmap, has changed. */
+	errcode_t code = fs->readonly ? 0 : ext2fs_flush(fs->ext2), closed;
 
-	if (code && fs->ext2)
+	closed = ext2fs_close_free(&fs->ext2);
+	if (closed && fs->ext2)
 		ext2fs_free(fs->ext2);
 	as_free(fs->host, fs);
-	return e2_errno(code);
+	return e2_errno(code ? code : closed);
 }
 
 static int sync_all(struct as_fs *fs)
@@ -201,6 +203,20 @@ int e2_lookup(struct as_fs *fs, const char *path, ext2_ino_t *ino, struct ext2_i
 	return rc ? rc : e2_errno(ext2fs_read_inode(fs->ext2, *ino, inode));
 }
 
+errcode_t e2_inherit(struct as_fs *fs, ext2_ino_t dir, struct ext2_inode *inode)
+{
+	struct ext2_inode parent;
+	errcode_t code = ext2fs_read_inode(fs->ext2, dir, &parent);
+
+	if (code || !(parent.i_mode & S_ISGID))
+		return code;
+	inode->i_gid = parent.i_gid;
+	ext2fs_set_i_gid_high(*inode, parent.osd2.linux2.l_i_gid_high);
+	if (LINUX_S_ISDIR(inode->i_mode))
+		inode->i_mode |= S_ISGID;
+	return 0;
+}
+
 int e2_new_inode(struct as_fs *fs, ext2_ino_t dir, uint32_t mode, ext2_ino_t *ino)
 {
 	struct ext2_inode inode;
@@ -212,6 +228,9 @@ int e2_new_inode(struct as_fs *fs, ext2_ino_t dir, uint32_t mode, ext2_ino_t *in
 	inode.i_mode = (uint16_t)mode;
 	inode.i_links_count = 1;
 	e2_touch(fs, &inode, AS_SET_ATIME | AS_SET_MTIME);
+	code = e2_inherit(fs, dir, &inode);
+	if (code)
+		return e2_errno(code);
 	if (ext2fs_has_feature_extents(fs->ext2->super) && S_ISREG(mode)) {
 		ext2_extent_handle_t handle;
 
@@ -283,6 +302,7 @@ static const struct as_contract contract = {
 	.after_cut = AS_CUT_REPAIR, /* and e2fsck comes before the mount */
 	.promises = AS_PROMISE_ONLY_SYNC | AS_PROMISE_FSYNC_NAMES | AS_PROMISE_FSYNC_TIMES |
 		    AS_PROMISE_FSYNC_BLOCKS,
+	.semantics = AS_MEANS_FAILED_MAYBE_DONE, /* nothing is undone when the disk fails */
 };
 
 static const struct as_limits limits = {

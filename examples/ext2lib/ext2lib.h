@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ext2lib: libext2fs, the library of e2fsprogs, as a plugin of assay: its in-process calls for files
- * and directories, on the disk of assay. It is linked from the system (package libext2fs-dev).
+ * ext2lib: libext2fs, the library of e2fsprogs, as a plugin of assay: its in-process calls for
+ * files and directories, on the disk of assay. It is linked from the system (package
+ * libext2fs-dev).
  *
  * What is its own here, and what is libext2fs's: the library has inodes, directory entries, files,
  * links and extended attributes. It has no unlink that frees an inode, no rename, no rmdir, and no
@@ -47,6 +48,8 @@ int e2_lookup(struct as_fs *fs, const char *path, ext2_ino_t *ino, struct ext2_i
 int e2_name_in(struct as_fs *fs, ext2_ino_t dir, const char *name, ext2_ino_t *ino);
 /* A new inode with this mode and one link, which has no name yet. */
 int e2_new_inode(struct as_fs *fs, ext2_ino_t dir, uint32_t mode, ext2_ino_t *ino);
+/* A new inode gets the group of a directory that has S_ISGID, and a directory that bit, too. */
+errcode_t e2_inherit(struct as_fs *fs, ext2_ino_t dir, struct ext2_inode *inode);
 /* Adds a name; the directory grows if need be. */
 int e2_add_name(struct as_fs *fs, ext2_ino_t dir, const char *name, ext2_ino_t ino, uint32_t mode);
 /* One link less. The last one frees the inode, unless it is open. */

@@ -66,7 +66,7 @@ int e2_open(struct as_fs *fs, const char *path, unsigned flags, uint32_t mode,
 		rc = -EEXIST;
 	else if (!rc && flags & O_DIRECTORY && !LINUX_S_ISDIR(inode.i_mode))
 		rc = -ENOTDIR;
-	else if (!rc && LINUX_S_ISDIR(inode.i_mode) && (flags & O_ACCMODE || flags & O_CREAT))
+	else if (!rc && LINUX_S_ISDIR(inode.i_mode) && (flags & (O_ACCMODE | O_CREAT | O_TRUNC)))
 		rc = -EISDIR;
 	else if (!rc && flags & O_TRUNC && LINUX_S_ISREG(inode.i_mode)) {
 		rc = fs->readonly ? -EROFS : set_size(fs, ino, 0);

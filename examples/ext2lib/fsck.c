@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,25 @@ static void log_output(const struct as_host *host, int output)
 	}
 }
 
+/* Whether all that it did was to make /lost+found, which anybody may remove. */
+static bool only_lost_and_found(int output)
+{
+	static char text[1 << 16];
+	ssize_t n = pread(output, text, sizeof(text) - 1, 0);
+	char *save = NULL;
+	bool any = false;
+
+	text[n > 0 ? n : 0] = '\0';
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (!strstr(line, "? yes"))
+			continue;
+		if (strncmp(line, "/lost+found not found.", 22))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 int e2_fsck(const struct as_mount_args *args, enum as_fsck_mode mode)
 {
 	int disk = memfd_create("ext2lib", 0), output = memfd_create("ext2lib-output", 0);
@@ -95,6 +115,8 @@ int e2_fsck(const struct as_mount_args *args, enum as_fsck_mode mode)
 
 	if (!rc)
 		rc = run(disk, output, mode == AS_FSCK_REPLAY ? "-p" : "-y", &status);
+	if (!rc && WEXITSTATUS(status) == AS_FSCK_REPAIRED && only_lost_and_found(output))
+		status = 0;
 	if (!rc && WEXITSTATUS(status))
 		log_output(args->host, output);
 	if (!rc && WEXITSTATUS(status) & AS_FSCK_REPAIRED)

@@ -60,7 +60,9 @@ int e2_mkdir(struct as_fs *fs, const char *path, uint32_t mode)
 		return e2_errno(code);
 	inode.i_mode = (uint16_t)(S_IFDIR | mode);
 	e2_touch(fs, &inode, AS_SET_ATIME | AS_SET_MTIME);
-	code = ext2fs_write_inode(fs->ext2, ino, &inode);
+	code = e2_inherit(fs, dir, &inode);
+	if (!code)
+		code = ext2fs_write_inode(fs->ext2, ino, &inode);
 	return code ? e2_errno(code) : e2_touch_dir(fs, dir);
 }
 
@@ -137,6 +139,10 @@ static int check_rename(struct as_fs *fs, const char *from, const char *to, ext2
 
 	if (from_dir && !strncmp(from, to, len) && to[len] == '/')
 		return -EINVAL;
+	/* Onto a directory that it is in, whatever it is. */
+	len = strlen(to);
+	if (!strncmp(from, to, len) && from[len] == '/')
+		return -ENOTEMPTY;
 	if (!there || there == from_ino)
 		return 0;
 	code = ext2fs_read_inode(fs->ext2, there, &inode);
@@ -275,8 +281,9 @@ int e2_link(struct as_fs *fs, const char *from, const char *to)
 
 int e2_symlink(struct as_fs *fs, const char *text, const char *path)
 {
+	struct ext2_inode inode;
 	const char *name;
-	ext2_ino_t dir;
+	ext2_ino_t dir, ino;
 	errcode_t code;
 	int rc = new_place(fs, path, &dir, &name);
 
@@ -288,6 +295,14 @@ int e2_symlink(struct as_fs *fs, const char *text, const char *path)
 		if (!code)
 			code = ext2fs_symlink(fs->ext2, dir, 0, name, text);
 	}
+	if (!code)
+		code = ext2fs_lookup(fs->ext2, dir, name, (int)strlen(name), NULL, &ino);
+	if (!code)
+		code = ext2fs_read_inode(fs->ext2, ino, &inode);
+	if (!code)
+		code = e2_inherit(fs, dir, &inode);
+	if (!code)
+		code = ext2fs_write_inode(fs->ext2, ino, &inode);
 	return code ? e2_errno(code) : e2_touch_dir(fs, dir);
 }
 

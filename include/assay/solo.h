@@ -2,7 +2,7 @@
 /*
  * solo.h: a host for one file system, without assay: a disk or a flash in memory, calls of it that
  * fail, power cuts. The repro.c of a finding includes it and is linked with the sources of the file
- * system. What solo_look.h adds to it reads the tree.
+ * system. It has four parts, which are included at its end.
  *
  * A program makes calls by AS_SOLO(), which says if an answer is another one than assay saw, and
  * AS_SOLO_WRONG(), for the answer that is wrong. It ends with as_solo_end(): the finding is
@@ -235,6 +235,7 @@ static inline void as_solo_left(struct as_solo *s, uint64_t off, const char *byt
 	memcpy(s->bytes + off, bytes, len);
 }
 
+#include <assay/solo_end.h>
 #include <assay/solo_host.h>
 #include <assay/solo_look.h>
 

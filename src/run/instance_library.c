@@ -112,6 +112,7 @@ static int library_new_vfs(struct as_instance *i, struct as_err *err)
 		.opts = as_target_opts(i->args.target),
 		.name_max = i->args.name_max,
 		.size_max_bytes = as_target_limits(i->args.target).file_bytes,
+		.check_first = !as_target_recovery(i->args.target).by_mount,
 		.faulty = owns_up(i),
 	});
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trail: what was called of a library, and what it asked of its host, in order. It is in memory that
- * processes share, so that the calls of a child that dies are on it. A finding of a library is
+ * trail: what was called of a library, and what it asked of its host, in order. It is in memory
+ * that processes share, so that the calls of a child that dies are on it. A finding of a library is
  * played once more with a trail, and the trail is then written as a C program (cli/repro.h).
  *
  * The trail belongs to a target (as_target_set_trail()): every instance of the target uses it.
@@ -38,13 +38,14 @@ enum as_trail_what {
 };
 
 /* The functions of struct as_target_ops. */
-#define AS_TRAIL_FNS(X)                                                                         \
-	X(mkfs)                                                                                 \
-	X(mount) X(unmount) X(sync) X(getattr) X(setattr) X(mkdir) X(rmdir) X(unlink) X(rename) \
-		X(readdir) X(open) X(close) X(read) X(write) X(fgetattr) X(fsetattr) X(fsync)   \
-			X(link) X(link_handle) X(symlink) X(readlink) X(mknod) X(fallocate)     \
-				X(setxattr) X(getxattr) X(listxattr) X(removexattr) X(statfs)   \
-					X(remount) X(fsck)
+#define AS_TRAIL_FNS(X)                                                                           \
+	X(mkfs)                                                                                   \
+	X(mount)                                                                                  \
+	X(unmount) X(sync) X(getattr) X(setattr) X(mkdir) X(rmdir) X(unlink) X(rename) X(readdir) \
+		X(open) X(close) X(read) X(write) X(fgetattr) X(fsetattr) X(fsync) X(link)        \
+			X(link_handle) X(symlink) X(readlink) X(mknod) X(fallocate) X(setxattr)   \
+				X(getxattr) X(listxattr) X(removexattr) X(statfs) X(remount)      \
+					X(fsck)
 
 enum as_trail_fn {
 #define X(name) AS_TRAIL_##name,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trailed: a file system around a library, and a device around the one that it works on
- * (trailed_io.c). Both hand every call on, and put it on a trail. A call is put on the trail before it
- * is made, so that the last one is known if it does not come back.
+ * (trailed_io.c). Both hand every call on, and put it on a trail. A call is put on the trail before
+ * it is made, so that the last one is known if it does not come back.
  */
 #include "target/trailed_priv.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trailed_io: the device of a library that is trailed. What the disk does otherwise than it should (a
- * fault of a plan, a flash that rots) is told by comparing: what a read gave with what is on the
+ * trailed_io: the device of a library that is trailed. What the disk does otherwise than it should
+ * (a fault of a plan, a flash that rots) is told by comparing: what a read gave with what is on the
  * disk, and what is on the disk after a write with what was to be.
  */
 #include "target/trailed_priv.h"
