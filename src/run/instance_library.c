@@ -118,6 +118,21 @@ static int library_new_vfs(struct as_instance *i, struct as_err *err)
 	return 0;
 }
 
+/* The wear is shown with a finding, as what it has logged is. */
+static void tell_wear(struct as_instance *i)
+{
+	const struct as_flash_setup *setup = as_target_flash(i->args.target);
+	struct as_buf text = { 0 };
+
+	if (!setup || !(setup->wear || setup->spread || setup->show) || !i->args.log ||
+	    !i->args.disk)
+		return;
+	as_emuflash_print_wear(((struct library_instance *)i)->flash, &text);
+	as_buf_addc(&text, '\n');
+	as_host_log_add(i->args.log, as_buf_str(&text));
+	as_buf_free(&text);
+}
+
 static int library_open(struct as_instance *i, const struct as_instance_args *args,
 			struct as_err *err)
 {
@@ -129,9 +144,14 @@ static int library_open(struct as_instance *i, const struct as_instance_args *ar
 
 static void library_close(struct as_instance *i)
 {
+	const struct as_flash_setup *setup = as_target_flash(i->args.target);
+	const struct library_instance *l = (const struct library_instance *)i;
+
 	if (i->vfs)
 		as_vfs_lib_abandon(i->vfs);
 	as_vfs_free(i->vfs);
+	if (setup && setup->show && l->flash && !as_emuflash_misuse(l->flash))
+		tell_wear(i);
 	put_on(i, NULL);
 }
 
@@ -210,20 +230,6 @@ static uint64_t library_hits(const struct as_instance *i)
 	const struct as_emuflash *flash = ((const struct library_instance *)i)->flash;
 
 	return flash ? as_emuflash_hits(flash) : 0;
-}
-
-/* The wear is shown with a finding, as what it has logged is. */
-static void tell_wear(struct as_instance *i)
-{
-	const struct as_flash_setup *setup = as_target_flash(i->args.target);
-	struct as_buf text = { 0 };
-
-	if (!setup || !(setup->wear || setup->spread) || !i->args.log || !i->args.disk)
-		return;
-	as_emuflash_print_wear(((struct library_instance *)i)->flash, &text);
-	as_buf_addc(&text, '\n');
-	as_host_log_add(i->args.log, as_buf_str(&text));
-	as_buf_free(&text);
 }
 
 static const char *library_trouble(struct as_instance *i, enum as_finding_kind *kind)

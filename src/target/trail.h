@@ -37,6 +37,7 @@ enum as_trail_what {
 	AS_TRAIL_FOUND, /* something is wrong: what follows is for people */
 };
 
+/* clang-format off */
 /* The functions of struct as_target_ops. */
 #define AS_TRAIL_FNS(X)                                                                           \
 	X(mkfs)                                                                                   \
