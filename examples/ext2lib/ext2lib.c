@@ -309,7 +309,7 @@ static const struct as_limits limits = {
 	.name_max = EXT2_NAME_LEN,
 	.link_max = 65000,
 	.dir_link_max = 65000,
-	.symlink_max = 1023,
+	.symlink_max = E2_SYMLINK_MAX,
 	.xattr_bytes = 900,
 	.file_bytes = (uint64_t)16 << 30,
 };

@@ -19,6 +19,8 @@
 #include <assay/target.h>
 #include <ext2fs/ext2fs.h>
 
+#define E2_SYMLINK_MAX 1023u /* bytes of a link: less than the smallest block */
+
 struct as_handle {
 	ext2_ino_t ino;
 	unsigned flags; /* of open */

@@ -142,7 +142,8 @@ int64_t e2_write(struct as_fs *fs, struct as_handle *handle, const void *buf, si
 		if (rc)
 			return rc;
 	}
-	if (code && done && code == EXT2_ET_BLOCK_ALLOC_FAIL && !closed)
+	/* What was written is in the file, though closing it fails again for the rest. */
+	if (code == EXT2_ET_BLOCK_ALLOC_FAIL && done)
 		return done;
 	return code || closed ? e2_errno(code ? code : closed) : (int64_t)done;
 }

@@ -287,6 +287,9 @@ int e2_symlink(struct as_fs *fs, const char *text, const char *path)
 	errcode_t code;
 	int rc = new_place(fs, path, &dir, &name);
 
+	/* The library says that the argument is not valid. */
+	if (!rc && strlen(text) > E2_SYMLINK_MAX)
+		rc = -ENAMETOOLONG;
 	if (rc)
 		return rc;
 	code = ext2fs_symlink(fs->ext2, dir, 0, name, text);
