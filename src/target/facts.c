@@ -99,6 +99,8 @@ static struct as_promise promise_of(const struct as_target *target)
 			promise.crash |= promises[i].trait;
 	if (said->promises & AS_PROMISE_ONLY_SYNC)
 		promise.guarantee = AS_GUARANTEE_REPAIR;
+	if (said->after_cut == AS_CUT_OBJECT)
+		promise.crash |= AS_CRASH_APART;
 	if (!target->remounts)
 		promise.crash |= AS_CRASH_NO_REMOUNT;
 	/* Raw flash has no cache. */
