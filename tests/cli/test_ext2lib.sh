@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# examples/ext2lib: libext2fs as a plugin. It passes, by its promises; a sync that does not flush, and
-# a rename that forgets the link count of a directory, are found. What libext2fs itself does is shown
-# without assay.
+# examples/ext2lib: libext2fs as a plugin. It passes, by its promises; a sync that does not flush,
+# and a rename that forgets the link count of a directory, are found. What libext2fs itself does is
+# shown without assay.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 
@@ -18,8 +18,8 @@ fi
 tap_run "it passes, with power cuts" 0 "$ASSAY" plugin check --no-store "$PLUGIN"
 tap_like "it promises a repair" "$WORK/out" '^after cuts repair'
 tap_like "and was recovered" "$WORK/out" '^smoke .*crash: .* 0 findings'
-tap_run "a short hunt on each line of its matrix" 0 "$ASSAY" hunt --target "plugin:$PLUGIN" --seed 3 \
-	--max-workloads 260 --jobs 1 --opts-matrix "$DIR/matrix" -o "$WORK/hunt"
+tap_run "a short hunt on each line of its matrix" 0 "$ASSAY" hunt --target "plugin:$PLUGIN" \
+	--seed 3 --max-workloads 260 --jobs 1 --opts-matrix "$DIR/matrix" -o "$WORK/hunt"
 tap_like "extents were hunted on" "$WORK/out" 'workloads on plugin:.*:extents$'
 
 # build NAME SED: the plugin with a change.
@@ -35,12 +35,13 @@ build() {
 
 build unsynced 's/return fs->readonly ? 0 : e2_errno(ext2fs_flush(fs->ext2));/return 0;/'
 printf 'create /a 0644\nsync\ncreate /b 0644\n' >"$WORK/sync.txt"
-tap_run "a sync that does nothing" 1 "$ASSAY" crash --no-store --target "plugin:$WORK/unsynced.so" \
-	"$WORK/sync.txt"
+tap_run "a sync that does nothing" 1 "$ASSAY" crash --no-store \
+	--target "plugin:$WORK/unsynced.so" "$WORK/sync.txt"
 tap_run "and one that does" 0 "$ASSAY" crash --no-store --target "plugin:$PLUGIN" "$WORK/sync.txt"
 
 build moved 's/rc = change_links(fs, from, -1);/rc = 0;/'
-printf 'mkdir /a 0755\nmkdir /b 0755\nmkdir /a/c 0755\nrename /a/c /b/c\nstat /a\n' >"$WORK/move.txt"
+printf '%s\n' 'mkdir /a 0755' 'mkdir /b 0755' 'mkdir /a/c 0755' 'rename /a/c /b/c' 'stat /a' \
+	>"$WORK/move.txt"
 tap_run "a wrong link count" 1 "$ASSAY" run --no-store --target "plugin:$WORK/moved.so" \
 	"$WORK/move.txt"
 tap_run "and the right one" 0 "$ASSAY" run --no-store --target "plugin:$PLUGIN" "$WORK/move.txt"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# docs/HOWTO_ADD_TARGET.md, from nothing to a first finding: the commands of its sections 1 and 3 are
-# taken from the page and run in their order in an empty folder, and what the page shows of their
-# output is there. Numbers, times and ids may differ.
+# docs/HOWTO_ADD_TARGET.md, from nothing to a first finding: the commands of its sections 1 and 3
+# are taken from the page and run in their order in an empty folder, and what the page shows of
+# their output is there. Numbers, times and ids may differ.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 

@@ -19,7 +19,7 @@ fi
 # The objects of labfs, made once: each program would compile all of it again.
 for source in "$ROOT"/labfs/*.c; do
 	case $source in *_main.c) continue ;; esac
-	cc -D_GNU_SOURCE -I"$ROOT/include" -I"$ROOT" -c "$source" -o "$WORK/o/$(basename "$source").o"
+	cc -D_GNU_SOURCE -I"$ROOT/include" -c "$source" -o "$WORK/o/$(basename "$source").o"
 done
 
 # reproduces NAME SOURCES COMMAND...: the finding of the command, as a program. The target of the
@@ -78,7 +78,7 @@ flash 15 crash small.txt flash.tear=off view  # half a file
 broken() { # NAME STATEMENT PATTERN
 	sed "s/^static int fs_rmdir(.*/&/; /^static int fs_rmdir(/,/^{/ s/^{/{ $2;/" \
 		examples/plugin_skeleton/skeleton.c >"$WORK/broken.c"
-	sed -i 's/^#include <string.h>/#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>/' \
+	sed -i 's/^#include <string.h>/#include <stdlib.h>\n&\n#include <unistd.h>/' \
 		"$WORK/broken.c"
 	cc -fPIC -shared -Iinclude "$WORK/broken.c" -o "$WORK/broken.so"
 	printf 'mkdir /a 0755\nrmdir /a\n' >"$WORK/rmdir.txt"

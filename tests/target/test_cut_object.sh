@@ -8,8 +8,8 @@ cd "$(dirname "$0")/../.." || exit 1
 
 # build NAME CUT SED: the skeleton with this promise, and a change.
 build() {
-	sed "s/^const struct as_target_ops as_target = {/static const struct as_contract contract = \
-{ .after_cut = $2, .promises = AS_PROMISE_FSYNC_NAMES };\n&\n\t.contract = \&contract,/; $3" \
+	sed "s/^const struct as_target_ops as_target = {/static const struct as_contract said = \
+{ .after_cut = $2, .promises = AS_PROMISE_FSYNC_NAMES };\n&\n\t.contract = \&said,/; $3" \
 		examples/plugin_skeleton/skeleton.c >"$WORK/$1.c"
 	cc -fPIC -shared -Iinclude "$WORK/$1.c" -o "$WORK/$1.so" ||
 		tap_not_ok "$1 compiles"
@@ -19,7 +19,8 @@ cut() { # NAME STATUS WORKLOAD WHAT
 	tap_run "$4" "$2" "$ASSAY" crash --no-store --view 3 --target "plugin:$WORK/$1.so" "$3"
 }
 
-printf 'mkdir /d 0755\nsync\nmkdir /e 0755\nsync\ncreate /d/a 0644\ncreate /e/b 0644\n' >"$WORK/two.txt"
+printf '%s\n' 'mkdir /d 0755' sync 'mkdir /e 0755' sync 'create /d/a 0644' 'create /e/b 0644' \
+	>"$WORK/two.txt"
 printf 'create /a 0644\nsync\ncreate /b 0644\n' >"$WORK/synced.txt"
 build prefix AS_CUT_PREFIX ''
 build object AS_CUT_OBJECT ''
