@@ -9,17 +9,18 @@ cd "$(dirname "$0")/../.." || exit 1
 ROOT=$PWD
 ASSAY=$(realpath "$ASSAY")
 BUILD=$(realpath "$(dirname "$ASSAY")")
-mkdir "$WORK/empty" "$WORK/o"
+mkdir "$WORK/empty" "$WORK/labfs" "$WORK/flashfs"
 
 if ! command -v cc >/dev/null; then
 	tap_skip "programs of findings" "there is no cc"
 	tap_done
 fi
 
-# The objects of labfs, made once: each program would compile all of it again.
-for source in "$ROOT"/labfs/*.c; do
+# The objects of both, made once: each program would compile all of it again.
+for source in "$ROOT"/labfs/*.c "$ROOT"/examples/flashfs/*.c; do
 	case $source in *_main.c) continue ;; esac
-	cc -D_GNU_SOURCE -I"$ROOT/include" -c "$source" -o "$WORK/o/$(basename "$source").o"
+	folder=$WORK/$(basename "$(dirname "$source")")
+	cc -D_GNU_SOURCE -I"$ROOT/include" -c "$source" -o "$folder/$(basename "$source").o"
 done
 
 # reproduces NAME SOURCES COMMAND...: the finding of the command, as a program. The target of the
@@ -49,7 +50,7 @@ reproduces() {
 lab() { # BUG CASE OPTIONS...
 	local bug=$1 case=$2
 	shift 2
-	reproduces "lab $bug" "$WORK/o/*.o" run --target "lab:bug=$bug" "$@" \
+	reproduces "lab $bug" "$WORK/labfs/*.o" run --target "lab:bug=$bug" "$@" \
 		"$ROOT/labfs/cases/$case"
 }
 
@@ -62,7 +63,7 @@ lab 22 22-unreadable-directory.txt --sweep read
 
 flash() { # BUG COMMAND CASE OPTIONS OF THE FLASH
 	local bug=$1 command=$2 case=$3
-	reproduces "flashfs $bug" "$(echo "$ROOT"/examples/flashfs/*.c)" "$command" \
+	reproduces "flashfs $bug" "$WORK/flashfs/*.o" "$command" \
 		--target "plugin:$BUILD/plugins/flashfs.so:bug=$bug${4:+,$4}" \
 		"$ROOT/examples/flashfs/cases/$case" ${5:+--view 1}
 }
