@@ -83,7 +83,7 @@ broken() { # NAME STATEMENT PATTERN
 		"$WORK/broken.c"
 	cc -fPIC -shared -Iinclude "$WORK/broken.c" -o "$WORK/broken.so"
 	printf 'mkdir /a 0755\nrmdir /a\n' >"$WORK/rmdir.txt"
-	reproduces "$1" "$WORK/broken.c" run --deadline 1000 --target "plugin:$WORK/broken.so" \
+	reproduces "$1" "$WORK/broken.c" run --deadline 1 --target "plugin:$WORK/broken.so" \
 		"$WORK/rmdir.txt"
 	tap_like "$1: the program says what happens" "$WORK/out" "$3"
 }
