@@ -61,8 +61,9 @@ arrows() {
 }
 
 # Names that may not be used: name, where it is allowed all the same (-: nowhere), what instead.
-# Places: cli (src/cli, src/cmd), mains (labfs/*_main.c, and src/*/emitted: programs we write for
-# others), rows (src/target, src/run/instance*: only they ask what a target is), tests, bench.
+# Places: cli (src/cli, src/cmd), mains (labfs/*_main.c, src/*/emitted, include/assay/solo*,
+# examples/*/show: programs we write for others), rows (src/target, src/run/instance*: only they
+# ask what a target is), tests, bench.
 banned() {
 	cat <<-'END'
 	rand          -                     as_choose() is the only source of chance
@@ -243,6 +244,7 @@ check_banned() {
 		place = "engine"
 		if (FILENAME ~ /^src\/(cli|cmd)\//) place = "cli"
 		else if (FILENAME ~ /^labfs\/.*_main\.c$|^src\/[^\/]*\/emitted\//) place = "mains"
+		else if (FILENAME ~ /^include\/assay\/solo|^examples\/.*\/show\//) place = "mains"
 		else if (FILENAME ~ /^src\/(target\/|run\/instance)/) place = "rows"
 		else if (FILENAME ~ /^tests\//) place = "tests"
 		else if (FILENAME ~ /^bench\//) place = "bench"

@@ -52,11 +52,12 @@ static bool known(void *ctx, const struct as_problem *problem)
 	return false;
 }
 
-static void recovers(void *ctx, struct as_disk *disk)
+static void recovers(void *ctx, struct as_disk *disk, const struct as_perm *perm)
 {
 	struct as_crashes *crashes = ctx;
 
 	(void)disk;
+	(void)perm;
 	crashes->args->lane->alive++;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define SETS 24
+#define MATRIX_MAX_BYTES ((size_t)1 << 20)
 #define TRIES (SETS * 4)
 
 static bool has(const struct as_hunt_state *state, const char *spec)
@@ -22,7 +23,7 @@ static bool has(const struct as_hunt_state *state, const char *spec)
 	return false;
 }
 
-void as_cli_drawn_choose(const struct as_target *target, struct as_hunt_state *state)
+static void draw(const struct as_target *target, struct as_hunt_state *state)
 {
 	struct as_chooser *chooser;
 
@@ -42,6 +43,54 @@ void as_cli_drawn_choose(const struct as_target *target, struct as_hunt_state *s
 	as_chooser_free(chooser);
 }
 
+static int read_matrix(const char *path, const char *spec, struct as_hunt_state *state,
+		       struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	char *save = NULL, *line;
+	int rc = as_buf_read_file(&text, path, MATRIX_MAX_BYTES, err);
+
+	if (rc)
+		return rc;
+	as_hunt_state_add_set(state, spec);
+	for (line = text.len ? strtok_r(text.data, "\n", &save) : NULL; line && !rc;
+	     line = strtok_r(NULL, "\n", &save)) {
+		struct as_buf joined = { 0 };
+		struct as_target *target = NULL;
+
+		line += strspn(line, " \t");
+		line[strcspn(line, " \t\r")] = '\0';
+		if (!*line || *line == '#')
+			continue;
+		as_buf_adds(&joined, spec);
+		as_target_join_opts(&joined, strcmp(line, "-") ? line : "");
+		/* A word that nobody knows is told now, and not found by every job. */
+		rc = as_target_open(as_buf_str(&joined), &target, err);
+		as_target_free(target);
+		if (!rc && !has(state, as_buf_str(&joined)))
+			as_hunt_state_add_set(state, as_buf_str(&joined));
+		as_buf_free(&joined);
+	}
+	as_buf_free(&text);
+	if (!rc && state->n_sets < 2)
+		rc = as_fail(err, AS_EUSE, "%s: has no line of options", path);
+	return rc;
+}
+
+int as_cli_drawn_begin(const struct as_args *args, const struct as_target *target,
+		       struct as_hunt_state *state, struct as_err *err)
+{
+	const char *matrix = as_args_text(args, "opts-matrix", NULL);
+
+	if (matrix && !target)
+		return as_fail(err, AS_EUSE, "--opts-matrix needs one target");
+	if (matrix)
+		return read_matrix(matrix, as_target_spec(target), state, err);
+	if (target && !as_args_has(args, "no-draw"))
+		draw(target, state);
+	return 0;
+}
+
 void as_cli_drawn_close(struct as_cli_drawn *d)
 {
 	if (d->has_box)
@@ -55,7 +104,11 @@ void as_cli_drawn_close(struct as_cli_drawn *d)
 static bool is_of(const struct as_cli_drawn *d, const char *spec)
 {
 	const char *plain = d->state->target;
+	size_t len = strlen(plain);
 
+	/* The same plugin with more options. */
+	if (!as_cli_fstype(plain) && !as_cli_fstype(spec))
+		return !strncmp(spec, plain, len) && (spec[len] == ':' || spec[len] == ',');
 	return as_cli_fstype(spec) && as_cli_fstype(spec) == as_cli_fstype(plain) &&
 	       !as_trust_reaches(spec, d->boxed, NULL);
 }

@@ -20,9 +20,18 @@ struct as_cli_drawn {
 	struct as_cli_box box;
 };
 
-/* Adds the target and sets that are drawn for it, by the seed, to a new state; nothing, if the
- * target is named with options or has none. */
-void as_cli_drawn_choose(const struct as_target *target, struct as_hunt_state *state);
+/* clang-format off */
+#define AS_CLI_DRAWN_OPT                                                                          \
+	{ .name = "opts-matrix", .kind = AS_OPT_TEXT, .arg = "FILE",                              \
+	  .help = "hunt on the target as it is named and, in turns, with the options of each "    \
+		  "line of FILE added; lines with # are left out" }
+/* clang-format on */
+
+/* Adds the target and its sets to a new state: those of --opts-matrix, or some that are drawn, by
+ * the seed. Nothing, if the target is NULL, is named with options or has none, or with --no-draw.
+ */
+AS_MUST_CHECK int as_cli_drawn_begin(const struct as_args *args, const struct as_target *target,
+				     struct as_hunt_state *state, struct as_err *err);
 /* Sets targets and box of the hunt to those of this set. The one before is closed. A set of a
  * stored hunt that names another target is refused. */
 AS_MUST_CHECK int as_cli_drawn_open(struct as_cli_drawn *drawn, size_t set, struct as_hunt *hunt,

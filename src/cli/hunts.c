@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/drawn.h"
 #include "cli/output.h"
+#include "cli/repro.h"
 #include "cli/runs.h"
 #include "cli/stored.h"
 #include "hunt/groups.h"
@@ -12,6 +13,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#define PROGRAMS_MAX 16u /* that are written at the end */
 
 /* ---- Times --------------------------------------------------------------------------------- */
 
@@ -184,6 +187,28 @@ static void say_shares(const struct as_shares *shares, struct as_sink *talk)
 	}
 }
 
+/* Those that were reduced have their programs already. */
+static void write_programs(const struct as_hunt_state *s, const char *folder)
+{
+	struct as_dir run = AS_DIR_NONE, findings = AS_DIR_NONE;
+	unsigned n = 0;
+
+	if (!as_dir_open(folder, NULL, &run, NULL) &&
+	    !as_dir_below(&run, AS_RUN_FINDINGS, false, &findings, NULL))
+		for (size_t i = 0; i < s->n_signs && n < PROGRAMS_MAX; i++) {
+			struct as_dir dir = AS_DIR_NONE;
+
+			if (s->signs[i].reduced != AS_HUNT_UNREDUCED)
+				continue;
+			n++;
+			if (!as_dir_below(&findings, s->signs[i].id, false, &dir, NULL))
+				(void)!as_cli_repro(&dir, NULL);
+			as_dir_close(&dir);
+		}
+	as_dir_close(&findings);
+	as_dir_close(&run);
+}
+
 void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool json, bool stopped,
 			 struct as_sink *talk)
 {
@@ -207,6 +232,8 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 			left++;
 			first = s->signs[i].id;
 		}
+	if (!stopped)
+		write_programs(s, folder);
 	as_hunt_groups(s, &groups);
 	if (json) {
 		say_json(s, &groups);

@@ -33,6 +33,14 @@ static int choose_target(const struct as_args *args, struct as_cli_job *job, str
 		if (rc)
 			return rc;
 	}
+	if (as_args_has(args, "wear")) {
+		struct as_buf flash = { 0 };
+
+		as_buf_addf(&flash, "flash.show=1,flash.wear=%llu",
+			    (unsigned long long)as_args_number(args, "wear", 0));
+		as_target_join_opts(&job->spec, as_buf_str(&flash));
+		as_buf_free(&flash);
+	}
 	if (as_args_has(args, "size"))
 		job->size_bytes = as_args_number(args, "size", 0);
 	return 0;

@@ -40,6 +40,13 @@ AS_MUST_CHECK int as_cli_jobs_add_file(struct as_cli_jobs *all, const char *path
 			"options of the line are added to the target's (`-`: none are); " \
 			"lines with # are left out"                                       \
 	}
+/* The option for targets on raw flash. */
+#define AS_CLI_WEAR_OPT                                                                          \
+	{                                                                                        \
+		.name = "wear", .kind = AS_OPT_NUMBER, .arg = "N", .max = 4000000000u,           \
+		.help = "of a target on raw flash: say how often its blocks were erased; it is " \
+			"a finding if one is erased more than N times (0: no limit)"             \
+	}
 void as_cli_jobs_free(struct as_cli_jobs *all);
 /* Whether both run on the same target, with a disk of the same size. */
 bool as_cli_jobs_alike(const struct as_cli_job *a, const struct as_cli_job *b);

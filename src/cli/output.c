@@ -2,6 +2,7 @@
 /* output: see output.h. */
 #include "cli/output.h"
 
+#include "cli/repro.h"
 #include "disk/image.h"
 #include "os/rundir.h"
 #include "report/groups.h"
@@ -35,6 +36,7 @@ void as_cli_talk_free(struct as_sink *talk, bool json)
 struct both {
 	struct as_sink sink;
 	struct as_sink *talk, *store;
+	struct as_sink *repro; /* hands to the store; NULL: there is none */
 	struct as_report_groups *groups;
 	struct as_sink kept; /* after `talk`, which then knows that findings are kept */
 };
@@ -44,8 +46,8 @@ static void both_finding(struct as_sink *sink, const struct as_finding *f, const
 	struct both *b = (struct both *)sink;
 
 	as_report_groups_add(b->groups, f, id);
-	if (b->store)
-		b->store->finding(b->store, f, id);
+	if (b->repro)
+		b->repro->finding(b->repro, f, id);
 	b->talk->next = b->store && !as_store_sink_failed(b->store, NULL) ? &b->kept : NULL;
 	b->talk->finding(b->talk, f, id);
 }
@@ -84,8 +86,10 @@ static void join(struct as_cli_output *out)
 			       .talk = out->talk,
 			       .store = out->store,
 			       .groups = as_report_groups_new() };
-	if (out->store)
+	if (out->store) {
 		out->talk->next = &both->kept;
+		both->repro = as_cli_repro_sink(out->store, as_store_sink_folder(out->store));
+	}
 	out->chain = &both->sink;
 }
 
@@ -139,8 +143,10 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 	as_store_sink_free(out->store);
 	if (!out->given)
 		as_cli_talk_free(out->talk, out->json);
-	if (out->chain)
+	if (out->chain) {
 		as_report_groups_free(((struct both *)out->chain)->groups);
+		free(((struct both *)out->chain)->repro);
+	}
 	free(out->chain);
 	return rc ? rc : stats->findings ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
 }

@@ -3,6 +3,7 @@
 #include "cli/stored.h"
 
 #include "cli/output.h"
+#include "cli/repro.h"
 #include "cli/scenarios.h"
 #include "cli/trust.h"
 #include "os/rundir.h"
@@ -84,6 +85,9 @@ int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
 	as_print_seq(best, &text);
 	r.workload = as_buf_str(&text);
 	rc = as_stored_set_reduced(folder, &r, err);
+	/* The program is of use, but not needed. */
+	if (!rc)
+		(void)!as_cli_repro(folder, NULL);
 	as_buf_free(&text);
 	return rc;
 }
@@ -103,7 +107,8 @@ static int open_box(const struct as_args *args, const struct as_cli_specs *specs
 	return 0;
 }
 
-static int open_here(struct as_sink *sinks, struct as_cli_again *again, struct as_err *err)
+static int open_here(struct as_sink *sinks, struct as_trail *trail, struct as_cli_again *again,
+		     struct as_err *err)
 {
 	struct as_scenario_args args = { .targets = (const struct as_target *const *)&again->target,
 					 .n_targets = 1,
@@ -113,6 +118,7 @@ static int open_here(struct as_sink *sinks, struct as_cli_again *again, struct a
 
 	if (rc)
 		return rc;
+	as_target_set_trail(again->target, trail);
 	if (!again->options.scenario[0])
 		return as_runner_new(again->target, &again->options, sinks, &again->runner, err);
 	rc = as_scenario_find(again->options.scenario, &again->ops, &args.params, err);
@@ -163,11 +169,22 @@ int as_cli_again_open(const struct as_args *args, const struct as_stored *stored
 		rc = as_cli_specs_box(args, &specs, &boxed, err);
 	if (!rc)
 		rc = boxed ? open_box(args, &specs, sinks, again, err)
-			   : open_here(sinks, again, err);
+			   : open_here(sinks, NULL, again, err);
 	as_cli_specs_free(&specs);
 	if (rc)
 		as_cli_again_close(again);
 	return rc;
+}
+
+int as_cli_again_trail(const struct as_stored *stored, struct as_trail *trail,
+		       struct as_sink *sinks, struct as_cli_again *again, struct as_err *err)
+{
+	int rc;
+
+	*again = (struct as_cli_again){ .stored = stored, .spec = stored->record.finding.target };
+	rc = as_run_options_parse(stored->record.finding.options, &again->options, &again->faults,
+				  err);
+	return rc ? rc : open_here(sinks, trail, again, err);
 }
 
 int as_cli_again_run(struct as_cli_again *again, const struct as_seq *seq, struct as_err *err)

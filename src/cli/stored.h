@@ -12,6 +12,7 @@
 #include "report/sinks.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
+#include "target/trail.h"
 
 /* The first operand: a folder by its path, or an id below the output folder. */
 AS_MUST_CHECK int as_cli_stored_find(const struct as_args *args, struct as_dir *folder,
@@ -55,6 +56,11 @@ struct as_cli_again {
 AS_MUST_CHECK int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
 				    const struct as_seq *seq, struct as_sink *sinks,
 				    struct as_cli_again *again, struct as_err *err);
+/* The same for the target of the finding, a library, which has run already; its calls are put on
+ * the trail. */
+AS_MUST_CHECK int as_cli_again_trail(const struct as_stored *stored, struct as_trail *trail,
+				     struct as_sink *sinks, struct as_cli_again *again,
+				     struct as_err *err);
 AS_MUST_CHECK int as_cli_again_run(struct as_cli_again *again, const struct as_seq *seq,
 				   struct as_err *err);
 /* Why it may behave otherwise than when it was found; "": there is no reason. */

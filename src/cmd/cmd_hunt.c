@@ -344,8 +344,7 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 		rc = as_cli_trust_profile(args, s->specs.spec[i], s->profile, err);
 	if (!rc && !s->resume) {
 		s->state.seed = s->profile->seed;
-		if (s->specs.n == 1 && !as_args_has(args, "no-draw"))
-			as_cli_drawn_choose(s->target, &s->state);
+		rc = as_cli_drawn_begin(args, s->specs.n == 1 ? s->target : NULL, &s->state, err);
 	}
 	if (!rc)
 		rc = as_cli_hunt_options(args, s->hunt.scenario->name, o, err);
@@ -562,6 +561,7 @@ static const struct as_opt opts[] = {
 	{ .name = "no-draw",
 	  .help = "always make and mount the target in the same way; default: a type named without "
 		  "options also gets drawn options of mkfs (`assay targets --mkfs`) and mount" },
+	AS_CLI_DRAWN_OPT,
 	AS_CLI_SIZE_OPT,
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_BOUND_OPTS,

@@ -336,6 +336,7 @@ static const struct as_opt opts[] = {
 		  "by a tab, a path and a name for reports; with -, the names of such files are "
 		  "read from standard input, up to an empty line" },
 	AS_CLI_MATRIX_OPT,
+	AS_CLI_WEAR_OPT,
 	{ .name = "scenario",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME",

@@ -9,6 +9,7 @@
 #include "run/child.h"
 #include "run/outside.h"
 #include "target/fstype.h"
+#include "target/trail.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,9 @@ struct child_judging {
 	struct as_crash_keeper *keeper; /* NULL: not in a sandbox */
 	struct as_judge_resume resume;
 	struct as_recoverer *recoverer; /* in the process that judges */
+	/* Of the trail, where power cuts begin; and the last state that is on it. */
+	size_t trail_len;
+	uint64_t trail_turn, trail_index;
 };
 
 /* ---- Judging, in a process of its own -------------------------------------------------------- */
@@ -38,9 +42,33 @@ static bool known(void *ctx, const struct as_problem *problem)
 	return as_crash_report_has(j->args->shared, as_buf_str(&problem->signature));
 }
 
-static void recovers(void *ctx, struct as_disk *disk)
+/* The power cut, on the trail of calls: which changes of the record were begun, and which of them
+ * are not on the disk as a whole. */
+static void trail_cut(struct child_judging *j, struct as_trail *trail, const struct as_perm *perm)
+{
+	const struct as_flight *f = &j->args->shared->flight;
+	size_t cut = f->state.cut;
+
+	/* The ways of one state are kept together; other states are forgotten. */
+	if (!j->trail_len)
+		j->trail_len = as_trail_len(trail);
+	else if (f->turn != j->trail_turn || f->index != j->trail_index)
+		as_trail_rewind(trail, j->trail_len);
+	j->trail_turn = f->turn;
+	j->trail_index = f->index;
+	as_trail_mark(trail, AS_TRAIL_CUT, as_perm_cut(perm, cut).at, NULL, 0);
+	for (size_t i = 0; i < as_perm_units(perm); i++)
+		if (!as_perm_unit(perm, i).kept)
+			as_trail_mark(trail, AS_TRAIL_LOST, as_perm_unit(perm, i).entry, NULL, 0);
+}
+
+static void recovers(void *ctx, struct as_disk *disk, const struct as_perm *perm)
 {
 	struct child_judging *j = ctx;
+	struct as_trail *trail = as_target_trail(j->args->target);
+
+	if (trail)
+		trail_cut(j, trail, perm);
 
 	/* The log holds only what the target said about the current disk. */
 	j->args->shared->log.total_bytes = 0;
@@ -54,7 +82,10 @@ int as_crash_recoverer(const struct as_crash_args *args, struct as_recoverer **r
 	unsigned deadline = args->run->deadline_ms ? args->run->deadline_ms : AS_RUN_DEADLINE_MS;
 	/* The checker's deadline is the shorter one: so its hang is not taken for the kernel's. */
 	struct as_recover_options options = { .deadline_ms = deadline / 2,
-					      .memo = args->options->memo,
+					      /* What is on a trail was done. */
+					      .memo = as_target_trail(args->target)
+							      ? AS_MEMO_OFF
+							      : args->options->memo,
 					      .outside = as_outside_of(args->run->state) };
 
 	return as_recoverer_new(args->target, args->run->seed, &args->shared->log, &options,
@@ -120,6 +151,7 @@ static int judge_child(void *ctx)
 				      .known = known,
 				      .recovers = recovers,
 				      .ctx = j,
+				      .anew = as_target_trail(j->args->target),
 				      .resume = j->resume,
 				      .begun_min = begun_min(j) };
 

@@ -101,7 +101,7 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 				 ? 0
 				 : AS_RECOVER_PROBE | (is_recrashed(j, s) ? AS_RECOVER_LOG : 0);
 
-	if (known->end[way].done && !s->then)
+	if (known->end[way].done && !s->then && !j->args->anew)
 		return true;
 	if (way == AS_WAY_COMMIT &&
 	    as_ends_keep_commit(known, &s->recovered[AS_WAY_MOUNT], s->disk))
@@ -109,7 +109,7 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 	j->args->flight->way = way;
 	j->args->flight->alive++;
 	if (j->args->recovers)
-		j->args->recovers(j->args->ctx, subject_disk(j, s));
+		j->args->recovers(j->args->ctx, subject_disk(j, s), j->perm);
 	j->rc = as_recover(j->args->recoverer, way, subject_disk(j, s), flags, recovered, j->err);
 	if (j->rc)
 		return false;

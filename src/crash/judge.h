@@ -71,12 +71,13 @@ struct as_judge_args {
 	bool (*report)(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
 		       const struct as_problem *problem);
 	void *ctx;
-	/* Called before a crashed disk is recovered; may be NULL. */
-	void (*recovers)(void *ctx, struct as_disk *disk);
+	/* Called before a crashed disk is recovered, with the state that it is; may be NULL. */
+	void (*recovers)(void *ctx, struct as_disk *disk, const struct as_perm *perm);
 	/* Called after that, with what came of it; may be NULL. */
 	void (*recovered)(void *ctx, const struct as_recovered *recovered);
 	/* Whether the problem was reported before. */
 	bool (*known)(void *ctx, const struct as_problem *problem);
+	bool anew; /* each disk is recovered, also one whose end is known */
 	struct as_judge_resume resume;
 	/* Only moments are judged at which so many operations had begun. */
 	size_t begun_min;

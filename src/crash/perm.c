@@ -495,6 +495,11 @@ bool as_perm_pick(struct as_perm *p, enum as_view view, size_t k, const char *un
 	return true;
 }
 
+size_t as_perm_units(const struct as_perm *p)
+{
+	return p->n_units + p->n_fixed;
+}
+
 struct as_perm_unit as_perm_unit(const struct as_perm *p, size_t i)
 {
 	const struct as_perm_write *unit = &p->units[i];

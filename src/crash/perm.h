@@ -132,6 +132,7 @@ struct as_perm_unit {
 	uint64_t off, len; /* bytes of the disk */
 	bool kept;
 };
+size_t as_perm_units(const struct as_perm *perm); /* all of them */
 struct as_perm_unit as_perm_unit(const struct as_perm *perm, size_t i);
 
 #endif

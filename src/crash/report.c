@@ -8,6 +8,7 @@
 #include "disk/image.h"
 #include "os/spawn.h"
 #include "run/symptom.h"
+#include "target/trail.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,6 +178,7 @@ bool as_crash_report_add(const struct as_crash_args *args, const struct as_recor
 
 	if (sh->n_reports == AS_CRASH_REPORTS_MAX)
 		return false;
+	as_trail_mark(as_target_trail(args->target), AS_TRAIL_FOUND, 0, NULL, 0);
 	memset(report, 0, sizeof(*report));
 	report->kind = problem->kind;
 	report->op = guilty(rec, problem->moment);

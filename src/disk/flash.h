@@ -10,9 +10,11 @@
  *	bad=B[@N][+B...]  block B cannot be programmed and erased, from the start or after N erases
  *	cycles=N          every block fails after N erases
  *	weak=B[+B...]     reads of block B answer EUCLEAN with the right bytes, until it is erased
+ *	disturb=N         ... and those of any block that was read more than N times since then
  *	rot=A[+A...]      the lowest bit of byte A reads inverted whenever A is not erased
  *	wear=N            it is a finding if a block is erased more than N times
  *	spread=N          ... or N times more than the block that is erased least
+ *	show=1            how often blocks were erased is told at the end of a run
  *	tear=unit|bits|off  what a power cut leaves of a program or an erase: see flash.c
  *	cache=1           the flash has a cache: programs are stable in any order, until the end
  */
@@ -40,9 +42,9 @@ struct as_flash_setup {
 	uint32_t weak[AS_FLASH_SPOTS];
 	uint64_t rot[AS_FLASH_SPOTS];
 	uint32_t n_bad, n_weak, n_rot;
-	uint32_t cycles, wear, spread; /* 0: no limit */
+	uint32_t cycles, wear, spread, disturb; /* 0: no limit */
 	enum as_flash_tear tear;
-	bool cache;
+	bool cache, show;
 };
 
 /* Reads one word, without a comma; the message of an error names it. */

@@ -18,6 +18,7 @@
  * Rules
  *   1. From a sync on until the next fsync, the tree is of one moment: what is not fsynced is
  *      written as a whole (a commit, a checkpoint). A sync that is under way writes a whole, too.
+ *      (Not of a library that promises AS_CUT_OBJECT: policy.apart.)
  *   2. A name that has been the same ever since it was stable is there and leads to the same inode.
  *   3. An inode that has had a name ever since has one; unless fsync is light (policy.h) and has
  *      given its name to another file.
@@ -243,7 +244,7 @@ bool as_legal_object(struct as_legal_judge *j)
 	struct as_object o = { .j = j };
 	bool ok;
 
-	if (is_whole(j)) {
+	if (!j->policy.apart && is_whole(j)) {
 		if (j->policy.whole_data && !j->policy.in_place)
 			j->policy.data = AS_DATA_JOURNAL;
 		return as_legal_prefix(j);

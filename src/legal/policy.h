@@ -55,6 +55,7 @@ struct as_policy {
 	bool makes_found;
 	/* A recovery that was interrupted may come to another state that is allowed. */
 	bool redo_differs;
+	bool apart; /* each object is of a moment of its own, also after a sync */
 	/* The options of a remount change nothing. */
 	bool no_remount;
 	uint32_t block_bytes; /* what the file system writes at once; 0: not known */

@@ -213,10 +213,12 @@ static void go_mount(struct work *w)
 	int rc;
 
 	if (!mount_disk(w) || !read_tree(w) || (w->step == AS_STEP_PROBE && !probe_all(w))) {
+		as_instance_trail_tree(w->instance);
 		/* Where that fails, as_instance_eject() says so. */
 		(void)!as_instance_give_up(w->instance);
 		return;
 	}
+	as_instance_trail_tree(w->instance);
 	rc = as_instance_unmount(w->instance);
 	if (rc)
 		(void)ended_errno(w, w->worker->base.failing ? AS_REFUSED : AS_COMPLAINED,

@@ -138,6 +138,13 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 	as_buf_free(&scenario);
 }
 
+/* Whose program is linked with it (cli/repro.h). */
+static bool is_library(const char *target)
+{
+	return !strncmp(target, "plugin:", 7) || !strncmp(target, "lab:", 4) ||
+	       !strcmp(target, "lab");
+}
+
 /* Texts from outside (names, logs, the target) are quoted, so that they cannot look like text of
  * the page. */
 static void describe(const struct as_finding *f, const char *id, struct as_buf *t)
@@ -166,11 +173,14 @@ static void describe(const struct as_finding *f, const char *id, struct as_buf *
 		    "- `workload.txt`: the operations; ",
 		    as_finding_is_on_host(f) ? "--sandbox host " : "", id);
 	add_command(f, t);
-	as_buf_addf(t,
-		    "\n- `repro.c`: the same as a C program%s: `cc repro.c -o repro && ./repro "
-		    "DIRECTORY`\n"
-		    "- `finding.json`: all of this for programs\n%s",
-		    f->kind == AS_FIND_RACE ? ", of one thread" : "",
+	as_buf_addf(t, "\n- `repro.c`: the same as a C program%s: ",
+		    f->kind == AS_FIND_RACE ? ", of one thread" : "");
+	if (is_library(f->target))
+		as_buf_adds(t, "linked with the file system it needs no assay; its first lines say "
+			       "how to compile it\n");
+	else
+		as_buf_adds(t, "`cc repro.c -o repro && ./repro DIRECTORY`\n");
+	as_buf_addf(t, "- `finding.json`: all of this for programs\n%s",
 		    f->disk ? "- `disk.img.zst`: the disk at that moment; "
 			      "`assay disk export disk.img.zst RAW`\n"
 			    : "");

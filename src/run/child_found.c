@@ -5,6 +5,7 @@
 #include "klog/kwatch.h"
 #include "run/symptom.h"
 #include "target/checker_words.h"
+#include "target/trail.h"
 #include "work/print.h"
 
 #include <stdio.h>
@@ -123,6 +124,9 @@ void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, cons
 	as_buf_free(&signature);
 	keep_answers(c);
 	hand_over_disk(c);
+	if (c->instance && kind == AS_FIND_TREE)
+		as_instance_trail_tree(c->instance);
+	as_trail_mark(as_target_trail(c->args->target), AS_TRAIL_FOUND, 0, NULL, 0);
 	sh->found = true;
 }
 

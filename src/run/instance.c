@@ -269,6 +269,12 @@ int64_t as_instance_leak_op(const struct as_instance *i)
 	return i->ops->leak_op ? i->ops->leak_op(i) : -1;
 }
 
+void as_instance_trail_tree(struct as_instance *i)
+{
+	if (i->ops->trail_tree)
+		i->ops->trail_tree(i);
+}
+
 void as_instance_answers(const struct as_instance *i, struct as_buf *out)
 {
 	as_host_answers(i->host, out);

@@ -131,6 +131,8 @@ void as_instance_clock_after(struct as_instance *instance, uint64_t after_ns);
  * most the second. In nanoseconds since 1970. */
 int64_t as_instance_time_from(const struct as_instance *instance);
 int64_t as_instance_time_until(struct as_instance *instance);
+/* If its calls are trailed (target/trail.h): puts the tree on the trail. */
+void as_instance_trail_tree(struct as_instance *instance);
 /* In the record of the disk, what follows belongs to this operation. as_instance_do() does it. */
 void as_instance_set_op(struct as_instance *instance, uint32_t op);
 /* The calls that follow are made for this thread of the workload. Only libraries are told. */

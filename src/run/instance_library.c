@@ -6,6 +6,7 @@
 #include "disk/flash.h"
 #include "disk/log.h"
 #include "target/facts.h"
+#include "target/trail.h"
 #include "vfs/lib_new.h"
 
 #include <errno.h>
@@ -27,13 +28,31 @@ struct library_instance {
 	struct as_instance base;
 	struct as_bd *bd; /* NULL: it visits disks, and none is inserted */
 	struct as_emuflash *flash; /* on it; NULL: it works on a block device */
+	struct as_trailed *trailed; /* around the library; NULL: its calls are not trailed */
 };
 
 static struct as_flash *flash_of(const struct as_instance *i)
 {
-	struct as_emuflash *flash = ((const struct library_instance *)i)->flash;
+	const struct library_instance *l = (const struct library_instance *)i;
 
-	return flash ? as_emuflash_seam(flash) : NULL;
+	if (l->trailed)
+		return as_trailed_flash(l->trailed);
+	return l->flash ? as_emuflash_seam(l->flash) : NULL;
+}
+
+/* Its calls are put on the trail of the target. */
+static void trail(struct as_instance *i, struct as_bd *bd)
+{
+	struct library_instance *l = (struct library_instance *)i;
+	struct as_trail *to = as_target_trail(i->args.target);
+
+	as_trailed_free(l->trailed);
+	l->trailed = NULL;
+	if (!to || !bd)
+		return;
+	l->trailed = as_trailed_new(as_target_library(i->args.target), to, &i->host, i->args.disk,
+				    bd, l->flash ? as_emuflash_seam(l->flash) : NULL);
+	as_trail_mark(to, i->args.disk ? AS_TRAIL_HOST : AS_TRAIL_DISK, 0, NULL, 0);
 }
 
 /* From now on it works on this device, or on a flash on it. */
@@ -47,16 +66,21 @@ static void put_on(struct as_instance *i, struct as_bd *bd)
 	if (l->flash && i->args.disk && as_medium_log(i->args.disk))
 		as_emuflash_tears(l->flash);
 	l->bd = bd;
+	trail(i, bd);
 }
 
 static struct as_bd *bd_of(const struct as_instance *i)
 {
-	return ((const struct library_instance *)i)->bd;
+	const struct library_instance *l = (const struct library_instance *)i;
+
+	return l->trailed ? as_trailed_bd(l->trailed) : l->bd;
 }
 
 static const struct as_target_ops *ops_of(const struct as_instance *i)
 {
-	return as_target_library(i->args.target);
+	const struct library_instance *l = (const struct library_instance *)i;
+
+	return l->trailed ? as_trailed_ops(l->trailed) : as_target_library(i->args.target);
 }
 
 static struct as_mount_args mount_args(struct as_instance *i)
@@ -88,9 +112,25 @@ static int library_new_vfs(struct as_instance *i, struct as_err *err)
 		.opts = as_target_opts(i->args.target),
 		.name_max = i->args.name_max,
 		.size_max_bytes = as_target_limits(i->args.target).file_bytes,
+		.check_first = !as_target_recovery(i->args.target).by_mount,
 		.faulty = owns_up(i),
 	});
 	return 0;
+}
+
+/* The wear is shown with a finding, as what it has logged is. */
+static void tell_wear(struct as_instance *i)
+{
+	const struct as_flash_setup *setup = as_target_flash(i->args.target);
+	struct as_buf text = { 0 };
+
+	if (!setup || !(setup->wear || setup->spread || setup->show) || !i->args.log ||
+	    !i->args.disk)
+		return;
+	as_emuflash_print_wear(((struct library_instance *)i)->flash, &text);
+	as_buf_addc(&text, '\n');
+	as_host_log_add(i->args.log, as_buf_str(&text));
+	as_buf_free(&text);
 }
 
 static int library_open(struct as_instance *i, const struct as_instance_args *args,
@@ -104,9 +144,14 @@ static int library_open(struct as_instance *i, const struct as_instance_args *ar
 
 static void library_close(struct as_instance *i)
 {
+	const struct as_flash_setup *setup = as_target_flash(i->args.target);
+	const struct library_instance *l = (const struct library_instance *)i;
+
 	if (i->vfs)
 		as_vfs_lib_abandon(i->vfs);
 	as_vfs_free(i->vfs);
+	if (setup && setup->show && l->flash && !as_emuflash_misuse(l->flash))
+		tell_wear(i);
 	put_on(i, NULL);
 }
 
@@ -141,18 +186,28 @@ static void library_set_op(struct as_instance *i, uint32_t op)
 
 	if (log)
 		as_reclog_set_op(log, op);
+	as_trail_mark(as_target_trail(i->args.target), AS_TRAIL_OP, op, NULL, 0);
 	as_host_begin_op(i->host, op);
 }
 
 static void library_answered(struct as_instance *i, const struct as_outcome *got)
 {
 	(void)got;
+	as_trail_mark(as_target_trail(i->args.target), AS_TRAIL_END, 0, NULL, 0);
 	as_host_end_op(i->host);
 }
 
 static void library_set_caller(struct as_instance *i, uint32_t thread)
 {
 	as_host_set_caller(i->host, thread);
+}
+
+static void library_trail_tree(struct as_instance *i)
+{
+	struct as_trailed *trailed = ((struct library_instance *)i)->trailed;
+
+	if (trailed)
+		as_trailed_tree(trailed);
 }
 
 static int64_t library_leak_op(const struct as_instance *i)
@@ -175,20 +230,6 @@ static uint64_t library_hits(const struct as_instance *i)
 	const struct as_emuflash *flash = ((const struct library_instance *)i)->flash;
 
 	return flash ? as_emuflash_hits(flash) : 0;
-}
-
-/* The wear is shown with a finding, as what it has logged is. */
-static void tell_wear(struct as_instance *i)
-{
-	const struct as_flash_setup *setup = as_target_flash(i->args.target);
-	struct as_buf text = { 0 };
-
-	if (!setup || !(setup->wear || setup->spread) || !i->args.log || !i->args.disk)
-		return;
-	as_emuflash_print_wear(((struct library_instance *)i)->flash, &text);
-	as_buf_addc(&text, '\n');
-	as_host_log_add(i->args.log, as_buf_str(&text));
-	as_buf_free(&text);
 }
 
 static const char *library_trouble(struct as_instance *i, enum as_finding_kind *kind)
@@ -244,10 +285,18 @@ static int library_check(struct as_instance *i, unsigned deadline_ms,
 
 /* ---- Visits ---------------------------------------------------------------------------------- */
 
+static int trail_chunk(void *ctx, uint64_t index, const unsigned char *data)
+{
+	as_trail_mark(ctx, AS_TRAIL_LEFT, index * AS_CHUNK_BYTES, data, AS_CHUNK_BYTES);
+	return 0;
+}
+
 static int library_insert(struct as_instance *i, struct as_disk *disk, struct as_bd *above,
 			  struct as_err *err)
 {
 	put_on(i, above ? above : as_disk_bd(disk));
+	if (as_target_trail(i->args.target))
+		(void)as_disk_each(disk, trail_chunk, as_target_trail(i->args.target));
 	return library_new_vfs(i, err);
 }
 
@@ -333,6 +382,7 @@ const struct as_instance_ops as_instance_library = {
 	.answered = library_answered,
 	.set_caller = library_set_caller,
 	.trouble = library_trouble,
+	.trail_tree = library_trail_tree,
 	.leak_op = library_leak_op,
 	.hits = library_hits,
 	.misuse = library_misuse,

@@ -37,6 +37,7 @@ struct as_instance_ops {
 	void (*set_delay)(struct as_instance *instance, void (*before)(void *ctx), void *ctx);
 
 	const char *(*trouble)(struct as_instance *instance, enum as_finding_kind *kind);
+	void (*trail_tree)(struct as_instance *instance);
 	int64_t (*leak_op)(const struct as_instance *instance); /* or -1 */
 	const char *(*output)(struct as_instance *instance);
 	/* How often its memory gave wrong bytes, besides the plan; NULL: never. */

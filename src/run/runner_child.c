@@ -2,14 +2,17 @@
 /* runner_child: a child of the runner, from its start to what is said of it. */
 #include "run/runner_priv.h"
 
+#include "disk/flash.h"
 #include "klog/kwatch.h"
 #include "os/guard.h"
 #include "os/spawn.h"
 #include "run/folder.h"
 #include "run/instance.h"
+#include "target/facts.h"
 #include "vfs/watch.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static unsigned deadline_ms(const struct as_runner *r)
@@ -119,6 +122,22 @@ void as_runner_add_done(const struct as_child_shared *sh, struct as_run_result *
 	as_raced_add(&result->raced, &sh->done_raced);
 }
 
+/* What a flash with `show=1` has told at the end. */
+static void tell_wear(const struct as_runner *r)
+{
+	const struct as_flash_setup *flash = as_target_flash(r->target);
+	struct as_buf log = { 0 };
+	const char *line;
+
+	if (!flash || !flash->show)
+		return;
+	as_host_log_text(&r->shared->log, &log);
+	line = strstr(as_buf_str(&log), "wear: ");
+	if (line)
+		as_emit_note(r->sinks, "%.*s", (int)strcspn(line, "\n"), line);
+	as_buf_free(&log);
+}
+
 int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const char *faults,
 		   const struct as_plan *plan, struct as_run_result *result, struct as_err *err)
 {
@@ -174,6 +193,8 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 	result->skipped += sh->skipped;
 	result->unjudged += sh->unjudged;
 	as_raced_add(&result->raced, &sh->raced);
+	if (!sh->found && !r->quiet)
+		tell_wear(r);
 	if (sh->found && !r->quiet)
 		rc = as_runner_report(r, args.seq, batch->names[sh->done], faults, result, err);
 	if (!rc)

@@ -99,6 +99,8 @@ static struct as_promise promise_of(const struct as_target *target)
 			promise.crash |= promises[i].trait;
 	if (said->promises & AS_PROMISE_ONLY_SYNC)
 		promise.guarantee = AS_GUARANTEE_REPAIR;
+	if (said->after_cut == AS_CUT_OBJECT)
+		promise.crash |= AS_CRASH_APART;
 	if (!target->remounts)
 		promise.crash |= AS_CRASH_NO_REMOUNT;
 	/* Raw flash has no cache. */
@@ -165,16 +167,20 @@ struct as_recovery as_target_recovery(const struct as_target *target)
 	const struct as_target_ops *ops = as_target_library(target);
 	const struct as_fstype *type = as_target_fstype(target);
 	bool checks = ops && ops->caps & AS_CAP_FSCK;
+	/* As of a type: what promises a repair, and has a checker, is repaired before a mount. */
+	bool first = checks && as_target_promise(target).guarantee == AS_GUARANTEE_REPAIR;
 
 	if (type)
 		return recovery_of_type(type);
 	return (struct as_recovery){
 		.impossible = ops ? NULL : "its disk is not ours, so its power cannot be cut",
-		.by_mount = true,
-		.by_checkers = checks ? ALL_CHECKERS : 0,
+		.by_mount = !first,
+		.by_checkers = first	? ALL_CHECKERS & ~(1u << AS_CHECK_QUICK)
+			       : checks ? ALL_CHECKERS
+					: 0,
 		.strictest = checks ? AS_CHECK_FULL : AS_CHECK_MODES,
-		.ways_agree = true,
-		.mounts_unchecked = true,
+		.ways_agree = !first,
+		.mounts_unchecked = !first,
 	};
 }
 

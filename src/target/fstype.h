@@ -72,6 +72,8 @@ enum as_crash_trait {
 	AS_CRASH_WHOLE_FILES = 32768,
 	/* It is not told of the options of a remount. */
 	AS_CRASH_NO_REMOUNT = 65536,
+	/* With AS_GUARANTEE_OBJECT: objects are of moments of their own, also after a sync. */
+	AS_CRASH_APART = 131072,
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at

@@ -10,6 +10,7 @@
 #include "target/variant.h"
 
 struct as_plugin;
+struct as_trail;
 
 struct as_target {
 	const struct as_target_kind *kind;
@@ -28,6 +29,7 @@ struct as_target {
 	uint32_t block_bytes;
 	struct as_plugin *plugin; /* NULL: it is no plugin */
 	struct as_target_place place; /* for a directory */
+	struct as_trail *trail; /* of its calls; NULL: none (trail.h) */
 };
 
 int as_target_open_lab(struct as_target *target, const char *rest, struct as_err *err);

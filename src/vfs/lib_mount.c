@@ -171,9 +171,18 @@ void as_lib_remount(struct as_lib *l, const struct as_op *op, struct as_outcome 
 
 void as_lib_crash(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
+	struct as_mount_args args = {
+		.host = l->host, .bd = l->args.bd, .flash = l->args.flash, .opts = l->args.opts
+	};
+	int rc = 0;
+
 	(void)op;
 	as_vfs_lib_abandon(&l->vfs);
-	as_vfs_answer(out, as_vfs_lib_mount(&l->vfs, ""));
+	if (l->args.check_first)
+		rc = l->args.ops->fsck(&args, AS_FSCK_DEFAULT);
+	if (rc > 0)
+		rc = rc & ~AS_FSCK_REPAIRED ? -EIO : 0;
+	as_vfs_answer(out, rc ? rc : as_vfs_lib_mount(&l->vfs, ""));
 }
 
 /* ---- Stable storage -------------------------------------------------------------------------- */

@@ -47,6 +47,34 @@ tap_run "a bug is found on one line of the matrix" 1 "$ASSAY" run --no-store \
 	"$DIR/cases/churn.txt"
 tap_like "the finding names the line" "$WORK/out" 'FOUND.*bug=5,flash.spread=14'
 
+# Wear, and reads that disturb.
+tap_run "how often blocks were erased" 0 "$ASSAY" run --no-store --wear 0 \
+	--target "plugin:$FLASHFS" "$DIR/cases/churn.txt"
+tap_like "the worst block, and the rest" "$WORK/out" \
+	'^wear: block [0-9]+ was erased most, [0-9]+ times; .* blocks? at least'
+tap_run "a limit of wear" 1 "$ASSAY" run --no-store --wear 3 --target "plugin:$FLASHFS" \
+	"$DIR/cases/churn.txt"
+tap_like "it is said by which block" "$WORK/out" 'block [0-9]+ was erased 4 times'
+tap_run "a block that was read often" 0 "$ASSAY" run --no-store \
+	--target "plugin:$FLASHFS:flash.disturb=20" "$DIR/cases/pages.txt"
+tap_run "and a file system that takes that for an error" 1 "$ASSAY" run --no-store \
+	--target "plugin:$FLASHFS:bug=13,flash.disturb=20" "$DIR/cases/pages.txt"
+tap_run "blocks that are bad from the start" 0 "$ASSAY" run --no-store \
+	--target "plugin:$FLASHFS:flash.bad=9+10" "$DIR/cases/churn.txt"
+tap_run "every block is bad after some cycles" 0 "$ASSAY" run --no-store \
+	--target "plugin:$FLASHFS:flash.cycles=100" "$DIR/cases/churn.txt"
+
+# A hunt on several sets of options.
+tap_run "a hunt on each line of a matrix" 0 "$ASSAY" hunt --target "plugin:$FLASHFS" --seed 1 \
+	--max-workloads 400 --jobs 1 --opts-matrix "$WORK/matrix" -o "$WORK/hunt"
+tap_like "each line was hunted on" "$WORK/out" 'workloads on .*flash.program=512,flash.erased=0'
+tap_run "a bug that only one line shows" 1 "$ASSAY" hunt --target "plugin:$FLASHFS:bug=13" \
+	--seed 1 --max-workloads 400 --jobs 1 --opts-matrix <(echo flash.disturb=3) -o "$WORK/hunt2"
+cat "$WORK/hunt2"/findings/*/finding.json >"$WORK/all"
+tap_like "its finding names the line" "$WORK/all" 'flash.disturb=3'
+tap_run "a matrix with a wrong word" 2 "$ASSAY" hunt --target "plugin:$FLASHFS" --seed 1 \
+	--max-workloads 10 --opts-matrix <(echo flash.earse=3) -o "$WORK/hunt3"
+
 # What is not possible is refused.
 tap_run "a wrong word" 2 "$ASSAY" run --no-store --target "plugin:$FLASHFS:flash.earse=1" \
 	"$DIR/cases/pages.txt"
