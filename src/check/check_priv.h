@@ -14,6 +14,7 @@
 
 struct as_past;
 
+#define AS_CHECK_ERRORS 256u /* numbers of errors, and 0 */
 #define AS_CHECK_IDLE_US 300 /* until a lane without work looks again */
 #define AS_SUSPECTS_MAX 64u
 #define AS_TRY_LINE 65536u /* two paths of any length that can be walked, with escapes */
@@ -65,6 +66,8 @@ struct as_check_shared {
 	volatile int stop;
 	struct as_check_counts counts;
 	struct as_novelty novelty;
+	/* Which answers were met, of which operations: one place for each. */
+	volatile bool answers[AS_OP_COUNT * AS_CHECK_ERRORS];
 	uint32_t n_suspects;
 	struct as_suspect suspect[AS_SUSPECTS_MAX];
 	struct {
@@ -246,6 +249,8 @@ void as_confirm_free(struct as_confirm *confirm); /* takes NULL */
 /* Of a library: runs the empty workload, which shows what does not depend on the state, such as
  * memory that grows. */
 AS_MUST_CHECK int as_confirm_empty(struct as_confirm *confirm, struct as_err *err);
+/* At the end: the same once more, if it has shown something, and nothing else has. */
+AS_MUST_CHECK int as_confirm_held(struct as_confirm *confirm, struct as_err *err);
 /* Runs again what has been found since the last call. It stops early where the user asks to. */
 AS_MUST_CHECK int as_confirm_all(struct as_confirm *confirm, struct as_err *err);
 
