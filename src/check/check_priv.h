@@ -112,6 +112,7 @@ struct as_checking {
 	struct as_check_lane *lane; /* those of `shared`, or the one that a sandbox has */
 	const struct as_check_skip *skip; /* in a sandbox; NULL: nothing */
 	struct as_reached *reached; /* in a sandbox; NULL: nobody asks for them */
+	bool given_foreign; /* in a sandbox: the state that was given is another shard's */
 };
 
 #define AS_CHECK_ADD(checking, field, n) \
@@ -206,6 +207,7 @@ uint64_t as_crashes_pending(const struct as_crashes *crashes);
  * trace, but a workload must have an operation: it is not carried out. */
 #define AS_INSIDE_STATE "check"
 #define AS_INSIDE_FRESH "fresh"
+#define AS_INSIDE_FOREIGN "!" /* after the name: another shard owns the state */
 /* Adds "check:PARAMS". */
 void as_inside_print_params(const struct as_checking *checking, struct as_buf *out);
 

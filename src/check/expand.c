@@ -527,7 +527,9 @@ int as_worker_expand(struct as_expander *w, uint32_t id, uint32_t first, struct 
 {
 	int rc;
 
-	w->owned = as_shard_owns(w->c, as_store_at(w->c->store, id).digest);
+	/* A sandbox does not know the digest of what it was given. */
+	w->owned = w->c->reached ? !w->c->given_foreign
+				 : as_shard_owns(w->c, as_store_at(w->c->store, id).digest);
 	rc = w->owned || !as_shard_predicts(w->c) ? try_all(w, id, first, err)
 						  : as_shard_follow(w, id, first, err);
 	if (!rc && !w->c->shared->stop) {

@@ -142,8 +142,8 @@ struct lead {
 	int64_t start_us, told_us, stop_us; /* stop_us 0: it goes on */
 };
 
-/* Breadth-first search comes to the deepest states that are to be expanded at last: then no more are
- * found. The first of the frontier is one of the least depth. */
+/* Breadth-first search comes to the deepest states that are to be expanded at last: then no more
+ * are found. The first of the frontier is one of the least depth. */
 static int percent_of(const struct as_checking *c)
 {
 	const struct as_check_options *o = c->options;
@@ -384,12 +384,11 @@ static int make_fresh(struct as_checking *c, struct as_err *err)
 			"target %s: --hash disk is for libraries: the clock of a kernel goes "
 			"on, so no two disks are the same; --hash log works",
 			as_target_spec(c->args->target));
-	if (c->args->box && (o->start || o->shards))
-		return as_fail(
-			err, AS_EUSE,
-			"target %s: --start and --shard need the file system here, and not only "
-			"in a sandbox: they work with --sandbox host",
-			as_target_spec(c->args->target));
+	if (c->args->box && o->start)
+		return as_fail(err, AS_EUSE,
+			       "target %s: --start needs the file system here, and not only in a "
+			       "sandbox: it works with --sandbox host",
+			       as_target_spec(c->args->target));
 	if (c->args->box)
 		return begin_with(c, err);
 	rc = as_runner_new(c->args->target, c->args->run, c->args->sinks, &c->runner, err);

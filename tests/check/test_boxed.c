@@ -151,7 +151,7 @@ static void test_panic(void **state)
 	assert_int_equal(harmed.counts.findings, 0);
 }
 
-/* A sandbox that does not come back when something is to be confirmed costs its time, and no more. */
+/* A sandbox that does not come back when something is to be confirmed costs its time only. */
 static void test_slow(void **state)
 {
 	struct as_check_status status;
