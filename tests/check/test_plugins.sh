@@ -80,7 +80,7 @@ hostile dies 'died of SIGSEGV in fs_rmdir' '*(volatile int *)8 = 1;'
 hostile exits 'called exit\(0\)' 'exit(0);'
 hostile stops 'did not come back' 'raise(SIGSTOP);'
 plugin forks '1i #include <unistd.h>
-	/^static int fs_sync\(/,/^}/s/^	return/	if (fork() < 0)\n		return -EIO;\n	return/'
+	/^static int fs_sync\(/,/^}/s/^	return/	if (fork() < 0)\n		return -1;\n&/'
 check forks 0 --depth 3 --ops mkdir,rmdir,sync
 tap_like "forks: the rest is explored" "$WORK/out" '^all [0-9]+ states'
 plugin prints "$(in_rmdir 'puts("{\\"finding\\"}");\n	fflush(stdout);')"
