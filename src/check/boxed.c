@@ -94,8 +94,8 @@ static void add_counts(const struct boxed_lane *b, struct as_check_counts counts
 {
 	uint64_t *sum = (uint64_t *)&b->c->shared->counts;
 
-	/* What was left out there is left out. */
-	if (counts.unlooked)
+	/* What was left out there is left out; so is what others do not expect. */
+	if (counts.unlooked || counts.strayed)
 		as_store_gap(b->c->store, 1);
 	/* They are counted as they come. */
 	counts.suspects = counts.discarded = 0;
@@ -206,6 +206,8 @@ static int give(struct boxed_lane *b, const struct as_seq *seq, struct as_err *e
 	int rc;
 
 	as_buf_adds(&name, b->id ? AS_INSIDE_STATE : AS_INSIDE_FRESH);
+	if (!as_shard_owns(b->c, as_store_at(b->c->store, b->id).digest))
+		as_buf_adds(&name, AS_INSIDE_FOREIGN);
 	for (unsigned i = 0; i < b->skip.n; i++)
 		as_buf_addf(&name, " %u", b->skip.move[i]);
 	job.name = as_buf_str(&name);

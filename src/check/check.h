@@ -78,6 +78,8 @@ struct as_check_options {
 	uint64_t max_findings; /* 0: any number */
 	uint64_t max_transitions; /* 0: any number */
 	int64_t for_us; /* 0: until all is explored */
+	/* How long a sandbox may take to confirm one suspect; 0: two minutes. */
+	int64_t confirm_us;
 	int fd; /* of the file that keeps the states; -1: none */
 };
 
@@ -114,6 +116,10 @@ struct as_check_status {
 	uint64_t states, frontier, bytes;
 	uint64_t gaps; /* how much was left out, also by those who worked on the same file before */
 	unsigned depth; /* of the state that was found last */
+	unsigned answers; /* different ones, each with its operation; 0: nobody counts them */
+	/* How many percent of the states to be expanded were, if it is known how many there are: no
+	 * more will be found. -1: it is not. */
+	int percent;
 	int64_t wall_us;
 	/* At the end: the states that are its own, and the sum of 32 bits of their digests. */
 	uint64_t owned, owned_sum;

@@ -14,6 +14,7 @@
 
 struct as_past;
 
+#define AS_CHECK_ERRORS 256u /* numbers of errors, and 0 */
 #define AS_CHECK_IDLE_US 300 /* until a lane without work looks again */
 #define AS_SUSPECTS_MAX 64u
 #define AS_TRY_LINE 65536u /* two paths of any length that can be walked, with escapes */
@@ -65,6 +66,8 @@ struct as_check_shared {
 	volatile int stop;
 	struct as_check_counts counts;
 	struct as_novelty novelty;
+	/* Which answers were met, of which operations: one place for each. */
+	volatile bool answers[AS_OP_COUNT * AS_CHECK_ERRORS];
 	uint32_t n_suspects;
 	struct as_suspect suspect[AS_SUSPECTS_MAX];
 	struct {
@@ -109,6 +112,7 @@ struct as_checking {
 	struct as_check_lane *lane; /* those of `shared`, or the one that a sandbox has */
 	const struct as_check_skip *skip; /* in a sandbox; NULL: nothing */
 	struct as_reached *reached; /* in a sandbox; NULL: nobody asks for them */
+	bool given_foreign; /* in a sandbox: the state that was given is another shard's */
 };
 
 #define AS_CHECK_ADD(checking, field, n) \
@@ -203,6 +207,7 @@ uint64_t as_crashes_pending(const struct as_crashes *crashes);
  * trace, but a workload must have an operation: it is not carried out. */
 #define AS_INSIDE_STATE "check"
 #define AS_INSIDE_FRESH "fresh"
+#define AS_INSIDE_FOREIGN "!" /* after the name: another shard owns the state */
 /* Adds "check:PARAMS". */
 void as_inside_print_params(const struct as_checking *checking, struct as_buf *out);
 
@@ -246,6 +251,8 @@ void as_confirm_free(struct as_confirm *confirm); /* takes NULL */
 /* Of a library: runs the empty workload, which shows what does not depend on the state, such as
  * memory that grows. */
 AS_MUST_CHECK int as_confirm_empty(struct as_confirm *confirm, struct as_err *err);
+/* At the end: the same once more, if it has shown something, and nothing else has. */
+AS_MUST_CHECK int as_confirm_held(struct as_confirm *confirm, struct as_err *err);
 /* Runs again what has been found since the last call. It stops early where the user asks to. */
 AS_MUST_CHECK int as_confirm_all(struct as_confirm *confirm, struct as_err *err);
 

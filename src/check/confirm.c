@@ -21,7 +21,7 @@ enum { BY_RUN, BY_CRASH, WAYS };
 
 #define CONFIRM_TIMES 4u /* the budget of one operation */
 /* How long a sandbox may take for one suspect, and all of them after the end of the check. */
-#define CONFIRM_US 120000000
+#define CONFIRM_US 120000000 /* unless the options say so */
 #define LATE_US 20000000
 
 struct as_confirm {
@@ -30,6 +30,8 @@ struct as_confirm {
 	struct as_known *known;
 	struct as_known_filter filter;
 	struct as_sink counter; /* of new findings; it passes them on */
+	struct as_sink sieve; /* of findings of the empty workload */
+	bool held; /* it has held one back */
 	struct as_run_options options;
 	struct as_buf params;
 	struct as_buf text; /* of the workload that is run */
@@ -38,6 +40,7 @@ struct as_confirm {
 	struct as_inbox *inbox[WAYS]; /* the same, in a sandbox */
 	void (*meanwhile)(void *ctx); /* called now and then while a sandbox runs */
 	void *ctx;
+	int64_t most_us; /* for one suspect */
 	int64_t begun_us, end_us; /* of this suspect; of the check, 0: it has not ended */
 };
 
@@ -51,6 +54,19 @@ static void count_finding(struct as_sink *sink, const struct as_finding *finding
 	AS_CHECK_ADD(f->c, findings, 1);
 }
 
+/* All but memory that grows is found with a trace, too, which says more than the empty workload. So
+ * it is told later, if nothing else was found. */
+static void hold_back(struct as_sink *sink, const struct as_finding *finding, const char *id)
+{
+	struct as_confirm *f =
+		(struct as_confirm *)(void *)((char *)sink - offsetof(struct as_confirm, sieve));
+
+	if (finding->kind == AS_FIND_LEAK)
+		as_emit_finding(&f->filter.sink, finding, id);
+	else
+		f->held = true;
+}
+
 struct as_confirm *as_confirm_new(const struct as_checking *c, void (*meanwhile)(void *ctx),
 				  void *ctx)
 {
@@ -60,9 +76,11 @@ struct as_confirm *as_confirm_new(const struct as_checking *c, void (*meanwhile)
 	f->c = c;
 	f->meanwhile = meanwhile;
 	f->ctx = ctx;
+	f->most_us = c->options->confirm_us ? c->options->confirm_us : CONFIRM_US;
 	f->known = as_known_new();
 	f->counter = (struct as_sink){ .finding = count_finding, .next = c->args->sinks };
 	f->filter = as_known_filter(f->known, &f->counter, false);
+	f->sieve = (struct as_sink){ .finding = hold_back };
 	f->options = *c->args->run;
 	f->options.check_every_op = true;
 	/* Nobody else answers the target then, either. */
@@ -149,7 +167,7 @@ static bool must_stop(void *ctx)
 	const volatile int *stop = f->c->args->run->stop;
 
 	f->meanwhile(f->ctx);
-	return is_late(f) || (stop && *stop) || as_now_us() - f->begun_us > CONFIRM_US;
+	return is_late(f) || (stop && *stop) || as_now_us() - f->begun_us > f->most_us;
 }
 
 /* The same where the target needs a sandbox. */
@@ -270,20 +288,35 @@ int as_confirm_all(struct as_confirm *f, struct as_err *err)
 	return rc == AS_ESTOP ? 0 : rc;
 }
 
-int as_confirm_empty(struct as_confirm *f, struct as_err *err)
+static int run_empty(struct as_confirm *f, struct as_sink *sinks, struct as_err *err)
 {
-	struct as_seq *seq;
+	struct as_scenario_args args = { .targets = &f->c->args->target,
+					 .n_targets = 1,
+					 .options = &f->options,
+					 .params = "",
+					 .sinks = sinks };
+	struct as_seq *seq = as_seq_new();
+	struct as_scenario *scenario = NULL;
 	bool found;
-	int rc;
+	int rc = f->ops[BY_RUN]->open(&args, &scenario, err);
 
-	/* A sandbox takes no workload without an operation. The first state that it is given there
-	 * shows the same. */
-	if (f->c->args->box)
-		return 0;
-	seq = as_seq_new();
-	rc = open_way(f, BY_RUN, &f->options, "", &f->open[BY_RUN], err);
 	if (!rc)
-		rc = run_seq(f, BY_RUN, f->open[BY_RUN], seq, &found, err);
+		rc = run_seq(f, BY_RUN, scenario, seq, &found, err);
+	if (scenario)
+		f->ops[BY_RUN]->close(scenario);
 	as_seq_free(seq);
 	return rc == AS_ESTOP ? 0 : rc;
+}
+
+int as_confirm_empty(struct as_confirm *f, struct as_err *err)
+{
+	/* A sandbox takes no workload without an operation. The first state that it is given there
+	 * shows the same. */
+	return f->c->args->box ? 0 : run_empty(f, &f->sieve, err);
+}
+
+int as_confirm_held(struct as_confirm *f, struct as_err *err)
+{
+	/* With a finding, it was one that has a trace. */
+	return f->held && !f->c->shared->counts.findings ? run_empty(f, &f->filter.sink, err) : 0;
 }

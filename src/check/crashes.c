@@ -14,6 +14,7 @@
  */
 #include "check/cuts.h"
 
+#include "crash/again.h"
 #include "crash/dedup.h"
 #include "crash/record.h"
 #include "run/instance.h"
@@ -26,6 +27,7 @@
 struct as_crashes {
 	const struct as_worker_args *args;
 	struct as_recoverer *recoverer;
+	struct as_again *again;
 	const struct as_cut_base *base; /* where traces begin */
 	struct as_cuts *cuts; /* NULL: traces do not go on after a power cut */
 	uint64_t wrote, pending;
@@ -65,9 +67,7 @@ static void recovered(void *ctx, const struct as_recovered *recovered)
 {
 	struct as_crashes *crashes = ctx;
 
-	for (size_t i = 0; recovered->log && i < as_reclog_len(recovered->log); i++)
-		if (as_reclog_at(recovered->log, i)->kind == AS_CALL_WRITE)
-			crashes->wrote += (as_reclog_at(recovered->log, i)->len + 511) / 512;
+	crashes->wrote += recovered->wrote_sectors;
 	if (crashes->cuts)
 		as_cuts_note(crashes->cuts, &crashes->args->lane->flight, recovered);
 }
@@ -110,6 +110,8 @@ int as_crashes_new(const struct as_worker_args *args, struct as_crashes **out, s
 	*out = crashes;
 	rc = as_recoverer_new(c->args->target, c->args->run->seed, &args->lane->log, &options,
 			      &crashes->recoverer, err);
+	if (!rc)
+		crashes->again = as_again_new(crashes->recoverer, &c->crash);
 	if (!rc && !as_recoverer_in_process(crashes->recoverer))
 		rc = make_devices(crashes, err);
 	return rc;
@@ -119,6 +121,7 @@ void as_crashes_free(struct as_crashes *crashes)
 {
 	if (!crashes)
 		return;
+	as_again_free(crashes->again);
 	as_recoverer_free(crashes->recoverer);
 	free(crashes);
 }
@@ -155,6 +158,7 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 				      .recovers = recovers,
 				      .recovered = recovered,
 				      .ctx = crashes,
+				      .again = c->crash.budget ? NULL : crashes->again,
 				      .began_with_replay = crashes->base->n,
 				      .begun_min = recording->n_ops };
 	int rc;

@@ -44,9 +44,9 @@ void as_inside_print_params(const struct as_checking *c, struct as_buf *out)
 {
 	const struct as_check_options *o = c->options;
 
-	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%u;%s;", o->nodes, o->slots, o->crash,
-		    o->wide | o->narrow << 1, o->faults, o->max_faults, (unsigned)o->hash,
-		    o->ops ? o->ops : "");
+	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%u;%u;%u;%s;", o->nodes, o->slots, o->crash,
+		    o->wide | o->narrow << 1, o->faults, o->max_faults, (unsigned)o->hash, o->shard,
+		    o->shards, o->ops ? o->ops : "");
 	as_crash_options_print(&c->crash, out);
 }
 
@@ -58,10 +58,10 @@ static int parse_params(struct inside *s, const char *params, struct as_err *err
 	const char *ops, *end;
 
 	*o = (struct as_check_options){ .depth = 1, .jobs = 1, .max_states = STATES_MAX, .fd = -1 };
-	if (sscanf(params, "%u;%u;%d;%d;%u;%u;%u;%n", &o->nodes, &o->slots, &crash, &wide,
-		   &o->faults, &o->max_faults, &hash, &at) < 7 ||
-	    hash > AS_CHECK_HASH_LOG || !at || !(end = strchr(ops = params + at, ';')) ||
-	    (size_t)(end - ops) >= sizeof(s->ops))
+	if (sscanf(params, "%u;%u;%d;%d;%u;%u;%u;%u;%u;%n", &o->nodes, &o->slots, &crash, &wide,
+		   &o->faults, &o->max_faults, &hash, &o->shard, &o->shards, &at) < 9 ||
+	    hash > AS_CHECK_HASH_LOG || o->shard > o->shards || !o->shard != !o->shards || !at ||
+	    !(end = strchr(ops = params + at, ';')) || (size_t)(end - ops) >= sizeof(s->ops))
 		return as_fail(err, AS_EUSE, "check: these are not its parameters: %s", params);
 	memcpy(s->ops, ops, (size_t)(end - ops));
 	s->ops[end - ops] = '\0';
@@ -201,6 +201,7 @@ static int inside_run(struct as_scenario *scenario, const struct as_scenario_wor
 	*done = 1;
 	begin(s);
 	read_skip(&s->skip, work->names[0]);
+	s->c.given_foreign = work->names[0][strcspn(work->names[0], " !")] == '!';
 	give(s, work->names[0], work->seqs[0]);
 	rc = as_check_lane_run(&s->c, 0, err);
 	if (rc)

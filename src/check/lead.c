@@ -143,6 +143,32 @@ struct lead {
 	int64_t start_us, told_us, stop_us; /* stop_us 0: it goes on */
 };
 
+/* Breadth-first search comes to the deepest states that are to be expanded at last: then no more
+ * are found. The first of the frontier is one of the least depth. */
+static int percent_of(const struct as_checking *c)
+{
+	const struct as_check_options *o = c->options;
+	size_t left = as_store_frontier(c->store) + as_store_in_work(c->store);
+	uint64_t done = c->shared->counts.expanded;
+	uint32_t first;
+
+	if (!left)
+		return 100;
+	if (o->search != AS_SEARCH_bfs || !o->depth || !as_store_first(c->store, &first) ||
+	    as_store_at(c->store, first).depth + 1u < o->depth)
+		return -1;
+	return (int)(done * 100 / (done + left));
+}
+
+static unsigned count_answers(const struct as_checking *c)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < sizeof(c->shared->answers); i++)
+		n += c->shared->answers[i];
+	return n;
+}
+
 static void fill_status(const struct lead *l, struct as_check_status *status)
 {
 	const struct as_checking *c = l->c;
@@ -155,6 +181,8 @@ static void fill_status(const struct lead *l, struct as_check_status *status)
 		.bytes = as_store_bytes(c->store),
 		.gaps = (uint64_t)as_store_gaps(c->store),
 		.depth = n ? as_store_at(c->store, n - 1).depth : 0,
+		.percent = percent_of(c),
+		.answers = count_answers(c),
 		.wall_us = as_now_us() - l->start_us,
 	};
 	status->all = !status->frontier && !as_store_in_work(c->store) && !c->shared->stop &&
@@ -250,6 +278,8 @@ static int lead(struct lead *l, struct as_err *err)
 	}
 	one = as_confirm_all(l->confirm, rc ? NULL : err);
 	rc = rc ? rc : one;
+	if (!rc)
+		rc = as_confirm_held(l->confirm, err);
 	for (unsigned i = 0; i < l->c->options->jobs && !rc; i++) {
 		if (l->end[i].rc)
 			*err = l->end[i].err;
@@ -355,12 +385,11 @@ static int make_fresh(struct as_checking *c, struct as_err *err)
 			"target %s: --hash disk is for libraries: the clock of a kernel goes "
 			"on, so no two disks are the same; --hash log works",
 			as_target_spec(c->args->target));
-	if (c->args->box && (o->start || o->shards))
-		return as_fail(
-			err, AS_EUSE,
-			"target %s: --start and --shard need the file system here, and not only "
-			"in a sandbox: they work with --sandbox host",
-			as_target_spec(c->args->target));
+	if (c->args->box && o->start)
+		return as_fail(err, AS_EUSE,
+			       "target %s: --start needs the file system here, and not only in a "
+			       "sandbox: it works with --sandbox host",
+			       as_target_spec(c->args->target));
 	if (c->args->box)
 		return begin_with(c, err);
 	rc = as_runner_new(c->args->target, c->args->run, c->args->sinks, &c->runner, err);

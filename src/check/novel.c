@@ -51,6 +51,9 @@ static uint64_t topology_of(const struct as_model *model)
 
 void as_novel_answer(struct as_expander *w, const struct as_op *op, const struct as_outcome *got)
 {
+	unsigned err = got->ret < 0 ? (unsigned)got->err % AS_CHECK_ERRORS : 0;
+
+	w->c->shared->answers[op->code * AS_CHECK_ERRORS + err] = true;
 	if (w->c->options->search != AS_SEARCH_novelty)
 		return;
 	w->partition = partition_of(op, got);

@@ -157,6 +157,18 @@ bool as_store_pop(struct as_store *s, uint32_t *id)
 	return any;
 }
 
+bool as_store_first(struct as_store *s, uint32_t *id)
+{
+	bool any;
+
+	lock(s);
+	any = s->n_heap;
+	if (any)
+		*id = s->heap[0].id;
+	unlock(s);
+	return any;
+}
+
 static void end_work(struct as_store *s, uint32_t id, unsigned flag)
 {
 	lock(s);

@@ -68,6 +68,8 @@ void as_store_stop(struct as_store *store, uint32_t id, bool wrong);
 uint32_t as_store_n(const struct as_store *store); /* with those that were replaced */
 uint32_t as_store_distinct(const struct as_store *store); /* without them */
 size_t as_store_frontier(const struct as_store *store);
+/* The state that would be popped next; false: there is none. */
+bool as_store_first(struct as_store *store, uint32_t *id);
 size_t as_store_in_work(const struct as_store *store);
 struct as_store_state as_store_at(const struct as_store *store, uint32_t id);
 /* Adds the line that led to a state, without a newline. */

@@ -109,7 +109,7 @@ int as_check_worker(void *ctx)
 {
 	const struct as_worker_args *args = ctx;
 	struct as_check_lane *lane = args->lane;
-	struct as_expander w = { .args = args, .c = args->checking, .lane = lane };
+	struct as_expander w = { .args = args, .c = args->checking, .lane = lane, .pid = getpid() };
 
 	as_child_begin(&lane->stack);
 	as_child_keep_memory();

@@ -20,6 +20,7 @@ struct as_expander {
 	const struct as_worker_args *args;
 	const struct as_checking *c;
 	struct as_check_lane *lane;
+	pid_t pid; /* its own */
 	struct as_medium *disk;
 	struct as_instance *instance;
 	struct as_instance_mark *fresh;

@@ -52,6 +52,10 @@ static void print_json(const struct as_check_words *s, const char *event,
 	as_json_kuint(&j, "missed", c->missed);
 	as_json_kuint(&j, "gaps", status->gaps);
 	as_json_kuint(&j, "bytes", status->bytes);
+	as_json_kuint(&j, "answers", status->answers);
+	if (status->percent >= 0)
+		as_json_kuint(&j, "percent", (uint64_t)status->percent);
+	as_json_kuint(&j, "recoveries_known", c->crash.again_known);
 	if (s->options->shards) {
 		as_json_kuint(&j, "foreign", c->foreign);
 		as_json_kuint(&j, "followed", c->followed);
@@ -76,7 +80,7 @@ void as_check_words_progress(void *ctx, const struct as_check_status *status)
 {
 	struct as_check_words *s = ctx;
 	const struct as_check_counts *c = &status->counts;
-	char line[256];
+	char line[320], share[32] = "";
 
 	if (!s->terminal && status->wall_us - s->note_us < NOTE_EVERY_US)
 		return;
@@ -85,13 +89,16 @@ void as_check_words_progress(void *ctx, const struct as_check_status *status)
 		print_json(s, "progress", status);
 		return;
 	}
+	if (status->percent >= 0)
+		snprintf(share, sizeof(share), " (%d %% done)", status->percent);
 	snprintf(line, sizeof(line),
-		 "%llu states, %llu to go, depth %u; %llu transitions, %.0f/s; %llu crash states; "
-		 "%llu found",
-		 (unsigned long long)status->states, (unsigned long long)status->frontier,
+		 "%llu states, %llu to go%s, depth %u; %llu transitions, %.0f/s, %u answers; "
+		 "%llu crash states, %llu distinct, %llu from the memo; %llu found",
+		 (unsigned long long)status->states, (unsigned long long)status->frontier, share,
 		 status->depth, (unsigned long long)c->transitions,
-		 per_second(c->transitions, status->wall_us),
-		 (unsigned long long)c->crash.generated, (unsigned long long)c->findings);
+		 per_second(c->transitions, status->wall_us), status->answers,
+		 (unsigned long long)c->crash.generated, (unsigned long long)c->crash.distinct,
+		 (unsigned long long)c->crash.memoised, (unsigned long long)c->findings);
 	if (s->terminal)
 		fprintf(stderr, "\r\033[K%s", line);
 	else
@@ -116,11 +123,13 @@ static void print_table(const struct as_check_words *s, const struct as_check_st
 		{ "operations to bring them back", c->replayed },
 		{ "transitions with a fault or choice", c->failures },
 		{ "trees compared", c->compared },
+		{ "answers, each with its operation", status->answers },
 		{ "crash states", c->crash.generated },
 		{ "crash states judged", c->crash.distinct },
 		{ "crash states recovered", c->crash.checked },
 		{ "recoveries from the memo", c->crash.memoised },
 		{ "crash states during recovery", c->crash.again },
+		{ "recoveries known to stand them", c->crash.again_known },
 		{ "recovered trees to go on from", c->recovered },
 		{ "bytes of the states", status->bytes },
 		{ "milliseconds", (uint64_t)status->wall_us / 1000 },

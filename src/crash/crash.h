@@ -141,6 +141,7 @@ struct as_crash_counts {
 	uint64_t again_possible; /* the same of recoveries that were cut off; see `again` */
 	uint64_t rounds; /* runs that went on after a power cut */
 	uint64_t unjudged; /* recovered trees of which nothing can be said */
+	uint64_t again_known; /* recoveries whose power cuts are known (again.h) */
 };
 
 _Static_assert(sizeof(struct as_crash_counts) == AS_RUN_COUNTS * sizeof(uint64_t),

@@ -19,6 +19,7 @@
  */
 #include "crash/judge.h"
 
+#include "crash/again.h"
 #include "crash/ends.h"
 #include "crash/faults.h"
 #include "crash/floor.h"
@@ -97,9 +98,7 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 {
 	struct as_ends *known = as_ends_get(&j->known, s->key);
 	struct as_recovered *recovered = &s->recovered[way];
-	unsigned flags = way == AS_WAY_COMMIT
-				 ? 0
-				 : AS_RECOVER_PROBE | (is_recrashed(j, s) ? AS_RECOVER_LOG : 0);
+	unsigned flags = AS_RECOVER_PROBE | (is_recrashed(j, s) ? AS_RECOVER_LOG : 0);
 
 	if (known->end[way].done && !s->then && !j->args->anew)
 		return true;
@@ -110,7 +109,8 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 	j->args->flight->alive++;
 	if (j->args->recovers)
 		j->args->recovers(j->args->ctx, subject_disk(j, s), j->perm);
-	j->rc = as_recover(j->args->recoverer, way, subject_disk(j, s), flags, recovered, j->err);
+	j->rc = as_again_recover(j->args, way, subject_disk(j, s), way == AS_WAY_COMMIT ? 0 : flags,
+				 recovered, j->err);
 	if (j->rc)
 		return false;
 	if (j->args->recovered)
@@ -146,7 +146,8 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 					.way = way,
 					.dedup = j->args->dedup,
 					.flight = j->args->flight,
-					.counts = j->args->counts };
+					.counts = j->args->counts,
+					.again = j->args->again };
 	uint64_t before = j->args->flight->spent;
 	bool fine;
 
@@ -375,12 +376,6 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	return j->rc ? STOP : next;
 }
 
-/* After an answer that the model did not allow, it is not known what must be there. */
-static bool can_be_judged(const struct judge *j, struct as_moment moment)
-{
-	return as_recording_knows(j->rec, moment);
-}
-
 static bool plan_all(void *ctx, enum as_view view, size_t k)
 {
 	const struct judge *j = ctx;
@@ -393,7 +388,7 @@ static bool plan_skips(void *ctx, enum as_view view, size_t k)
 	const struct judge *j = ctx;
 	struct as_moment moment = as_judge_moment(j->rec, j->perm, view, k);
 
-	return !can_be_judged(j, moment) || moment.begun < j->args->begun_min;
+	return !as_recording_knows(j->rec, moment) || moment.begun < j->args->begun_min;
 }
 
 static struct as_crash_plan *plan_of(struct judge *j, uint32_t views)
@@ -491,7 +486,7 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 	     k++) {
 		struct as_moment moment = as_judge_moment(j->rec, j->perm, view, k);
 
-		if (!can_be_judged(j, moment))
+		if (!as_recording_knows(j->rec, moment))
 			continue;
 		flight->all = as_judge_is_stricter(j->rec, j->perm, view, k);
 		as_perm_begin(j->perm, view, k, flight->all);
@@ -557,7 +552,7 @@ static bool judge_spot(struct judge *j)
 	bool found = false;
 
 	if (!pick(j, &state) ||
-	    !can_be_judged(j, as_judge_moment(j->rec, j->perm, state.view, state.cut)))
+	    !as_recording_knows(j->rec, as_judge_moment(j->rec, j->perm, state.view, state.cut)))
 		return false;
 	s = subject_of(j, &state, as_judge_moment(j->rec, j->perm, state.view, state.cut));
 	s.then = j->options->then[0].view ? j->options->then : NULL;

@@ -55,6 +55,8 @@ bool as_problem_set_tree(struct as_problem *problem, enum as_finding_kind kind, 
 			 const char *what, const char *why);
 uint32_t as_problem_sig(const struct as_problem *problem);
 
+struct as_again;
+
 struct as_judge_args {
 	const struct as_recording *recording;
 	struct as_recoverer *recoverer;
@@ -79,6 +81,7 @@ struct as_judge_args {
 	bool (*known)(void *ctx, const struct as_problem *problem);
 	bool anew; /* each disk is recovered, also one whose end is known */
 	struct as_judge_resume resume;
+	struct as_again *again; /* what is known of other recoveries (again.h); NULL: nothing */
 	/* Only moments are judged at which so many operations had begun. */
 	size_t begun_min;
 };

@@ -426,4 +426,5 @@ void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_coun
 	sum->again_possible += c->again_possible;
 	sum->rounds += c->rounds;
 	sum->unjudged += c->unjudged;
+	sum->again_known += c->again_known;
 }

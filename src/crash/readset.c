@@ -130,17 +130,41 @@ static unsigned rules_of(struct as_readset *set, size_t entry, uint64_t off, uin
 	return rules;
 }
 
-unsigned as_readset_prunes(struct as_readset *set, struct as_perm *perm,
-			   const struct as_perm_state *state, struct as_disk *disk)
+/* Entries 0..n-1 are on the disk of a state, besides its units. */
+static size_t whole_entries(struct as_perm *perm, const struct as_perm_state *state)
 {
 	struct as_perm_cut cut = as_perm_cut(perm, state->cut);
 	bool in_order = state->view != AS_VIEW_ATOMIC && state->view != AS_VIEW_SECTORS;
-	size_t base_end = in_order ? cut.at : cut.base_end;
-	unsigned rules = 0;
 
 	/* The parts of a torn last write are units. */
-	if (in_order && state->n_units)
-		base_end = cut.at - 1;
+	return !in_order ? cut.base_end : cut.at - !!state->n_units;
+}
+
+void as_readset_own(const struct as_readset *set, struct as_perm *perm,
+		    const struct as_perm_state *state, struct as_disk_reads *reads)
+{
+	size_t n = whole_entries(perm, state);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct as_log_entry *e = as_reclog_at(set->log, i);
+
+		if (as_log_entry_changes(e))
+			as_disk_reads_own(reads, e->off, e->len);
+	}
+	for (size_t u = 0; u < state->n_units + state->n_fixed; u++) {
+		struct as_perm_unit unit = as_perm_unit(perm, u);
+
+		if (unit.kept)
+			as_disk_reads_own(reads, unit.off, unit.len);
+	}
+}
+
+unsigned as_readset_prunes(struct as_readset *set, struct as_perm *perm,
+			   const struct as_perm_state *state, struct as_disk *disk)
+{
+	size_t base_end = whole_entries(perm, state);
+	unsigned rules = 0;
+
 	for (size_t i = 0; i < base_end; i++) {
 		const struct as_log_entry *e = as_reclog_at(set->log, i);
 

@@ -9,6 +9,7 @@
  */
 #include "crash/recrash.h"
 
+#include "crash/again.h"
 #include "crash/orders.h"
 #include "crash/plan.h"
 
@@ -21,6 +22,9 @@ struct recrash {
 	struct as_tree *tree; /* where every recovery must end */
 	struct as_problem *problem;
 	uint64_t until; /* how much may have been spent; 0: anything */
+	struct as_again_trial trial;
+	bool excused; /* of the state: what would have been wrong after another workload */
+	bool any_excused;
 	struct as_err *err;
 	int rc;
 };
@@ -85,16 +89,17 @@ static bool judge_end(struct recrash *a, struct recrash_level *level,
 {
 	struct as_buf how = { 0 };
 	char what[96];
-	bool fine;
+	bool fine, same;
 
 	snprintf(what, sizeof(what), "a power cut during recovery (%s%s)",
 		 as_way_name(a->args->way), then);
 	if (recovered->end != AS_RECOVERED)
 		return complain(a, level, state, what, as_buf_str(&recovered->why), false);
-	fine = !as_tree_diff(a->tree, "undisturbed", recovered->tree, "after a second crash",
-			     &how) ||
+	same = !as_tree_diff(a->tree, "undisturbed", recovered->tree, "after a second crash", &how);
+	fine = same ||
 	       as_recording_allows_redone(a->args->recording, a->args->moment, recovered->tree) ||
 	       (a->args->way != AS_WAY_MOUNT && only_found_differs(a, recovered->tree));
+	a->excused |= !same;
 	if (!fine)
 		complain(a, level, state, what, as_buf_str(&how), true);
 	as_buf_free(&how);
@@ -114,6 +119,7 @@ static bool judge_peace(struct recrash *a, struct recrash_level *level,
 	    cut.at != level->done->checker_end)
 		return true;
 	a->args->flight->spent += AS_COST_CHECK;
+	as_again_run(&a->trial);
 	fine = as_recover_at_peace(recoverer, disk, &why);
 	if (!fine)
 		complain(a, level, state, "a power cut right behind the checker's run",
@@ -137,10 +143,7 @@ static bool judge_mount(struct recrash *a, struct recrash_level *level,
 	struct as_recovered recovered;
 	bool fine = true;
 
-	/* A checker that has not written anything yet cannot have done harm. */
-	if (a->args->way == AS_WAY_MOUNT || !as_recoverer_mounts_unchecked(recoverer) ||
-	    as_digest_eq(state->key, level->key))
-		return true;
+	as_again_run(&a->trial);
 	a->rc = as_recover(recoverer, AS_WAY_MOUNT, disk, AS_RECOVER_PROBE, &recovered, a->err);
 	count(a, &recovered);
 	if (!a->rc && recovered.end != AS_REFUSED)
@@ -156,6 +159,7 @@ static bool try_state(struct recrash *a, struct recrash_level *level,
 	struct as_recovered recovered;
 	bool fine;
 
+	as_again_run(&a->trial);
 	a->rc = as_recover(a->args->recoverer, a->args->way, disk,
 			   AS_RECOVER_PROBE | (deeper ? AS_RECOVER_LOG : 0), &recovered, a->err);
 	count(a, &recovered);
@@ -195,18 +199,42 @@ static unsigned prunes(struct recrash *a, struct recrash_level *level,
 	return rules;
 }
 
+/* A checker that has not written anything yet cannot have done harm. */
+static bool is_harmless(const struct recrash *a, const struct recrash_level *level,
+			const struct as_perm_state *state)
+{
+	return a->args->way == AS_WAY_MOUNT || !as_recoverer_mounts_unchecked(a->args->recoverer) ||
+	       as_digest_eq(state->key, level->key);
+}
+
+/* All that is asked of a state. */
+static bool try_all(struct recrash *a, struct recrash_level *level,
+		    const struct as_perm_state *state, struct as_disk *disk, bool left_out)
+{
+	/* Recovery cannot see the difference, but the checker must still find nothing. */
+	bool fine = left_out && !(a->args->options->prune & AS_PRUNE_VERIFY)
+			    ? judge_peace(a, level, state, disk)
+			    : try_state(a, level, state, disk);
+
+	if (fine && !a->rc && !is_harmless(a, level, state))
+		fine = judge_mount(a, level, state, disk);
+	return fine;
+}
+
 static bool visit(struct recrash *a, struct recrash_level *level, const struct as_perm_state *state)
 {
 	/* Where the checker has ended, more is asked of the disk. */
 	bool ended = as_perm_cut(level->perm, state->cut).at == level->done->checker_end;
 	struct as_digest judged = as_dedup_recrash(state->key, a->args->way, ended, a->tree);
+	struct as_again_state of = { judged, level->readset, level->perm, state };
 	struct as_flight *flight = a->args->flight;
 	struct as_disk *disk;
 	bool fine = true, left_out;
+	unsigned how;
 
 	a->args->counts->again++;
 	a->args->flight->spent += AS_COST_LOOK;
-	if (as_dedup_has(a->args->dedup, judged))
+	if (as_again_has(&a->trial, &of, as_dedup_has(a->args->dedup, judged)))
 		return true;
 	flight->then[level->depth].cut = state->cut;
 	flight->then[level->depth].index = state->index;
@@ -214,13 +242,18 @@ static bool visit(struct recrash *a, struct recrash_level *level, const struct a
 	flight->alive++;
 	disk = as_perm_disk(level->perm);
 	left_out = prunes(a, level, state, disk);
-	if (!left_out || a->args->options->prune & AS_PRUNE_VERIFY)
-		fine = try_state(a, level, state, disk);
-	else
-		/* Recovery cannot see the difference, but the checker must still find nothing. */
-		fine = judge_peace(a, level, state, disk);
-	if (fine && !a->rc)
-		fine = judge_mount(a, level, state, disk);
+	how = left_out | ended << 1 | is_harmless(a, level, state) << 2;
+	/* With writes, whether it is harmless depends on what was there. */
+	if (a->args->way != AS_WAY_MOUNT && as_digest_eq(state->key, level->key) &&
+	    as_perm_cut(level->perm, state->cut).at)
+		as_again_mind_writes(&a->trial, level->done->log);
+	if (!as_again_knows(&a->trial, &of, disk, how)) {
+		a->excused = false;
+		fine = try_all(a, level, state, disk, left_out);
+		if (fine && !a->rc)
+			as_again_keep(&a->trial, &of, disk, how, a->excused);
+		a->any_excused |= a->excused;
+	}
 	flight->then[level->depth].view = 0;
 	as_disk_free(disk);
 	if (fine && !a->rc)
@@ -304,11 +337,16 @@ bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, str
 		if (!(args->options->prune & AS_PRUNE_VERIFY))
 			return true;
 	}
+	as_again_begin(&a.trial, args->again, args->way, crashed, first);
 	level_open(&a, &level);
 	fine = check_level(&a, &level);
 	level_close(&level);
 	if (fine)
 		as_dedup_add(args->dedup, twin);
+	if (!fine && !a.rc && as_again_erred(&a.trial))
+		a.rc = as_fail(err, AS_EIO, "power cuts during recovery remembered wrongly: %s",
+			       as_buf_str(&problem->why));
+	as_again_end(&a.trial, crashed, first, fine && !a.any_excused && !a.until);
 	*rc = a.rc;
 	return fine;
 }
@@ -337,7 +375,8 @@ static bool at_spots(struct recrash *a, struct recrash_level *level,
 			   AS_RECOVER_PROBE | (deeper ? AS_RECOVER_LOG : 0), &recovered, a->err);
 	if (!a->rc)
 		fine = judge_end(a, level, &state, &recovered, "") &&
-		       judge_peace(a, level, &state, disk) && judge_mount(a, level, &state, disk);
+		       judge_peace(a, level, &state, disk) &&
+		       (is_harmless(a, level, &state) || judge_mount(a, level, &state, disk));
 	if (fine && deeper && !a->rc && recovered.log) {
 		struct recrash_level next = { .depth = level->depth + 1,
 					      .crashed = disk,

@@ -26,6 +26,7 @@ struct as_recrash_args {
 	struct as_dedup *dedup;
 	struct as_flight *flight;
 	struct as_crash_counts *counts;
+	struct as_again *again; /* as in struct as_judge_args */
 	uint64_t limit; /* what may be spent (plan.h); 0: anything */
 };
 
@@ -48,5 +49,8 @@ struct as_readset *as_readset_new(const struct as_reclog *log, struct as_disk *s
 void as_readset_free(struct as_readset *set); /* takes NULL */
 unsigned as_readset_prunes(struct as_readset *set, struct as_perm *perm,
 			   const struct as_perm_state *state, struct as_disk *disk);
+/* The sectors that the state's writes put there are not the disk's. */
+void as_readset_own(const struct as_readset *set, struct as_perm *perm,
+		    const struct as_perm_state *state, struct as_disk_reads *reads);
 
 #endif

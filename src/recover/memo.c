@@ -342,17 +342,16 @@ void as_memo_redo(const struct as_memo *m, struct as_bd *bd, bool log)
 	as_buf_free(&scratch);
 }
 
-/* ---- Adding ---------------------------------------------------------------------------------- */
-
-static bool is_whole(const struct as_reclog *log)
+void as_memo_reads(const struct as_memo *m, struct as_disk_reads *reads)
 {
-	if (as_reclog_overflowed(log))
-		return false;
-	for (size_t i = 0; i < as_reclog_len(log); i++)
-		if (as_reclog_at(log, i)->ret)
-			return false;
-	return true;
+	const struct memo_answer *a = m->last;
+
+	as_assert(a);
+	for (size_t i = 0; i < a->n_changes; i++)
+		as_disk_reads_call(reads, a->changes[i].kind, a->changes[i].off, a->changes[i].len);
 }
+
+/* ---- Adding ---------------------------------------------------------------------------------- */
 
 static bool is_known(const struct as_memo *m, uint64_t sector)
 {
@@ -461,7 +460,7 @@ bool as_memo_add(struct as_memo *m, uint32_t kind, struct as_disk *disk,
 	struct memo_answer *a;
 
 	m->last = NULL;
-	if (!is_whole(log) || !descend(m, &n, disk, log, hint)) {
+	if (!as_disk_reads_is_whole(log) || !descend(m, &n, disk, log, hint)) {
 		m->stats.refused++;
 		prune(m, n);
 		return false;

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "disk/cow.h"
 #include "disk/log.h"
+#include "recover/reads.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,10 +62,8 @@ const struct as_memo_answer *as_memo_find(struct as_memo *memo, uint32_t kind,
  * `log` it also reads what that step read, and flushes, so that a log of `disk` is complete. */
 void as_memo_redo(const struct as_memo *memo, struct as_bd *disk, bool log);
 
-/* Bytes of a disk, in whole sectors. */
-struct as_sector_span {
-	uint64_t off, len;
-};
+/* Adds what the step of the last answer read and wrote. */
+void as_memo_reads(const struct as_memo *memo, struct as_disk_reads *reads);
 
 /* What is known of a step beside its reads. */
 struct as_memo_hint {

@@ -231,6 +231,16 @@ static int probe(struct walk *w, bool rereads, struct as_err *err)
 	return rc;
 }
 
+static uint64_t written(const struct as_reclog *log)
+{
+	uint64_t sectors = 0;
+
+	for (size_t i = 0; log && i < as_reclog_len(log); i++)
+		if (as_reclog_at(log, i)->kind == AS_CALL_WRITE)
+			sectors += (as_reclog_at(log, i)->len + 511) / 512;
+	return sectors;
+}
+
 int as_recover(struct as_recoverer *recoverer, enum as_way way, struct as_disk *crashed,
 	       unsigned flags, struct as_recovered *recovered, struct as_err *err)
 {
@@ -249,6 +259,7 @@ int as_recover(struct as_recoverer *recoverer, enum as_way way, struct as_disk *
 	if (!rc && flags & AS_RECOVER_PROBE && recovered->end == AS_RECOVERED)
 		rc = probe(&w, rereads && !as_disk_eq(recovered->disk, crashed), err);
 	as_disk_free(w.log_disk);
+	recovered->wrote_sectors = written(recovered->log);
 	recovered->time_us = as_now_us() - start_us;
 	return rc;
 }

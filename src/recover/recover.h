@@ -78,6 +78,7 @@ struct as_recovered {
 	struct as_tree *counted;
 	struct as_reclog *log; /* with AS_RECOVER_LOG; its `inner` is gone: only to be read */
 	size_t checker_end; /* entries of the log that are the checker's; 0 for AS_WAY_MOUNT */
+	uint64_t wrote_sectors; /* where a log was asked for */
 	bool repaired; /* by the checker: it found something to repair */
 	bool memoised; /* known from another disk on which all that was read is the same */
 	int64_t time_us;
@@ -118,6 +119,9 @@ const char *as_recover_fault_name(enum as_recover_fault kind); /* "read" */
 bool as_recover_fail(struct as_recoverer *recoverer, enum as_recover_fault kind, uint64_t nth);
 
 struct as_outside; /* run/outside.h */
+
+/* From now on, all that steps read is added there; NULL: no longer. */
+void as_recoverer_note_reads(struct as_recoverer *recoverer, struct as_disk_reads *reads);
 
 struct as_recover_options {
 	unsigned deadline_ms; /* of a checker; 0: AS_RECOVER_DEADLINE_MS */

@@ -98,6 +98,11 @@ struct as_step_stats as_recoverer_stats(const struct as_recoverer *r)
 	return stats;
 }
 
+void as_recoverer_note_reads(struct as_recoverer *r, struct as_disk_reads *reads)
+{
+	r->reads = reads;
+}
+
 /* ---- The call that is to fail ---------------------------------------------------------------- */
 
 static const struct {
@@ -272,11 +277,16 @@ int as_step(struct as_recoverer *r, enum as_step step, struct as_disk *disk, uns
 	if (answer) {
 		bool verified = is_verified(r);
 
+		if (r->reads)
+			as_memo_reads(r->memo, r->reads);
+
 		recall(r, answer, disk, wants | (verified ? AS_STEP_WANT_DISK : 0), stepped);
 		r->stats.memoised[step]++;
 		return verified ? verify(r, step, disk, stepped, err) : 0;
 	}
 	rc = do_step(r, step, disk, remembers || wants & AS_STEP_WANT_LOG, stepped, err);
+	if (!rc && r->reads)
+		as_disk_reads_log(r->reads, stepped->log);
 	if (!rc && remembers)
 		remember(r, step, disk, stepped);
 	return rc;

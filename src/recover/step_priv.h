@@ -49,6 +49,7 @@ struct as_recoverer {
 	/* as_recoverer_init() sets these. */
 	struct as_recover_options options;
 	struct as_memo *memo; /* NULL: off */
+	struct as_disk_reads *reads; /* what steps read; NULL: nobody wants to know */
 	struct as_step_stats stats;
 	enum as_recover_fault fail_kind;
 	uint64_t fail_nth; /* the call that is to fail; 0: none, or it has failed */

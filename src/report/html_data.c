@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* html_data: what a report shows, read from run folders. A run folder may come from elsewhere:
- * every file is bounded, links are not followed, and what cannot be read is left out and counted. */
+ * every file is bounded, links are not followed, what cannot be read is left out and counted. */
 #include "base/array.h"
 #include "base/json.h"
 #include "os/rundir.h"
@@ -17,7 +17,7 @@
  * thousand findings must still open at once. */
 #define TEXTS_MAX_BYTES ((size_t)12 << 20)
 
-struct names {
+struct entry_names {
 	char **v;
 	size_t n, room;
 };
@@ -30,7 +30,7 @@ struct collecting {
 
 static int add_name(void *ctx, const char *name)
 {
-	struct names *names = ctx;
+	struct entry_names *names = ctx;
 
 	if (as_dir_is_plain(name)) {
 		AS_ARRAY_ROOM(names->v, names->n, names->room);
@@ -99,7 +99,7 @@ static void add_finding(struct collecting *c, size_t run, const struct as_dir *f
 static void add_findings(struct collecting *c, size_t run, const struct as_dir *dir)
 {
 	struct as_dir findings = AS_DIR_NONE;
-	struct names names = { 0 };
+	struct entry_names names = { 0 };
 
 	if (!as_dir_has(dir, AS_RUN_FINDINGS) ||
 	    as_dir_below(dir, AS_RUN_FINDINGS, false, &findings, NULL))

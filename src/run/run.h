@@ -20,7 +20,7 @@ struct as_watch;
 #define AS_RUN_DEADLINE_MS 10000u
 #define AS_RUN_SCENARIO_MAX 384
 #define AS_RUN_CHOICES_MAX 512
-#define AS_RUN_COUNTS 16
+#define AS_RUN_COUNTS 17
 
 /* Run a workload again and again, failing call 1, 2, 3, ... of a kind, until a run ends in which
  * nothing failed. */

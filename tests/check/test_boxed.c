@@ -15,12 +15,14 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define NOBODY 65534
 #define MISCHIEF_SEED 77u
+#define SLOW_SEED 78u /* the same, and what is to confirm it does not come back */
 
 /* ---- In the guest ---------------------------------------------------------------------------- */
 
@@ -45,9 +47,13 @@ static void lurk(const char *job_path)
 	    as_wire_job_parse(as_buf_str(&text), text.len, &wire, NULL) ||
 	    as_box_state_open(wire.state, &state, NULL))
 		_exit(1);
-	if (wire.options.seed != MISCHIEF_SEED ||
-	    !as_scenario_is_check(wire.options.scenario, &params))
+	if (wire.options.seed != MISCHIEF_SEED && wire.options.seed != SLOW_SEED)
 		_exit(0);
+	if (!as_scenario_is_check(wire.options.scenario, &params)) {
+		if (wire.options.seed == SLOW_SEED)
+			kill(getppid(), SIGSTOP);
+		_exit(0);
+	}
 	lane = (const struct as_check_lane *)(const void *)state->engine;
 	while (lane->phase != AS_CHECK_CRASH || strcmp(lane->tried.line, "mkdir /a 0755"))
 		poll(NULL, 0, 1);
@@ -68,10 +74,13 @@ static int engine_main(int argc, char **argv)
 
 /* ---- Outside --------------------------------------------------------------------------------- */
 
+#define DEADLINE_MS 300000
+#define CONFIRM_US 4000000
+
 static int explore(uint64_t seed, const char *ops, struct as_check_status *status,
 		   struct as_err *err)
 {
-	struct as_run_options run = { .deadline_ms = 60000, .seed = seed };
+	struct as_run_options run = { .deadline_ms = DEADLINE_MS, .seed = seed };
 	struct as_check_options options = { .nodes = 1,
 					    .depth = 1,
 					    .ops = ops,
@@ -79,6 +88,7 @@ static int explore(uint64_t seed, const char *ops, struct as_check_status *statu
 					    .crashes = as_crash_options_default(),
 					    .jobs = 1,
 					    .max_states = 1000,
+					    .confirm_us = seed == SLOW_SEED ? CONFIRM_US : 0,
 					    .fd = -1 };
 	struct as_check_args args = { .run = &run, .options = &options };
 	struct as_args none = { 0 };
@@ -141,9 +151,25 @@ static void test_panic(void **state)
 	assert_int_equal(harmed.counts.findings, 0);
 }
 
+/* A sandbox that does not come back when something is to be confirmed costs its time only. */
+static void test_slow(void **state)
+{
+	struct as_check_status status;
+
+	(void)state;
+	explore_or_skip(SLOW_SEED, "mkdir,create", &status);
+	assert_int_equal(status.counts.deaths, 1);
+	assert_int_equal(status.counts.unconfirmed, 1);
+	assert_int_equal(status.counts.findings, 0);
+	/* Its own deadline is longer. */
+	assert_true(status.wall_us >= CONFIRM_US);
+	assert_true(status.wall_us < DEADLINE_MS * 1000LL);
+}
+
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_panic) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_panic),
+					    cmocka_unit_test(test_slow) };
 
 	if (getpid() == 1 && !strcmp(argv[0], "/init"))
 		as_guest_main();

@@ -53,6 +53,20 @@ if sound uml; then
 		--ops mkdir,create,unlink --no-crash --no-store
 	tap_like "uml: it is all" "$WORK/out" '^all [0-9]+ states within bounds explored: 1 node'
 
+	# ---- Shards ----
+
+	owned=0 sum=0
+	two=(--nodes 1 --depth 2 --no-crash --ops mkdir,rmdir,sync --no-store --json)
+	for k in 1 2; do
+		tap_run "uml: shard $k" 0 "$ASSAY" check --target ext4 "${two[@]}" --shard "$k/2"
+		owned=$((owned + $(count owned <"$WORK/out")))
+		sum=$((sum + $(count owned_sum <"$WORK/out")))
+		tap_like "uml: shard $k: follows others" "$WORK/out" '"foreign":[1-9]'
+	done
+	tap_run "uml: without shards" 0 "$ASSAY" check --target ext4 "${two[@]}"
+	tap_is "uml: together they visit the same" "$owned $sum" \
+		"$(count owned <"$WORK/out") $(count owned_sum <"$WORK/out")"
+
 	# ---- Little time ----
 
 	tap_run "little time" 0 "$ASSAY" check --target ext4 --nodes 2 --no-crash --for 3s \

@@ -51,6 +51,42 @@ finds pair "'open file' taken 1 time more than given back" --ops open,unlink,clo
 plugin swallow 's/^		rc = (write_data\(fs, handle->number, buf)/		\1/'
 finds swallow 'answered success, although the write' --ops open,pwrite --depth 2 --faults write
 
+table='as_lock(fs->host, "table", 0);' names='as_lock(fs->host, "names", 0);'
+plugin locks '
+	s/^	as_lock\(fs->host, "names", 0\);/&\n	'"$table"'/
+	s/^	as_unlock\(fs->host, "names", 0\);/	'"${table/lock/unlock}"'\n&/
+	/^static int fs_unlink\(/,/^}/{
+		s/^	int rc = .*/&\n\n	'"$table\\n	$names"'/
+		s/^	return rc/	'"${names/lock/unlock}\\n	${table/lock/unlock}"'\n&/
+	}'
+finds locks "op 3: unlink .*: locks 'names' while it holds 'table'" --depth 3 \
+	--ops create,rename,unlink
+
+# ---- Hostile ones: each costs its transition, and the rest is explored ----
+
+in_rmdir() { # CODE: what fs_rmdir does
+	printf '%s' "1i #include <signal.h>\\n#include <stdio.h>\\n#include <stdlib.h>
+		/^static int fs_rmdir\\(/,/^}/s/^	bool empty = true;/&\\n\\n	$1/"
+}
+
+hostile() { # NAME WORDS CODE
+	plugin "$1" "$(in_rmdir "$3")"
+	check "$1" 1 --depth 2 --ops mkdir,rmdir --deadline 1
+	tap_like "$1: what is found" "$WORK/out" "op 1: rmdir /a: the target $2"
+	tap_like "$1: the rest is explored" "$WORK/out" '^all [0-9]+ states'
+}
+
+hostile dies 'died of SIGSEGV in fs_rmdir' '*(volatile int *)8 = 1;'
+hostile exits 'called exit\(0\)' 'exit(0);'
+hostile stops 'did not come back' 'raise(SIGSTOP);'
+plugin forks '1i #include <unistd.h>
+	/^static int fs_sync\(/,/^}/s/^	return/	if (fork() < 0)\n		return -1;\n&/'
+check forks 0 --depth 3 --ops mkdir,rmdir,sync
+tap_like "forks: the rest is explored" "$WORK/out" '^all [0-9]+ states'
+plugin prints "$(in_rmdir 'puts("{\\"finding\\"}");\n	fflush(stdout);')"
+check prints 0 --depth 2 --ops mkdir,rmdir --json
+tap_is "prints: nothing gets into what assay prints" "$(grep -c '"finding"}' "$WORK/out")" 0
+
 # ---- Sanitizers ----
 
 if [ ! -e "$(gcc -print-file-name=libasan.so)" ]; then
