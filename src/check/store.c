@@ -35,7 +35,10 @@
 
 #define MAGIC "assay-check-3\n"
 #define IDENT_MAX 4000u
-#define LINE_BYTES 128u /* room for lines, a state on average */
+/* Room for lines, a state on average; it is used up only as lines are added. Offsets have 32
+ * bits. */
+#define LINE_BYTES 384u
+#define LINES_MAX_BYTES ((size_t)UINT32_MAX)
 #define SLOTS_MIN 1024u
 #define GROW_BYTES ((size_t)1 << 20) /* by which the parts of a file grow */
 
@@ -371,6 +374,8 @@ static int not_ours(struct as_err *err)
 static int map_all(struct as_store *s, int fd, off_t file_size, uint32_t max, struct as_err *err)
 {
 	s->text_bytes = (size_t)max * LINE_BYTES;
+	if (s->text_bytes > LINES_MAX_BYTES)
+		s->text_bytes = LINES_MAX_BYTES;
 	s->file_bytes = sizeof(*s->header) + max * sizeof(*s->state) + s->text_bytes;
 	s->heap_bytes = (size_t)max * sizeof(*s->heap);
 	s->slot_bytes = SLOTS_MIN * sizeof(*s->slots);

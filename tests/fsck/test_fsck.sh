@@ -209,7 +209,7 @@ else
 		-o "$WORK/blocks2" >"$WORK/out" 2>&1
 	second=$(tail -n 1 "$WORK/blocks2/fsck/coverage.csv" | cut -d , -f 2)
 	tap_is "the curve has a head" "$(head -n 1 "$WORK/blocks/fsck/coverage.csv")" \
-		"seconds,blocks"
+		"seconds,blocks,percent"
 	if [ "${first:-0}" -gt 300 ] && [ "${second:-0}" -gt "$first" ]; then
 		tap_ok "more kinds of damage reach more blocks"
 	else

@@ -186,9 +186,7 @@ static bool judge(struct told *told, struct as_moment moment, const struct rest 
 	struct as_legal verdict = { 0 };
 	bool legal = as_legal_judge(told->history, moment, tree, &verdict);
 
-	as_buf_clear(why);
-	as_buf_addf(why, "%s: %s", as_rule_name(verdict.rule), as_buf_str(&verdict.why));
-	as_legal_free(&verdict);
+	t_verdict_say(&verdict, why);
 	as_tree_put(tree);
 	return legal;
 }

@@ -69,3 +69,10 @@ void t_told_end(struct told *t)
 	as_seq_free(t->seq);
 	as_model_free(t->model);
 }
+
+void t_verdict_say(struct as_legal *verdict, struct as_buf *why)
+{
+	as_buf_clear(why);
+	as_buf_addf(why, "%s: %s", as_rule_name(verdict->rule), as_buf_str(&verdict->why));
+	as_legal_free(verdict);
+}

@@ -25,4 +25,7 @@ void t_told_text(struct told *t, const struct as_policy *policy, const char *tex
 
 void t_told_end(struct told *t);
 
+/* "RULE: WHY" of a verdict, which is freed. */
+void t_verdict_say(struct as_legal *verdict, struct as_buf *why);
+
 #endif

@@ -3,8 +3,7 @@
 # assay fsck --symbolic with checkers, disks and machines that are not as expected: what can be
 # explored is, and what cannot is said, in words, with exit status 2 or 3.
 cd "$(dirname "$0")/../.." || exit 1
-. tests/tap.sh
-PATH=$(realpath "$ASSAY_BUILD"):$PATH:/usr/sbin:/sbin
+. tests/sym/look.sh
 
 # An instruction that the processor knows and Valgrind 3.19 does not.
 unknown=
