@@ -106,7 +106,7 @@ static void put_open_flags(uint64_t flags, struct as_buf *out)
 /* The arguments after the file system and the handle, a letter each: put_arg() reads them. */
 static const char *const args_of[AS_TRAIL_FN_COUNT] = {
 	[AS_TRAIL_fsck] = "k",	       [AS_TRAIL_getattr] = "as",    [AS_TRAIL_fgetattr] = "s",
-	[AS_TRAIL_setattr] = "at0",    [AS_TRAIL_fsetattr] = "t0",   [AS_TRAIL_mkdir] = "am",
+	[AS_TRAIL_setattr] = "atS",    [AS_TRAIL_fsetattr] = "tS",   [AS_TRAIL_mkdir] = "am",
 	[AS_TRAIL_rmdir] = "a",	       [AS_TRAIL_unlink] = "a",	     [AS_TRAIL_remount] = "a",
 	[AS_TRAIL_link_handle] = "a",  [AS_TRAIL_link] = "ab",	     [AS_TRAIL_symlink] = "ab",
 	[AS_TRAIL_removexattr] = "ab", [AS_TRAIL_rename] = "ab0",    [AS_TRAIL_readdir] = "an",
@@ -115,6 +115,29 @@ static const char *const args_of[AS_TRAIL_FN_COUNT] = {
 	[AS_TRAIL_mknod] = "am1",      [AS_TRAIL_fallocate] = "012", [AS_TRAIL_setxattr] = "abB01",
 	[AS_TRAIL_getxattr] = "abr0",  [AS_TRAIL_statfs] = "F",
 };
+
+/* What setattr can set. */
+static const struct {
+	unsigned bit;
+	const char *flag;
+} settable[] = {
+	{ AS_SET_MODE, "AS_SET_MODE" },	  { AS_SET_UID, "AS_SET_UID" },
+	{ AS_SET_GID, "AS_SET_GID" },	  { AS_SET_SIZE, "AS_SET_SIZE" },
+	{ AS_SET_ATIME, "AS_SET_ATIME" }, { AS_SET_MTIME, "AS_SET_MTIME" },
+};
+
+static void put_set_flags(uint64_t flags, struct as_buf *out)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < sizeof(settable) / sizeof(settable[0]); i++)
+		if (flags & settable[i].bit) {
+			as_buf_addf(out, "%s%s", first ? "" : " | ", settable[i].flag);
+			first = false;
+		}
+	if (first)
+		as_buf_addc(out, '0');
+}
 
 static void put_arg(const struct repro_writer *w, size_t i, char letter, struct as_buf *out)
 {
@@ -148,6 +171,9 @@ static void put_arg(const struct repro_writer *w, size_t i, char letter, struct 
 		break;
 	case 'B':
 		put_bytes(w, i, out);
+		break;
+	case 'S':
+		put_set_flags(e->n[0], out);
 		break;
 	case 'd':
 		as_buf_adds(out, e->n[0] ? "true" : "false");
@@ -222,13 +248,29 @@ static void put_filled(const struct repro_writer *w, const struct as_trail_event
 	}
 }
 
-static void put_set(const struct as_stat *st, struct as_buf *out)
+static void put_set(const struct as_stat *st, uint64_t flags, struct as_buf *out)
 {
-	as_buf_addf(out,
-		    "\tset = (struct as_stat){ .mode = 0%o, .uid = %u, .gid = %u, .size = %llu,\n"
-		    "\t\t.atime_ns = %lld, .mtime_ns = %lld };\n",
-		    st->mode, st->uid, st->gid, (unsigned long long)st->size,
-		    (long long)st->atime_ns, (long long)st->mtime_ns);
+	const char *comma = "";
+
+	as_buf_adds(out, "\tset = (struct as_stat){ ");
+	for (unsigned bit = AS_SET_MODE; bit <= AS_SET_MTIME; bit *= 2) {
+		if (!(flags & bit))
+			continue;
+		as_buf_adds(out, comma);
+		comma = ", ";
+		if (bit == AS_SET_MODE)
+			as_buf_addf(out, ".mode = 0%o", st->mode);
+		else if (bit == AS_SET_UID)
+			as_buf_addf(out, ".uid = %u", st->uid);
+		else if (bit == AS_SET_GID)
+			as_buf_addf(out, ".gid = %u", st->gid);
+		else if (bit == AS_SET_SIZE)
+			as_buf_addf(out, ".size = %llu", (unsigned long long)st->size);
+		else
+			as_buf_addf(out, ".%ctime_ns = %lld", bit == AS_SET_ATIME ? 'a' : 'm',
+				    (long long)(bit == AS_SET_ATIME ? st->atime_ns : st->mtime_ns));
+	}
+	as_buf_adds(out, *comma ? " };\n" : "0 };\n");
 }
 
 /* What the host does otherwise within this call. */
@@ -290,7 +332,7 @@ void as_repro_call(struct repro_writer *w, size_t i)
 		as_buf_addf(w->out, ";\n\ts.args.readonly = %s;\n", e->n[0] ? "true" : "false");
 	}
 	if (e->fn == AS_TRAIL_setattr || e->fn == AS_TRAIL_fsetattr)
-		put_set(&e->st, w->out);
+		put_set(&e->st, e->n[0], w->out);
 	if (e->fn == AS_TRAIL_readdir)
 		as_buf_adds(w->out, "\tnames = 0;\n");
 	put_faults(w, i);

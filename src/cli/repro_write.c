@@ -282,7 +282,7 @@ static void put_head(const struct repro_writer *w)
 		    " *\tcc $(pkg-config --cflags assay) repro.c %s -o repro && ./repro\n"
 		    " * (in a checkout of assay: cc -Iinclude ...). It says REPRODUCED, with exit "
 		    "status 0, or NOT\n * REPRODUCED, with 1.\n */\n"
-		    "#define _GNU_SOURCE\n#include <assay/solo.h>\n\n"
+		    "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include <assay/solo.h>\n\n"
 		    "extern const struct as_target_ops %s;\n\n",
 		    r->link, r->symbol);
 }
