@@ -20,7 +20,8 @@ vg=$(find "$ASSAY_BUILD/vg" -maxdepth 1 -type f -name '*assaysym*' 2>/dev/null |
 files=$(cd "$root$prefix" && find . -type f | sort | xargs)
 tap_is "what is installed" "$files" "./bin/assay ./bin/labfs-fsck ./bin/labfs-mkfs \
 ./include/assay/bd.h ./include/assay/choice.h ./include/assay/flash.h \
-./include/assay/host.h ./include/assay/target.h \
+./include/assay/host.h ./include/assay/solo.h ./include/assay/solo_end.h \
+./include/assay/solo_host.h ./include/assay/solo_look.h ./include/assay/target.h \
 $vg./lib/pkgconfig/assay.pc \
 $(find layouts -name '*.layout' | sort | sed 's|^|./share/assay/|' | xargs) \
 ./share/bash-completion/completions/assay ./share/man/man1/assay.1 \

@@ -198,7 +198,10 @@ done
 (cd "$WORK" && "$ASSAY" run -o kept --target lab:bug=1 "$ROOT/labfs/cases/01-rename-over.txt") \
 	>/dev/null 2>&1
 tap_like "the second time only counts" "$WORK/kept/findings/$id/finding.json" '"count": ?2'
-tap_run "reproducer compiles" 0 "$CC" "$WORK/kept/findings/$id/repro.c" -o "$WORK/repro"
+mapfile -t labfs < <(find labfs -name '*.c' ! -name '*_main.c')
+tap_run "reproducer compiles" 0 "$CC" -D_GNU_SOURCE -Iinclude "$WORK/kept/findings/$id/repro.c" \
+	"${labfs[@]}" -o "$WORK/repro"
+tap_run "and says that it reproduces" 0 "$WORK/repro"
 tap_run "replay by id" 1 "$ASSAY" replay -o "$WORK/kept" "$id"
 tap_run "replay by folder" 1 "$ASSAY" replay "$WORK/kept/findings/$id"
 tap_like "replay says so" "$WORK/out" "^$id: reproduced"

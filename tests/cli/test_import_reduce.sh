@@ -54,7 +54,10 @@ tap_run "and not without the bug" 0 "$ASSAY" run --no-store --target lab "$dir/w
 tap_is "the original stays" "$(cat "$dir/workload.txt")" "$(cat "$WORK/before/workload.txt")"
 tap_like "README.md says both" "$dir/README.md" 'has [1-8] operations where .* has 13'
 tap_like "finding.json, too" "$dir/finding.json" '"reduced":.*"ops_before":13'
-tap_run "repro.c compiles" 0 "${CC:-cc}" -Wall -o "$WORK/repro" "$dir/repro.c"
+mapfile -t labfs < <(find labfs -name '*.c' ! -name '*_main.c')
+tap_run "repro.c compiles" 0 "${CC:-cc}" -Wall -D_GNU_SOURCE -Iinclude -o "$WORK/repro" \
+	"$dir/repro.c" "${labfs[@]}"
+tap_run "and says that it reproduces" 0 "$WORK/repro"
 tap_run "replay uses it" 1 "$ASSAY" replay "$dir"
 tap_like "under its name" "$WORK/out" "^$id: reproduced"
 tap_like "with fewer operations" "$WORK/out" '^  op [1-8]: write'
