@@ -4,7 +4,7 @@
 # `assay replay` with the same signature, and by its script without assay.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
-here=$(pwd)
+program=$(realpath "$ASSAY")
 PATH=$(realpath "$ASSAY_BUILD"):$PATH:/usr/sbin:/sbin
 
 # comes_back NAME FOLDER [WHO...]: each finding of the folder; WHO runs the script.
@@ -110,7 +110,7 @@ if "${CC:-cc}" -o "$WORK/own" "$WORK/own.c" 2>"$WORK/err"; then
 		tap_skip "symbolic" "the Valgrind tool was not built"
 	fi
 	id=$(basename "$(ls -d "$WORK/look/findings"/*)")
-	(cd / && "$here/assay" replay -o "$WORK/look" "$id") >"$WORK/out" 2>&1
+	(cd / && "$program" replay -o "$WORK/look" "$id") >"$WORK/out" 2>&1
 	tap_like "a command of a finding needs trust" "$WORK/out" "trust"
 else
 	tap_skip "checkers of the user's" "there is no compiler"
