@@ -187,7 +187,6 @@ static void say_shares(const struct as_shares *shares, struct as_sink *talk)
 	}
 }
 
-/* Those that were reduced have their programs already. */
 static void write_programs(const struct as_hunt_state *s, const char *folder)
 {
 	struct as_dir run = AS_DIR_NONE, findings = AS_DIR_NONE;
@@ -198,11 +197,9 @@ static void write_programs(const struct as_hunt_state *s, const char *folder)
 		for (size_t i = 0; i < s->n_signs && n < PROGRAMS_MAX; i++) {
 			struct as_dir dir = AS_DIR_NONE;
 
-			if (s->signs[i].reduced != AS_HUNT_UNREDUCED)
-				continue;
 			n++;
 			if (!as_dir_below(&findings, s->signs[i].id, false, &dir, NULL))
-				(void)!as_cli_repro(&dir, NULL);
+				(void)!as_cli_repro(&dir, s->target, NULL);
 			as_dir_close(&dir);
 		}
 	as_dir_close(&findings);

@@ -37,6 +37,9 @@ static int write_program(const struct as_dir *folder, const struct as_stored *st
 	struct as_buf text = { 0 }, link = { 0 };
 	struct as_repro repro = { .id = stored->record.id,
 				  .finding = &stored->record.finding,
+				  .summary = stored->record.finding.summary
+						     ? stored->record.finding.summary
+						     : stored->record.finding.signature,
 				  .seq = seq,
 				  .opts = as_target_opts(again->target),
 				  .flash = as_target_flash(again->target),
@@ -56,7 +59,19 @@ static int write_program(const struct as_dir *folder, const struct as_stored *st
 	return rc;
 }
 
-int as_cli_repro(const struct as_dir *folder, struct as_err *err)
+/* A file may name any code; only that which the user has run is run again. */
+static bool is_same_code(const char *named, const char *trusted)
+{
+	const char *end = strchr(named + strcspn(named, ":") + (strchr(named, ':') != NULL), ':');
+	size_t len = end ? (size_t)(end - named) : strlen(named);
+
+	if (is_lab(named) || is_lab(trusted))
+		return is_lab(named) && is_lab(trusted);
+	return !strncmp(named, "plugin:", 7) && !strncmp(named, trusted, len) &&
+	       (!trusted[len] || trusted[len] == ':');
+}
+
+int as_cli_repro(const struct as_dir *folder, const char *trusted, struct as_err *err)
 {
 	struct as_cli_ear ear = as_cli_ear_new();
 	struct as_cli_again again = { 0 };
@@ -67,7 +82,9 @@ int as_cli_repro(const struct as_dir *folder, struct as_err *err)
 	int rc = as_stored_load(folder, &stored, err);
 
 	spec = rc ? "" : stored.record.finding.target;
-	if (rc || (!is_lab(spec) && strncmp(spec, "plugin:", 7)) || !(trail = as_trail_new()))
+	/* One that compares targets names others as well. */
+	if (rc || !is_same_code(spec, trusted) ||
+	    strstr(stored.record.finding.options, "scenario=diff") || !(trail = as_trail_new()))
 		goto out;
 	ear.wanted = stored.record.finding.signature;
 	text = stored.reduced ? stored.reduced : stored.workload;
@@ -105,7 +122,7 @@ static void on_finding(struct as_sink *sink, const struct as_finding *f, const c
 	/* A finding without its program is a finding. */
 	if (!as_dir_below(s->run, AS_RUN_FINDINGS, false, &findings, NULL) &&
 	    !as_dir_below(&findings, id, false, &folder, NULL))
-		(void)!as_cli_repro(&folder, NULL);
+		(void)!as_cli_repro(&folder, f->target, NULL);
 	as_dir_close(&folder);
 	as_dir_close(&findings);
 }

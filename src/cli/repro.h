@@ -13,8 +13,10 @@
 #include "work/seq.h"
 
 /* Replaces repro.c in the folder of a finding. Where the target is no library, or where the finding
- * does not show again, the program stays as it is, which makes system calls. */
-AS_MUST_CHECK int as_cli_repro(const struct as_dir *folder, struct as_err *err);
+ * does not show again, the program stays as it is, which makes system calls. `trusted` is a target
+ * that the user has run: if the finding names other code, nothing is done. */
+AS_MUST_CHECK int as_cli_repro(const struct as_dir *folder, const char *trusted,
+			       struct as_err *err);
 /* A sink that hands findings to `store` and then has their programs made, in the folder `findings`
  * of it; freed with free(). */
 struct as_sink *as_cli_repro_sink(struct as_sink *store, const struct as_dir *run);
@@ -22,6 +24,7 @@ struct as_sink *as_cli_repro_sink(struct as_sink *store, const struct as_dir *ru
 struct as_repro {
 	const char *id;
 	const struct as_finding *finding;
+	const char *summary; /* of it, or in its place */
 	const struct as_seq *seq;
 	uint64_t size_bytes;
 	const char *opts; /* of the target, without those of its flash */

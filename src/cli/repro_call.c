@@ -343,7 +343,7 @@ void as_repro_call(struct repro_writer *w, size_t i)
 	put_call(w, i, w->out);
 	as_buf_adds(w->out, ", ");
 	if (role == REPRO_DIES)
-		put_death(w->repro->finding->summary, w->out);
+		put_death(w->repro->summary, w->out);
 	else
 		put_errno(e->ret, w->out);
 	as_buf_addf(w->out, "%s);\n", role == REPRO_WRONG ? ", \"\"" : "");

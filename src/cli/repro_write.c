@@ -103,7 +103,7 @@ static bool mark_crash(struct repro_writer *w, size_t call)
 		w->events[call].role = REPRO_WRONG;
 		return true;
 	}
-	if (strstr(w->repro->finding->summary, " left after "))
+	if (strstr(w->repro->summary, " left after "))
 		return w->leaks = true;
 	for (size_t i = w->repro->again ? last_of(w, AS_TRAIL_DISK) : w->cut; i < w->n; i++) {
 		wanted |= w->events[i].e->what == AS_TRAIL_CUT;
@@ -276,7 +276,7 @@ static void put_head(const struct repro_writer *w)
 	const struct as_repro *r = w->repro;
 
 	as_buf_addf(w->out, "/* SPDX-License-Identifier: MIT */\n/*\n * %s\n * ", r->id);
-	put_quoted(r->finding->summary, w->out);
+	put_quoted(r->summary, w->out);
 	as_buf_addf(w->out,
 		    "\n *\n * Compile it with the sources of the file system:\n"
 		    " *\tcc $(pkg-config --cflags assay) repro.c %s -o repro && ./repro\n"

@@ -3,7 +3,6 @@
 #include "cli/stored.h"
 
 #include "cli/output.h"
-#include "cli/repro.h"
 #include "cli/scenarios.h"
 #include "cli/trust.h"
 #include "os/rundir.h"
@@ -85,9 +84,6 @@ int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
 	as_print_seq(best, &text);
 	r.workload = as_buf_str(&text);
 	rc = as_stored_set_reduced(folder, &r, err);
-	/* The program is of use, but not needed. */
-	if (!rc)
-		(void)!as_cli_repro(folder, NULL);
 	as_buf_free(&text);
 	return rc;
 }

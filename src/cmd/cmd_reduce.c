@@ -5,6 +5,7 @@
  */
 #include "base/show.h"
 #include "cli/output.h"
+#include "cli/repro.h"
 #include "cli/stored.h"
 #include "cli/trust.h"
 #include "cmd/fsck_again.h"
@@ -115,6 +116,9 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 					      (double)(as_now_us() - r->start_us) / 1e6,
 					      rc ? &late : err);
 
+		/* The program is of use, but not needed. */
+		if (!kept)
+			(void)!as_cli_repro(folder, r->again.spec, &late);
 		rc = rc ? rc : kept;
 		status = AS_EXIT_FOUND;
 	}

@@ -146,6 +146,8 @@ for command in replay reduce; do
 	tap_run "$command, lab needs no trust" 1 "$ASSAY" "$command" f
 	finding plugin:./evil.so check=end
 	tap_run "$command -t lab in place of a plugin" 1 "$ASSAY" "$command" -t lab:bug=2 f
+	tap_is "$command -t lab in place of a plugin: the plugin stays unused" \
+		"$(ls "$MARK" 2>/dev/null)" ""
 	mkdir -p "kept_$command/findings"
 	cp -r f "kept_$command/findings/x-1"
 	refuses "$command, by its id" "run the plugin" "$command" -o "kept_$command" x-1
