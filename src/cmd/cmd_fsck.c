@@ -221,6 +221,9 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 
 	if (!time && !args.max_lots && (!s->corrupt || as_corrupt_lots(s->corrupt) == UINT64_MAX))
 		args.for_us = FOR_DEFAULT_US;
+	/* From now on, a session that is killed can go on. */
+	if (!rc)
+		rc = save_state(s, s->state.next, err);
 	if (!rc)
 		rc = as_fsck_lead(&args, &status, err);
 	if (s->shown)

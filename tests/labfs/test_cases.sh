@@ -50,8 +50,9 @@ while read -r row; do
 	semantics | dogfood | leak | fault | rules) ;;
 	*) continue ;;
 	esac
-	# Some need a file system that has been used: tests/check/test_start.sh
-	[[ $(field command <<<"$row") != "assay check "* ]] || continue
+	# Others need a file system that has been used (tests/check/test_start.sh), or a hunt
+	# (tests/hunt).
+	[[ $(field command <<<"$row") == "assay run "* ]] || continue
 	n=$((n + 1))
 	broken "$(field number <<<"$row")" "$(field command <<<"$row")" \
 		"$(field budget_s <<<"$row")"

@@ -18,8 +18,6 @@ tap_like "two fields together: what differs is named" "$WORK/out" \
 tap_run "two fields, one of which is not there" 2 lab labfs-fsck --fields label+nonsense
 tap_like "two fields, one of which is not there: named" "$WORK/err" \
 	'no field of that name: nonsense'
-tap_run "time for each place" 0 lab labfs-fsck --fields label,generation --each 1s
-tap_like "time for each place: said" "$WORK/out" 'places used up their time'
 tap_run "options without --symbolic" 2 "$ASSAY" fsck labfs-fsck --each 1s --no-store
 tap_like "options without --symbolic: said" "$WORK/err" '.--each goes with --symbolic'
 
@@ -83,6 +81,10 @@ for how in first frequent arith full none; do
 	tap_like "concretize $how: counted" "$WORK/out" \
 		'^concretized: [1-9] paths saved, [1-9] completed, 1 with a problem'
 done
+
+tap_run "time for each place" 0 "$ASSAY" fsck "checker:$WORK/bad hard {disk}" --symbolic \
+	--disk "$WORK/hard" --range 100+24 --no-store --for 60s --each 1s --concretize none
+tap_like "time for each place: said" "$WORK/out" 'places used up their time'
 
 # ---- A search that goes on -----------------------------------------------------------------------
 
