@@ -196,7 +196,8 @@ static void keep(struct known_reads *kept, struct as_digest key, const struct as
 {
 	free(kept->span);
 	kept->span = as_xmalloc((reads->n + 1) * sizeof(*kept->span));
-	memcpy(kept->span, reads->span, reads->n * sizeof(*kept->span));
+	if (reads->n)
+		memcpy(kept->span, reads->span, reads->n * sizeof(*kept->span));
 	kept->n = reads->n;
 	kept->key = key;
 }
