@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # labfs/checks.txt says of every bug of labfs how `assay check` finds it, but for those of the
-# checker and those that its first lines name. All rows are run: a bug that is no longer found within
-# its budget (of CPU time) is told by its number. `make score` compares them with the hunt.
+# checker and those that its first lines name. All rows are run: a bug that is no longer found
+# within its budget (of CPU time) is told by its number. `make score` compares them with the hunt.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 
