@@ -6,6 +6,7 @@
 #include "disk/flash.h"
 #include "disk/log.h"
 #include "os/left.h"
+#include "os/shield.h"
 #include "target/facts.h"
 #include "target/trail.h"
 #include "vfs/lib_new.h"
@@ -155,6 +156,7 @@ static void tell_wear(struct as_instance *i)
 static int library_open(struct as_instance *i, const struct as_instance_args *args,
 			struct as_err *err)
 {
+	as_shield_ancestors();
 	if (args->visits)
 		return 0;
 	put_on(i, as_medium_bd(args->disk));
