@@ -5,13 +5,15 @@
  * Method. A process that had no child before a call and has one after it has got it from the call:
  * one that still runs, or one that has ended and that nobody has waited for. waitid() tells without
  * waiting, and takes nothing from whoever waits for a child of his own. Where there were children
- * before, nothing is said.
+ * before, nothing is said. That is one system call for each call that is watched: handlers of fork()
+ * tell whether we have to look before it, too, and which process is a copy.
  */
 #include "os/left.h"
 
 #include "os/stuck.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,31 +71,61 @@ static bool has_children(void)
 	return !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
 }
 
+/* Forks of this process, and of those that it is a copy of. */
+static unsigned forks, copies;
+
+static void count_fork(void)
+{
+	forks++;
+}
+
+static void count_copy(void)
+{
+	copies++;
+}
+
+static void prepare(void)
+{
+	static bool counts;
+
+	if (!counts)
+		pthread_atfork(NULL, count_fork, count_copy);
+	counts = true;
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
 void as_left_begin(struct as_left *left)
 {
-	static pid_t reaper;
-	pid_t pid = getpid();
+	static unsigned reaper;
 
-	if (reaper != pid) {
-		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-		reaper = pid;
-	}
-	left->pid = has_children() ? 0 : pid;
+	if (reaper != copies + 1)
+		prepare();
+	reaper = copies + 1;
+	/* Without a fork of ours since the last look it is known that there is none. */
+	if (left->copies != copies + 1 || left->forks != forks)
+		left->off = has_children();
+	left->copies = copies + 1;
+	left->forks = forks;
+	left->runs = true;
 }
 
 bool as_left_end(struct as_left *left)
 {
 	struct as_buf none = { 0 };
-	pid_t pid = left->pid;
 
-	left->pid = 0;
-	if (pid && pid != getpid())
+	if (!left->runs)
+		return false;
+	left->runs = false;
+	if (left->copies != copies + 1)
 		_exit(0);
-	if (!pid || !has_children())
+	left->forks = forks;
+	if (left->off || !has_children())
 		return false;
 	as_buf_addc(&none, ' ');
 	for (int i = 0; i < ROUNDS_MAX && as_left_kill(&none); i++)
 		;
 	as_buf_free(&none);
+	/* Where the kernel does not list children, it may still be there. */
+	left->off = has_children();
 	return true;
 }

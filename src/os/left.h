@@ -9,16 +9,17 @@
 #include "base/buf.h"
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 /* Lists the children of this process as " PID PID ... "; nothing where the kernel has no list. */
 void as_left_list(struct as_buf *list);
 /* Kills those that are not in the list. True: there was one, and it has ended. */
 bool as_left_kill(const struct as_buf *before);
 
-/* A call of foreign code. */
+/* Calls of foreign code, one at a time; zeroed before the first. */
 struct as_left {
-	pid_t pid; /* that called; 0: it is not watched */
+	unsigned copies, forks; /* when the last call began or ended */
+	bool runs;
+	bool off; /* there were children before: it is not known whose they are */
 };
 
 void as_left_begin(struct as_left *left);
