@@ -5,8 +5,8 @@
  * Method. A process that had no child before a call and has one after it has got it from the call:
  * one that still runs, or one that has ended and that nobody has waited for. waitid() tells without
  * waiting, and takes nothing from whoever waits for a child of his own. Where there were children
- * before, nothing is said. That is one system call for each call that is watched: handlers of fork()
- * tell whether we have to look before it, too, and which process is a copy.
+ * before, nothing is said. That is one system call for each call that is watched: handlers of
+ * fork() tell whether we have to look before it, too, and which process is a copy.
  */
 #include "os/left.h"
 

@@ -6,7 +6,6 @@
 #include "disk/flash.h"
 #include "disk/log.h"
 #include "os/left.h"
-#include "os/shield.h"
 #include "target/facts.h"
 #include "target/trail.h"
 #include "vfs/lib_new.h"
@@ -32,14 +31,16 @@ struct library_instance {
 	struct as_emuflash *flash; /* on it; NULL: it works on a block device */
 	struct as_trailed *trailed; /* around the library; NULL: its calls are not trailed */
 	struct as_left left; /* of the operation that runs */
-	bool raced; /* several threads: it is not known whose process it is */
+	/* For processes that are left. Not our own library; and with several threads it is not known
+	 * whose process it is. */
+	bool watched;
 };
 
 static void call_begins(struct as_instance *i)
 {
 	struct library_instance *l = (struct library_instance *)i;
 
-	if (!__atomic_load_n(&l->raced, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&l->watched, __ATOMIC_RELAXED))
 		as_left_begin(&l->left);
 }
 
@@ -47,7 +48,7 @@ static void call_ends(struct as_instance *i)
 {
 	struct library_instance *l = (struct library_instance *)i;
 
-	if (!__atomic_load_n(&l->raced, __ATOMIC_RELAXED) && as_left_end(&l->left))
+	if (__atomic_load_n(&l->watched, __ATOMIC_RELAXED) && as_left_end(&l->left))
 		as_host_blame(i->host, "left a process behind");
 }
 
@@ -156,7 +157,7 @@ static void tell_wear(struct as_instance *i)
 static int library_open(struct as_instance *i, const struct as_instance_args *args,
 			struct as_err *err)
 {
-	as_shield_ancestors();
+	((struct library_instance *)i)->watched = as_target_is_foreign(args->target);
 	if (args->visits)
 		return 0;
 	put_on(i, as_medium_bd(args->disk));
@@ -232,7 +233,7 @@ static void library_answered(struct as_instance *i, const struct as_outcome *got
 
 static void library_set_caller(struct as_instance *i, uint32_t thread)
 {
-	__atomic_store_n(&((struct library_instance *)i)->raced, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&((struct library_instance *)i)->watched, false, __ATOMIC_RELAXED);
 	as_host_set_caller(i->host, thread);
 }
 
