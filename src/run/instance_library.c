@@ -31,8 +31,8 @@ struct library_instance {
 	struct as_emuflash *flash; /* on it; NULL: it works on a block device */
 	struct as_trailed *trailed; /* around the library; NULL: its calls are not trailed */
 	struct as_left left; /* of the operation that runs */
-	/* For processes that are left. Not our own library; and with several threads it is not known
-	 * whose process it is. */
+	/* For processes that are left; not our own library, and not several threads: then it is not
+	 * known whose process it is. */
 	bool watched;
 };
 
