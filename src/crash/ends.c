@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "snapshot/tree.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct ends_key {
@@ -52,8 +53,9 @@ bool as_ends_keep_commit(struct as_ends *ends, const struct as_recovered *mounte
 	return true;
 }
 
-bool as_ends_differ(const struct as_ends *ends, enum as_way first, enum as_way way,
-		    const struct as_history *history, struct as_buf *how)
+/* Whether the trees of two ways differ, and how. */
+static bool differ(const struct as_ends *ends, enum as_way first, enum as_way way,
+		   const struct as_history *history, struct as_buf *how)
 {
 	const struct as_tree *a = ends->end[first].tree, *b = ends->end[way].tree;
 	struct as_tree *without;
@@ -65,6 +67,29 @@ bool as_ends_differ(const struct as_ends *ends, enum as_way first, enum as_way w
 	same = without && !as_tree_diff(a, "", without, "", NULL);
 	as_tree_put(without);
 	return !same;
+}
+
+bool as_ends_agree(const struct as_ends *ends, uint32_t ways, const struct as_history *history,
+		   struct as_problem *problem)
+{
+	enum as_way first = AS_WAYS;
+	struct as_buf how = { 0 };
+	char what[64];
+
+	for (unsigned w = 0; w < AS_WAYS && !problem->is; w++) {
+		if (!(ways >> w & 1) || !ends->end[w].tree || w == AS_WAY_COMMIT)
+			continue;
+		if (first == AS_WAYS)
+			first = (enum as_way)w;
+		else if (differ(ends, first, (enum as_way)w, history, &how)) {
+			snprintf(what, sizeof(what), "%s and %s do not agree", as_way_name(first),
+				 as_way_name((enum as_way)w));
+			(void)as_problem_set_tree(problem, AS_FIND_RECOVERY, (enum as_way)w, what,
+						  as_buf_str(&how));
+		}
+	}
+	as_buf_free(&how);
+	return !problem->is;
 }
 
 void as_ends_free(struct as_ends_known *known)

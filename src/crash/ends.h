@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/table.h"
+#include "crash/judge.h"
 #include "legal/legal.h"
 #include "recover/recover.h"
 
@@ -34,9 +35,10 @@ struct as_ends *as_ends_get(struct as_ends_known *known, struct as_digest key);
 bool as_ends_keep_commit(struct as_ends *ends, const struct as_recovered *mounted,
 			 struct as_disk *crashed);
 void as_ends_keep(struct as_ended_way *end, const struct as_recovered *recovered);
-/* Whether the trees of two ways differ, and how; a checker may have made /lost+found. */
-bool as_ends_differ(const struct as_ends *ends, enum as_way first, enum as_way way,
-		    const struct as_history *history, struct as_buf *how);
+/* All ways (1 << enum as_way) must have come to the same tree (FiSC's double fsck); a checker may
+ * have made /lost+found. */
+bool as_ends_agree(const struct as_ends *ends, uint32_t ways, const struct as_history *history,
+		   struct as_problem *problem);
 void as_ends_free(struct as_ends_known *known); /* leaves it zeroed */
 
 #endif

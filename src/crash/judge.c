@@ -28,7 +28,6 @@
 #include "crash/recrash.h"
 #include "crash/spending.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct judge {
@@ -58,6 +57,7 @@ struct judge_subject {
 	const struct as_crash_spot *then; /* judge only these recrashes; NULL: all */
 	struct as_recovered recovered[AS_WAYS]; /* with their records, for crashes during them */
 	bool worked; /* some recovery was not taken from the memo */
+	bool before; /* it is before all that is judged */
 };
 
 static struct as_disk *subject_disk(struct judge *j, struct judge_subject *s)
@@ -113,7 +113,7 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 				 recovered, j->err);
 	if (j->rc)
 		return false;
-	if (j->args->recovered)
+	if (j->args->recovered && !s->before)
 		j->args->recovered(j->args->ctx, recovered);
 	s->worked |= !recovered->memoised;
 	j->args->flight->spent += recovered->memoised ? AS_COST_MEMO : as_crash_cost(1u << way);
@@ -227,33 +227,6 @@ static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_wa
 	return false;
 }
 
-/* All ways must come to the same tree (FiSC's double fsck). */
-static bool judge_agreement(struct judge *j, const struct judge_subject *s,
-			    struct as_problem *problem)
-{
-	const struct as_ends *known = as_ends_get(&j->known, s->key);
-	enum as_way first = AS_WAYS;
-	struct as_buf how = { 0 };
-	char what[64];
-
-	if (!j->args->ways_agree)
-		return true;
-	for (unsigned w = 0; w < AS_WAYS && !problem->is; w++) {
-		if (!(j->ways >> w & 1) || !known->end[w].tree || w == AS_WAY_COMMIT)
-			continue;
-		if (first == AS_WAYS)
-			first = (enum as_way)w;
-		else if (as_ends_differ(known, first, (enum as_way)w, j->rec->history, &how)) {
-			snprintf(what, sizeof(what), "%s and %s do not agree", as_way_name(first),
-				 as_way_name((enum as_way)w));
-			(void)as_problem_set_tree(problem, AS_FIND_RECOVERY, (enum as_way)w, what,
-						  as_buf_str(&how));
-		}
-	}
-	as_buf_free(&how);
-	return !problem->is;
-}
-
 /* After an unmount that returned, there must be nothing to recover. */
 static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_problem *problem)
 {
@@ -285,8 +258,9 @@ static bool judge_state(struct judge *j, struct judge_subject *s, struct as_prob
 		if (j->ways >> w & 1)
 			fine = go(j, s, (enum as_way)w) && judge_end(j, s, (enum as_way)w, problem);
 	if (fine && !j->rc && s->ordered)
-		fine = judge_agreement(j, s, problem) && judge_peace(j, s, problem) &&
-		       disturb(j, s, problem);
+		fine = (!j->args->ways_agree || as_ends_agree(as_ends_get(&j->known, s->key),
+							      j->ways, j->rec->history, problem)) &&
+		       judge_peace(j, s, problem) && disturb(j, s, problem);
 	subject_done(s);
 	return fine;
 }
@@ -346,11 +320,37 @@ static void note_floor(struct judge *j, const struct as_perm_state *state, struc
 			as_floor_note(&j->floor, (enum as_way)w, cut.at, j->legal.oldest);
 }
 
+/* Where the first operations are not judged, their last flush is a floor all the same. */
+static void note_first_floor(struct judge *j)
+{
+	size_t flush = as_judge_last_flush(j->rec, j->perm, j->args->begun_min);
+	struct as_perm_state state;
+	struct judge_subject s;
+
+	as_perm_begin(j->perm, AS_VIEW_SYNC_ATOMIC, flush, true);
+	if (!flush || !as_perm_next(j->perm, &state))
+		return;
+	s = subject_of(j, &state, as_judge_moment(j->rec, j->perm, state.view, flush));
+	s.before = true;
+	note_flight(j, &state);
+	note_floor(j, &state, &s);
+}
+
+/* Where traces are told apart by what is legal alone, they may have different floors. */
+static struct as_digest key_of(const struct judge *j, const struct judge_subject *s)
+{
+	struct as_digest key = as_dedup_state(j->rec, s->key, s->moment);
+
+	for (unsigned w = 0; w < AS_WAYS && j->args->begun_min; w++)
+		key = as_digest_bind(key, as_floor_at(&j->floor, (enum as_way)w, s->stable) + 1);
+	return key;
+}
+
 static enum go_on visit(struct judge *j, const struct as_perm_state *state, struct as_moment moment)
 {
 	struct as_crash_counts *counts = j->args->counts;
-	struct as_digest judged = as_dedup_state(j->rec, state->key, moment);
 	struct judge_subject s = subject_of(j, state, moment);
+	struct as_digest judged = key_of(j, &s);
 	struct as_problem problem = { 0 };
 	struct as_spending spending = as_spending_begin(j->args);
 	enum go_on next = GO_ON;
@@ -586,6 +586,8 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 		if (!args->resume.is && judge_spot(&j))
 			next = STOP;
 	}
+	if (next == GO_ON && !j.rc)
+		note_first_floor(&j);
 	if (next == GO_ON && !j.rc)
 		visit_all(&j, views);
 	as_ends_free(&j.known);

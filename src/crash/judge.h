@@ -93,6 +93,9 @@ AS_MUST_CHECK int as_judge_all(const struct as_judge_args *args, struct as_err *
 /* The latest moment at which the power can have failed at a cut, in a view. */
 struct as_moment as_judge_moment(const struct as_recording *recording, const struct as_perm *perm,
 				 enum as_view view, size_t cut);
+/* The last cut at which all was flushed and fewer than `begun` operations had begun; 0: none. */
+size_t as_judge_last_flush(const struct as_recording *recording, const struct as_perm *perm,
+			   size_t begun);
 /* Whether less is allowed at a cut than at the one before. */
 bool as_judge_is_stricter(const struct as_recording *recording, const struct as_perm *perm,
 			  enum as_view view, size_t cut);

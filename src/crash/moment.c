@@ -46,6 +46,22 @@ struct as_moment as_judge_moment(const struct as_recording *rec, const struct as
 	return (struct as_moment){ cut.next_op, cut.next_op + (cut.op == cut.next_op), wrote };
 }
 
+size_t as_judge_last_flush(const struct as_recording *rec, const struct as_perm *perm, size_t begun)
+{
+	size_t flush = 0;
+
+	for (size_t k = 1; k < as_perm_cuts(perm); k++) {
+		struct as_moment moment = as_judge_moment(rec, perm, AS_VIEW_SYNC_ATOMIC, k);
+		struct as_perm_cut cut = as_perm_cut(perm, k);
+
+		if (moment.begun >= begun)
+			break;
+		if (cut.flushed && cut.base_end == cut.at && as_recording_knows(rec, moment))
+			flush = k;
+	}
+	return flush;
+}
+
 bool as_judge_is_stricter(const struct as_recording *rec, const struct as_perm *perm,
 			  enum as_view view, size_t k)
 {

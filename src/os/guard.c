@@ -10,21 +10,15 @@
  */
 #include "os/guard.h"
 
-#include "os/stuck.h"
+#include "os/left.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #define OUTPUT_BYTES (64 << 10)
 #define ROUNDS_MAX 100 /* how often we look for orphans */
-#define ORPHAN_MS 2000 /* how long a killed orphan may take to end */
 
 struct guarded {
 	int (*fn)(void *ctx);
@@ -42,49 +36,6 @@ static int enter(void *ctx)
 	dup2(g->out_fd, STDOUT_FILENO);
 	dup2(g->out_fd, STDERR_FILENO);
 	return g->fn(g->ctx);
-}
-
-/* ---- Orphans --------------------------------------------------------------------------------- */
-
-/* Lists the children of this process as " PID PID ... ". */
-static void list_children(struct as_buf *list)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	struct dirent *entry;
-
-	as_buf_clear(list);
-	as_buf_addc(list, ' ');
-	while (tasks && (entry = readdir(tasks))) {
-		struct as_buf path = { 0 }, text = { 0 };
-
-		as_buf_addf(&path, "/proc/self/task/%s/children", entry->d_name);
-		if (entry->d_name[0] != '.' &&
-		    !as_buf_read_file(&text, as_buf_str(&path), 1 << 20, NULL))
-			as_buf_adds(list, as_buf_str(&text));
-		as_buf_free(&path);
-		as_buf_free(&text);
-	}
-	if (tasks)
-		closedir(tasks);
-}
-
-/* True: there was a new child, and it has ended. */
-static bool kill_new(const struct as_buf *before)
-{
-	struct as_buf now = { 0 };
-	char *save = NULL, word[32];
-	bool any = false;
-
-	list_children(&now);
-	for (char *pid = strtok_r(now.data, " ", &save); pid; pid = strtok_r(NULL, " ", &save)) {
-		snprintf(word, sizeof(word), " %s ", pid);
-		if (strstr(as_buf_str(before), word))
-			continue;
-		kill((pid_t)atol(pid), SIGKILL);
-		any |= as_stuck_reap((pid_t)atol(pid), ORPHAN_MS, NULL);
-	}
-	as_buf_free(&now);
-	return any;
 }
 
 /* ---- The child ------------------------------------------------------------------------------- */
@@ -113,9 +64,9 @@ int as_guard_fork(int (*fn)(void *ctx), void *ctx, const struct as_spawn_limits 
 	g.out_fd = fds[1];
 	prctl(PR_GET_CHILD_SUBREAPER, &reaper);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	list_children(&before);
+	as_left_list(&before);
 	rc = as_spawn_fork_limited(enter, &g, limits, ended, err);
-	for (int i = 0; i < ROUNDS_MAX && kill_new(&before); i++)
+	for (int i = 0; i < ROUNDS_MAX && as_left_kill(&before); i++)
 		;
 	prctl(PR_SET_CHILD_SUBREAPER, reaper);
 	close(fds[1]);

@@ -117,7 +117,7 @@ void as_stack_catch_text(struct as_abort_text *const *text)
 
 void as_stack_catch(struct as_stack *stack)
 {
-	static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP };
+	static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
 	static char memory[HANDLER_BYTES];
 	stack_t place = { .ss_sp = memory, .ss_size = sizeof(memory) };
 	struct sigaction act = { .sa_sigaction = on_death };

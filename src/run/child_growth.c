@@ -59,24 +59,32 @@ static uint64_t grows(struct child *c, struct as_seq *const *seqs, size_t n)
 	return last - first;
 }
 
+/* "create /a 0644; unlink /a; sync" */
+static void add_trace(const char *text, struct as_buf *out)
+{
+	for (const char *s = text; *s; s += strcspn(s, "\n") + 1)
+		as_buf_addf(out, "%s%.*s", s == text ? "" : "; ", (int)strcspn(s, "\n"), s);
+}
+
 static void blame(struct child *c, struct as_seq *const *seqs)
 {
 	struct as_child_shared *sh = c->sh;
-	char why[160];
+	struct as_buf why = { 0 };
 
 	for (size_t i = 0; i < NROUNDS; i++) {
 		uint64_t more = grows(c, &seqs[i], 1);
 
 		if (!more)
 			continue;
-		snprintf(why, sizeof(why),
-			 "memory grows with each '%s': %llu allocations in %u rounds",
-			 rounds[i].name, (unsigned long long)more, ROUNDS);
-		as_child_found(c, AS_FIND_LEAK, -1, as_phase_name(sh->phase), why);
+		as_buf_addf(&why, "memory grows with each '%s': %llu allocations in %u rounds of: ",
+			    rounds[i].name, (unsigned long long)more, ROUNDS);
+		add_trace(rounds[i].text, &why);
+		as_child_found(c, AS_FIND_LEAK, -1, as_phase_name(sh->phase), as_buf_str(&why));
 		snprintf(sh->signature, sizeof(sh->signature), "%s: memory grows with each '%s'",
 			 as_finding_kind_name(AS_FIND_LEAK), rounds[i].name);
-		return;
+		break;
 	}
+	as_buf_free(&why);
 }
 
 void as_child_growth(struct child *c)

@@ -5,6 +5,7 @@
 #include "disk/cow.h"
 #include "disk/flash.h"
 #include "disk/log.h"
+#include "os/left.h"
 #include "target/facts.h"
 #include "target/trail.h"
 #include "vfs/lib_new.h"
@@ -29,7 +30,27 @@ struct library_instance {
 	struct as_bd *bd; /* NULL: it visits disks, and none is inserted */
 	struct as_emuflash *flash; /* on it; NULL: it works on a block device */
 	struct as_trailed *trailed; /* around the library; NULL: its calls are not trailed */
+	struct as_left left; /* of the operation that runs */
+	/* For processes that are left; not our own library, and not several threads: then it is not
+	 * known whose process it is. */
+	bool watched;
 };
+
+static void call_begins(struct as_instance *i)
+{
+	struct library_instance *l = (struct library_instance *)i;
+
+	if (__atomic_load_n(&l->watched, __ATOMIC_RELAXED))
+		as_left_begin(&l->left);
+}
+
+static void call_ends(struct as_instance *i)
+{
+	struct library_instance *l = (struct library_instance *)i;
+
+	if (__atomic_load_n(&l->watched, __ATOMIC_RELAXED) && as_left_end(&l->left))
+		as_host_blame(i->host, "left a process behind");
+}
 
 static struct as_flash *flash_of(const struct as_instance *i)
 {
@@ -136,6 +157,7 @@ static void tell_wear(struct as_instance *i)
 static int library_open(struct as_instance *i, const struct as_instance_args *args,
 			struct as_err *err)
 {
+	((struct library_instance *)i)->watched = as_target_is_foreign(args->target);
 	if (args->visits)
 		return 0;
 	put_on(i, as_medium_bd(args->disk));
@@ -166,12 +188,22 @@ static int library_make(struct as_instance *i)
 
 static int library_mount(struct as_instance *i)
 {
-	return as_vfs_lib_mount(i->vfs, "");
+	int rc;
+
+	call_begins(i);
+	rc = as_vfs_lib_mount(i->vfs, "");
+	call_ends(i);
+	return rc;
 }
 
 static int library_unmount(struct as_instance *i)
 {
-	return as_vfs_lib_unmount(i->vfs);
+	int rc;
+
+	call_begins(i);
+	rc = as_vfs_lib_unmount(i->vfs);
+	call_ends(i);
+	return rc;
 }
 
 static int library_give_up(struct as_instance *i)
@@ -188,17 +220,20 @@ static void library_set_op(struct as_instance *i, uint32_t op)
 		as_reclog_set_op(log, op);
 	as_trail_mark(as_target_trail(i->args.target), AS_TRAIL_OP, op, NULL, 0);
 	as_host_begin_op(i->host, op);
+	call_begins(i);
 }
 
 static void library_answered(struct as_instance *i, const struct as_outcome *got)
 {
 	(void)got;
+	call_ends(i);
 	as_trail_mark(as_target_trail(i->args.target), AS_TRAIL_END, 0, NULL, 0);
 	as_host_end_op(i->host);
 }
 
 static void library_set_caller(struct as_instance *i, uint32_t thread)
 {
+	__atomic_store_n(&((struct library_instance *)i)->watched, false, __ATOMIC_RELAXED);
 	as_host_set_caller(i->host, thread);
 }
 

@@ -300,6 +300,11 @@ void as_host_drop(struct as_host_mem *h)
 	h->live_bytes = 0;
 }
 
+void as_host_blame(struct as_host_mem *h, const char *what)
+{
+	note_misuse(h, "%s", what);
+}
+
 const char *as_host_misuse(const struct as_host_mem *h)
 {
 	return h->misuse[0] ? h->misuse : NULL;

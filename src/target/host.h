@@ -77,7 +77,9 @@ struct as_host_leaks as_host_live(const struct as_host_mem *host);
 uint32_t as_host_live_op(const struct as_host_mem *host);
 /* Frees everything: the file system that used it has ended. */
 void as_host_drop(struct as_host_mem *host);
-/* The first mistake that the target made with its memory, or NULL. */
+/* A mistake of another kind, which was seen from outside. */
+void as_host_blame(struct as_host_mem *host, const char *what);
+/* The first mistake that the target made with its memory, or of another kind; or NULL. */
 const char *as_host_misuse(const struct as_host_mem *host);
 /* Looks for writes past the end of live blocks. Without this they are seen when a block is
  * freed. */

@@ -19,6 +19,7 @@
 #include "base/show.h"
 #include "os/guard.h"
 #include "os/sanitizer.h"
+#include "os/shield.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -152,6 +153,7 @@ static int load(struct as_plugin *plugin, struct as_err *err)
 	int rc;
 
 	bound_memory();
+	as_shield_ancestors();
 	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!dl)
 		return as_fail(err, AS_EUSE, "plugin %s: cannot be loaded: %s", path,

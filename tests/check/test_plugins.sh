@@ -66,6 +66,7 @@ finds locks "op 3: unlink .*: locks 'names' while it holds 'table'" --depth 3 \
 
 in_rmdir() { # CODE: what fs_rmdir does
 	printf '%s' "1i #include <signal.h>\\n#include <stdio.h>\\n#include <stdlib.h>
+		1i #include <unistd.h>
 		/^static int fs_rmdir\\(/,/^}/s/^	bool empty = true;/&\\n\\n	$1/"
 }
 
@@ -78,11 +79,27 @@ hostile() { # NAME WORDS CODE
 
 hostile dies 'died of SIGSEGV in fs_rmdir' '*(volatile int *)8 = 1;'
 hostile exits 'called exit\(0\)' 'exit(0);'
+hostile kills 'died of SIGSYS in .*fs_rmdir' 'kill(getppid(), SIGKILL);'
+# These would harm nobody, either, if they came through.
+hostile groups 'died of SIGSYS in .*fs_rmdir' 'kill(-getpgid(getppid()), SIGURG);'
+hostile everybody 'died of SIGSYS in .*fs_rmdir' 'kill(-1, SIGURG);'
 hostile stops 'did not come back' 'raise(SIGSTOP);'
 plugin forks '1i #include <unistd.h>
 	/^static int fs_sync\(/,/^}/s/^	return/	if (fork() < 0)\n		return -1;\n&/'
-check forks 0 --depth 3 --ops mkdir,rmdir,sync
+check forks 1 --depth 3 --ops mkdir,rmdir,sync
+tap_like "forks: what is found" "$WORK/out" 'sync: .*left a process behind'
 tap_like "forks: the rest is explored" "$WORK/out" '^all [0-9]+ states'
+plugin daemon '1i #include <unistd.h>
+	/^static int fs_sync\(/,/^}/{
+		s/^	return/	if (!fork())\n		_exit(fork() || sleep(600));\n&/
+	}'
+printf 'mkdir /a 0755\nsync\n' >"$WORK/daemon.txt"
+tap_run "daemon: run" 1 "$ASSAY" run --target "plugin:$WORK/daemon.so" --size 256K \
+	-o "$WORK/daemon.out" "$WORK/daemon.txt"
+tap_like "daemon: what is found" "$WORK/out" 'op 2: sync: left a process behind'
+tap_run "daemon: hunt" 1 "$ASSAY" hunt --target "plugin:$WORK/daemon.so" --size 256K \
+	-o "$WORK/daemon.out" --max-findings 1 --for 60
+tap_like "daemon: is found again" "$WORK/out" 'misuse: .*left a process behind'
 plugin prints "$(in_rmdir 'puts("{\\"finding\\"}");\n	fflush(stdout);')"
 check prints 0 --depth 2 --ops mkdir,rmdir --json
 tap_is "prints: nothing gets into what assay prints" "$(grep -c '"finding"}' "$WORK/out")" 0

@@ -129,6 +129,11 @@ static void do_daemon(void)
 	_exit(1);
 }
 
+static void do_kill(void)
+{
+	kill(getppid(), SIGKILL);
+}
+
 /* 100 GB, a page of each megabyte touched. */
 static void do_memory(void)
 {
@@ -151,7 +156,7 @@ static const struct {
 	{ "stop", do_stop },	     { "loop", do_loop },	{ "sleep", do_sleep },
 	{ "close", do_close },	     { "print", do_print },	{ "flood", do_flood },
 	{ "chdir", do_chdir },	     { "handler", do_handler }, { "ignore", do_ignore },
-	{ "daemon", do_daemon },     { "memory", do_memory },
+	{ "daemon", do_daemon },     { "memory", do_memory },	{ "kill", do_kill },
 };
 
 /* ---- When ------------------------------------------------------------------------------------ */
