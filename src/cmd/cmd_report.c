@@ -7,6 +7,7 @@
 #include "os/out.h"
 #include "report/html.h"
 #include "report/mail.h"
+#include "report/markdown.h"
 
 #include <stdio.h>
 

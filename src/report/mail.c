@@ -86,6 +86,45 @@ static void put_place(const struct as_letter *l)
 	as_plain_quote(l->out, l->f->target);
 }
 
+/* How the power was cut, by a word of the options (crash/options.h). */
+static const struct {
+	const char *word, *says;
+} power_rows[] = {
+	{ "view=1", "Writes reached the disk in the order in which they were made, each whole or "
+		    "not at all: no disk is needed that reorders." },
+	{ "view=2", "Writes reached the disk in order; of the last one only the first sectors "
+		    "did." },
+	{ "view=3", "Of the writes that no flush covered, some reached the disk and some did "
+		    "not, as a disk with a cache may do." },
+	{ "view=4", "Writes reached the disk in order; of the last one only some sectors did." },
+	{ "view=5", "Of the sectors that no flush covered, some reached the disk and some did "
+		    "not, as a disk with a cache may do." },
+	{ "lying=1", "NOTE: the disk was one whose flush does nothing. On a disk that keeps its "
+		     "promises this need not happen." },
+	{ "hold=", "Writes stayed in flight for a while before they were complete." },
+	{ "early=", "The cache was written back at moments that were chosen." },
+	{ "then=", "The power failed again during recovery, and recovery began once more." },
+	{ "from=", "The power failed in an earlier round, too: the steps went on after a "
+		   "recovery." },
+	{ "threads=", "The calls were made by several threads at the same time." },
+};
+
+static void put_power(const struct as_letter *l, const char *params)
+{
+	as_plain_text(
+		l->out, "  ",
+		"Then it is unmounted, and somewhere on the way, also during the unmount, the "
+		"power fails. What had reached the disk by then is told below.");
+	for (size_t i = 0; i < sizeof(power_rows) / sizeof(power_rows[0]); i++) {
+		const char *word = power_rows[i].word, *at = strstr(params, word);
+
+		while (at && at[-1] != ',' && at[-1] != ':')
+			at = strstr(at + 1, word);
+		if (at)
+			as_plain_text(l->out, "  ", power_rows[i].says);
+	}
+}
+
 /* What else was done while the steps ran. */
 static void put_circumstances(const struct as_letter *l)
 {
@@ -105,9 +144,7 @@ static void put_circumstances(const struct as_letter *l)
 				"The calls are made by several threads at the same time, with "
 				"random delays.");
 		else if (!strncmp(as_buf_str(&value), "crash", 5))
-			as_plain_text(l->out, "  ",
-				      "Then the power fails. What had reached the disk by then is "
-				      "told below.");
+			put_power(l, as_buf_str(&value));
 	}
 	as_buf_free(&value);
 }

@@ -66,7 +66,7 @@ static void fold(struct as_buf *out, const char *s, size_t len)
 		size_t n = piece(s, len, AS_PLAIN_COLUMNS - strlen(bar));
 
 		as_buf_adds(out, bar);
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < n && !(i + 1 == n && n < len && s[i] == ' '); i++)
 			as_buf_addc(out, s[i] == '\t' ? ' ' : s[i]);
 		as_buf_addc(out, '\n');
 		s += n;
