@@ -32,36 +32,79 @@ static int mail(const struct as_args *args, struct as_err *err)
 	return rc ? rc : AS_EXIT_CLEAN;
 }
 
+static int print_json(const struct as_buf *json, size_t damaged, struct as_buf *out,
+		      struct as_err *err)
+{
+	(void)damaged;
+	(void)err;
+	as_buf_addf(out, "%s\n", as_buf_str(json));
+	return 0;
+}
+
+/* Other forms than the page; they go to standard output, unless -o says where. */
+static const struct form {
+	const char *option;
+	int (*print)(const struct as_buf *json, size_t damaged, struct as_buf *out,
+		     struct as_err *err);
+} forms[] = {
+	{ "json", print_json },
+	{ "markdown", as_report_markdown },
+	{ "tap", as_report_tap },
+};
+
+static int find_form(const struct as_args *args, const struct form **form, struct as_err *err)
+{
+	*form = NULL;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (!as_args_has(args, forms[i].option))
+			continue;
+		if (*form)
+			return as_fail(err, AS_EUSE, "report: --%s and --%s exclude each other",
+				       (*form)->option, forms[i].option);
+		*form = &forms[i];
+	}
+	return 0;
+}
+
+static void say_damaged(size_t n)
+{
+	if (n)
+		fprintf(stderr, "assay: %zu finding%s could not be read and %s left out\n", n,
+			as_plural(n), n == 1 ? "was" : "were");
+}
+
 static int page(const struct as_args *args, struct as_err *err)
 {
 	static const char *const standard[] = { AS_OUT_DEFAULT };
 	const char *const *folders =
 		args->n_operands ? (const char *const *)args->operands : standard;
 	size_t n = args->n_operands ? (size_t)args->n_operands : 1;
-	const char *path = as_args_text(args, "out", "report.html");
-	struct as_buf json = { 0 }, html = { 0 };
+	struct as_buf json = { 0 }, text = { 0 };
 	struct as_report_totals totals;
-	int rc = as_out_check(path, err);
+	const struct form *form;
+	const char *path = "-";
+	int rc = find_form(args, &form, err);
 
+	if (!rc) {
+		path = as_args_text(args, "out", form ? "-" : "report.html");
+		rc = as_out_check(path, err);
+	}
 	if (!rc)
 		rc = as_report_data(folders, n, &json, &totals, err);
-	if (!rc && as_args_has(args, "json")) {
-		as_buf_addc(&json, '\n');
-		rc = as_out_save(as_args_has(args, "out") ? path : "-", &json, err);
-	} else if (!rc) {
-		as_report_page(as_args_text(args, "title", "assay report"), &json, &html);
-		rc = as_out_save(path, &html, err);
-	}
-	if (!rc && totals.damaged)
-		fprintf(stderr, "assay: %zu finding%s could not be read and %s left out\n",
-			totals.damaged, as_plural(totals.damaged),
-			totals.damaged == 1 ? "was" : "were");
-	if (!rc && !as_args_has(args, "json"))
+	if (!rc && form)
+		rc = form->print(&json, totals.damaged, &text, err);
+	else if (!rc)
+		as_report_page(as_args_text(args, "title", "assay report"), &json, &text);
+	if (!rc)
+		rc = as_out_save(path, &text, err);
+	if (!rc)
+		say_damaged(totals.damaged);
+	if (!rc && !form)
 		fprintf(stderr, "%s: %zu finding%s of %zu run%s, %zu KiB\n", path, totals.findings,
 			as_plural(totals.findings), totals.runs, as_plural(totals.runs),
-			html.len >> 10);
+			text.len >> 10);
 	as_buf_free(&json);
-	as_buf_free(&html);
+	as_buf_free(&text);
 	return rc ? rc : AS_EXIT_CLEAN;
 }
 
@@ -82,6 +125,12 @@ static const struct as_opt opts[] = {
 		  "of the file system" },
 	{ .name = "title", .kind = AS_OPT_TEXT, .arg = "TEXT", .help = "the title of the page" },
 	{ .name = "json", .help = "write only the data, as JSON, to standard output" },
+	{ .name = "markdown",
+	  .help = "write a table of the findings and their workloads, as Markdown for a pull "
+		  "request, to standard output" },
+	{ .name = "tap",
+	  .help = "write a failed test for each finding, in the Test Anything Protocol, to "
+		  "standard output" },
 	{ 0 },
 };
 

@@ -71,7 +71,8 @@ static int parse(const struct as_buf *json, json_t **root, struct as_err *err)
 	return *root ? 0 : as_fail(err, AS_EUSE, "the data of the report cannot be read");
 }
 
-int as_report_markdown(const struct as_buf *json, struct as_buf *out, struct as_err *err)
+int as_report_markdown(const struct as_buf *json, size_t damaged, struct as_buf *out,
+		       struct as_err *err)
 {
 	json_t *root, *findings, *f;
 	int rc = parse(json, &root, err);
@@ -82,18 +83,16 @@ int as_report_markdown(const struct as_buf *json, struct as_buf *out, struct as_
 	findings = json_object_get(root, "findings");
 	n = json_array_size(findings);
 	as_buf_addf(out, "## assay: %zu finding%s\n\n", n, as_plural(n));
-	if (!n)
+	if (damaged)
+		as_buf_addf(out, "**%zu more could not be read.**\n\n", damaged);
+	if (!n && !damaged)
 		as_buf_adds(out, "Nothing was found.\n");
-	else
+	else if (n)
 		as_buf_adds(out, "| finding | file system | what | met |\n|---|---|---|---|\n");
-	json_array_foreach (findings, i, f)
-		if (i < LISTED_MAX)
-			put_row(f, out);
+	json_array_foreach(findings, i, f) if (i < LISTED_MAX) put_row(f, out);
 	if (n > LISTED_MAX)
 		as_buf_addf(out, "\nand %zu more.\n", n - LISTED_MAX);
-	json_array_foreach (findings, i, f)
-		if (i < TOLD_MAX)
-			put_story(f, out);
+	json_array_foreach(findings, i, f) if (i < TOLD_MAX) put_story(f, out);
 	json_decref(root);
 	return 0;
 }
@@ -112,7 +111,7 @@ static void put_description(struct as_buf *out, const char *text)
 	as_buf_free(&shown);
 }
 
-int as_report_tap(const struct as_buf *json, struct as_buf *out, struct as_err *err)
+int as_report_tap(const struct as_buf *json, size_t damaged, struct as_buf *out, struct as_err *err)
 {
 	json_t *root, *findings, *f;
 	int rc = parse(json, &root, err);
@@ -122,14 +121,18 @@ int as_report_tap(const struct as_buf *json, struct as_buf *out, struct as_err *
 		return rc;
 	findings = json_object_get(root, "findings");
 	n = json_array_size(findings);
-	as_buf_addf(out, "TAP version 13\n1..%zu\n", n ? n : 1);
-	if (!n)
+	as_buf_addf(out, "TAP version 13\n1..%zu\n", n + !!damaged ? n + !!damaged : 1);
+	if (!n && !damaged)
 		as_buf_adds(out, "ok 1 - nothing was found\n");
-	json_array_foreach (findings, i, f) {
+	json_array_foreach(findings, i, f)
+	{
 		as_buf_addf(out, "not ok %zu - %s: ", i + 1, text_of(f, "id"));
 		put_description(out, text_of(f, "summary"));
 		as_buf_addc(out, '\n');
 	}
+	if (damaged)
+		as_buf_addf(out, "not ok %zu - %zu finding%s could not be read\n", n + 1, damaged,
+			    as_plural(damaged));
 	json_decref(root);
 	return 0;
 }

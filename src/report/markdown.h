@@ -6,11 +6,15 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* `json` is what as_report_data() wrote (report/html.h). */
-AS_MUST_CHECK int as_report_markdown(const struct as_buf *json, struct as_buf *out,
+#include <stddef.h>
+
+/* `json` is what as_report_data() wrote (report/html.h), without so many findings that are
+ * damaged: these are told, too, because nobody knows what they were. */
+AS_MUST_CHECK int as_report_markdown(const struct as_buf *json, size_t damaged, struct as_buf *out,
 				     struct as_err *err);
 /* The same data as TAP: a test for each finding, which failed; without findings, one that
  * passed. */
-AS_MUST_CHECK int as_report_tap(const struct as_buf *json, struct as_buf *out, struct as_err *err);
+AS_MUST_CHECK int as_report_tap(const struct as_buf *json, size_t damaged, struct as_buf *out,
+				struct as_err *err);
 
 #endif

@@ -51,7 +51,7 @@ tap_like "the rule, in words" "$cut" 'a rename has happened or not'
 tap_like "what the disk did" "$cut" 'Writes reached the disk in the order'
 "$ASSAY" crash --lying-flush --target lab "$WORK/c.txt" -o "$WORK/lying" >/dev/null 2>&1
 tap_is "each report of a disk that lies says so" \
-	"$(grep -L 'NOTE: the disk was one whose flush does nothing' "$WORK"/lying/findings/*/report.txt)" ""
+	"$(grep -L 'NOTE: the disk was one whose flush' "$WORK"/lying/findings/*/report.txt)" ""
 tap_like "the writes" "$cut" '^  \|       wrote journal: '
 tap_like "the disk" "$cut" 'disk.img.zst \(attached\) is the disk as the power cut left it'
 
