@@ -16,7 +16,7 @@ static bool is_fsck(const struct as_letter *l)
 
 static void tell_done(const struct as_letter *l)
 {
-	const struct as_seq *seq = as_letter_steps(l);
+	size_t n = as_letter_n_steps(l);
 	struct as_buf text = { 0 }, value = { 0 };
 
 	if (is_fsck(l)) {
@@ -32,8 +32,7 @@ static void tell_done(const struct as_letter *l)
 	as_plain_text(l->out, "", as_buf_str(&text));
 	as_plain_quote(l->out, l->f->target);
 	as_buf_clear(&text);
-	as_buf_addf(&text, "Then %zu call%s made", seq ? seq->n : 0,
-		    seq && seq->n == 1 ? " was" : "s were");
+	as_buf_addf(&text, "Then %zu call%s made", n, n == 1 ? " was" : "s were");
 	if (as_letter_option(l, "scenario", &value) && !strncmp(as_buf_str(&value), "race", 4))
 		as_buf_adds(&text, ", by several threads at the same time");
 	else if (value.len && !strncmp(as_buf_str(&value), "crash", 5))

@@ -74,6 +74,18 @@ bool as_letter_option(const struct as_letter *l, const char *key, struct as_buf 
 	return false;
 }
 
+/* What came after the call that failed does not matter, if that call was judged by itself. */
+size_t as_letter_n_steps(const struct as_letter *l)
+{
+	const struct as_seq *seq = as_letter_steps(l);
+	bool judged_alone = l->f->kind == AS_FIND_OUTCOME || l->f->kind == AS_FIND_DATA ||
+			    l->f->kind == AS_FIND_SILENT;
+
+	if (!l->reduced && l->guilty && judged_alone)
+		return (size_t)l->f->op_index + 1;
+	return seq ? seq->n : 0;
+}
+
 /* ---- Parts ----------------------------------------------------------------------------------- */
 
 static void put_step(const struct as_op *op, size_t number, struct as_buf *out)
@@ -106,9 +118,7 @@ void as_letter_put_steps(const struct as_letter *l, size_t most)
 		as_plain_quote_lines(l->out, l->stored.workload, most);
 		return;
 	}
-	end = seq->n;
-	if (!l->reduced && l->guilty)
-		end = (size_t)l->f->op_index + 1;
+	end = as_letter_n_steps(l);
 	first = end > most ? end - most : 0;
 	if (first)
 		as_buf_addf(l->out, "  (the last %zu of %zu; repro.c has all of them)\n", most,

@@ -37,6 +37,8 @@ tap_like "and when it is met again" "$mail" 'met 2 times'
 
 tap_run "explain" 0 "$ASSAY" explain "$id" -o "$run"
 tap_like "tells what was done" "$WORK/out" 'A fresh file system was made and mounted'
+tap_like "and counts the calls that it lists" "$WORK/out" \
+	"^Then $(grep -cE '^ +[0-9]+\. ' "$WORK/out") calls were made"
 tap_like "how sure it is" "$WORK/out" 'failed every time'
 tap_like "how to see it again" "$WORK/out" "assay replay $id"
 tap_run "explain of nothing" 2 "$ASSAY" explain no-such-id -o "$run"
