@@ -9,17 +9,12 @@
 
 #define STEPS_MAX 20
 
-static bool is_fsck(const struct as_letter *l)
-{
-	return !strncmp(l->f->options, "fsck=", 5);
-}
-
 static void tell_done(const struct as_letter *l)
 {
 	size_t n = as_letter_n_steps(l);
 	struct as_buf text = { 0 }, value = { 0 };
 
-	if (is_fsck(l)) {
+	if (as_letter_is_fsck(l)) {
 		as_plain_text(l->out, "",
 			      "A sound disk was damaged, and a checker was run on it. The folder "
 			      "of the finding has the damage (damage.txt) and the runs "

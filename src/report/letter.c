@@ -58,6 +58,11 @@ const struct as_seq *as_letter_steps(const struct as_letter *l)
 	return l->steps ? l->steps : l->found;
 }
 
+bool as_letter_is_fsck(const struct as_letter *l)
+{
+	return !strncmp(l->f->options, "fsck=", 5);
+}
+
 bool as_letter_option(const struct as_letter *l, const char *key, struct as_buf *value)
 {
 	size_t len = strlen(key);
@@ -172,7 +177,7 @@ void as_letter_put_often(const struct as_letter *l)
 			    (unsigned long long)l->failed, (unsigned long long)l->runs);
 	else if (l->reduced)
 		as_buf_adds(&text, "The steps above were not run again after they were found.");
-	else
+	else if (!as_letter_is_fsck(l))
 		as_buf_adds(&text, "The steps were not reduced, and perhaps most of them are not "
 				   "needed.");
 	as_plain_text(l->out, "  ", as_buf_str(&text));

@@ -60,7 +60,7 @@ static void put_versions(const struct as_letter *l)
 	const char *mkfs = tool(l, "mkfs"), *own = tool(l, "assay");
 
 	as_plain_heading(l->out, "Where");
-	if (strncmp(l->f->options, "fsck=", 5))
+	if (!as_letter_is_fsck(l))
 		put_kernel(l);
 	if (mkfs && *mkfs)
 		put_shown_row(l->out, "Tools", mkfs);
@@ -75,8 +75,11 @@ static void put_versions(const struct as_letter *l)
 
 static void put_place(const struct as_letter *l)
 {
-	if (!strncmp(l->f->options, "fsck=", 5))
+	if (as_letter_is_fsck(l)) {
+		as_plain_heading(l->out, "The checker");
+		as_plain_quote(l->out, l->f->target);
 		return;
+	}
 	as_plain_heading(l->out, "The file system");
 	if (l->recipe.type) {
 		as_recipe_commands(&l->recipe, l->f, l->out);
@@ -151,9 +154,13 @@ static void put_circumstances(const struct as_letter *l)
 
 static void put_steps(const struct as_letter *l)
 {
-	if (!strncmp(l->f->options, "fsck=", 5))
-		return;
 	as_plain_heading(l->out, "Steps");
+	if (as_letter_is_fsck(l)) {
+		as_plain_text(l->out, "  ",
+			      "A sound disk is damaged as damage.txt (attached) says, and the "
+			      "checker is run on it. repro.sh has the commands.");
+		return;
+	}
 	as_letter_put_steps(l, STEPS_MAX);
 	put_circumstances(l);
 }
@@ -180,6 +187,8 @@ static void put_seen(const struct as_letter *l)
 			      is_power(l)
 				      ? "What was written, what of it the power cut left, and what "
 					"the recovery did:"
+			      : as_letter_is_fsck(l)
+				      ? "The bytes that were changed, and more of what was seen:"
 				      : "More of what that run saw, its last operations and their "
 					"answers for example ($N is a descriptor):");
 		as_plain_quote_lines(l->out, l->f->detail, DETAIL_LINES_MAX);
@@ -231,6 +240,9 @@ static void put_again(const struct as_letter *l)
 		      is_power(l)
 			      ? "disk.img.zst (attached) is the disk as the power cut left it, in "
 				"the run that found it."
+		      : as_letter_is_fsck(l)
+			      ? "disk.img.zst (attached) is the disk as it was kept, and "
+				"healthy.img.zst the one before the damage, if it is there."
 			      : "disk.img.zst (attached) is the disk at that moment, in the run "
 				"that found it.");
 	if (l->recipe.type && !l->recipe.type->journal_bytes)

@@ -25,6 +25,8 @@ void as_letter_close(struct as_letter *letter);
 
 /* The workload that a reader is shown. */
 const struct as_seq *as_letter_steps(const struct as_letter *letter);
+/* It is one of a checker, which has no workload. */
+bool as_letter_is_fsck(const struct as_letter *letter);
 /* How many of its operations count. */
 size_t as_letter_n_steps(const struct as_letter *letter);
 /* The value of an option ("scenario=race:...", "fault=write:3") up to the next blank; false: it has

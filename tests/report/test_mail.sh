@@ -76,6 +76,19 @@ sed "s|data=journal|x';reboot;'|" -i "$WORK/ext4/finding.json"
 tap_run "options of somebody else" 0 "$ASSAY" report --mail "$WORK/ext4"
 tap_like "stay one word" "$WORK/out" "-o 'loop,x'\\\\'';reboot;'\\\\''' disk"
 
+# ---- A checker -----------------------------------------------------------------------------------
+
+cp -r "$run/findings/$id" "$WORK/fsck"
+rm "$WORK"/fsck/{workload,workload.reduced}.txt
+sed -e 's|"target":"[^"]*"|"target":"e2fsck"|' -e 's|"options":"[^"]*"|"options":"fsck=fields"|' \
+	-e 's|,"reduced":{[^}]*}||' -e 's|"kind":"data"|"kind":"fsck"|' -i "$WORK/fsck/finding.json"
+for words in "report --mail" explain; do
+	# shellcheck disable=SC2086 # two words
+	tap_run "a finding of a checker: $words" 0 "$ASSAY" $words "$WORK/fsck"
+	tap_like "names it" "$WORK/out" '^  \| e2fsck$'
+	tap_is "it has no steps to reduce" "$(grep -c reduced "$WORK/out")" 0
+done
+
 # ---- Texts from outside --------------------------------------------------------------------------
 
 sed -e 's|"summary":"|&EVIL\\nSubject: EVIL\\u001b[31m |' \
