@@ -161,7 +161,7 @@ MAN := share/man/man1
 LAYOUTS := share/assay/layouts
 BASH := share/bash-completion/completions
 ZSH := share/zsh/site-functions
-VERSION := $(shell sed -n 's/^.define AS_VERSION "\(.*\)"/\1/p' src/cli/cli.h)
+VERSION := $(shell sed -n 's/^.define AS_VERSION "\(.*\)"/\1/p' src/base/version.h)
 VG_DIR := lib/assay/vg
 install: $(PROGRAMS) $(VG_MADE) ## install below PREFIX (/usr/local), itself below DESTDIR
 	install -d $(addprefix $D/,bin include/assay lib/pkgconfig $(LAYOUTS) $(MAN) $(BASH) $(ZSH))

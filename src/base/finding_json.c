@@ -27,6 +27,7 @@ static const struct text_row {
 	ROW(workload_name, .one_line = true),
 	ROW(options, .one_line = true, .always = true),
 	ROW(log, .one_line = false),
+	ROW(kernel, .one_line = true),
 	ROW(workload, .whole = true),
 #undef ROW
 };

@@ -10,12 +10,11 @@
 #define AS_CLI_CLI_H
 
 #include "base/err.h"
+#include "base/version.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#define AS_VERSION "0.1.0"
 
 enum { AS_EXIT_CLEAN = 0, AS_EXIT_FOUND = 1, AS_EXIT_WRONG = 2, AS_EXIT_LACK = 3 };
 #define AS_EXIT_SIGNAL 128 /* plus the signal that ended us before anything was found */

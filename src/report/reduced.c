@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * reduced: adds a reduced workload to the folder of a finding: workload.reduced.txt, a new repro.c,
- * a last section of README.md, and "reduced" in finding.json. The last one is written at the end:
- * without it, a reader ignores the rest.
+ * a last section of README.md, and "reduced" in finding.json. Without the last one, a reader
+ * ignores the rest. report.txt is made anew of all of them.
  */
 #include "report/sinks.h"
 
 #include "base/buf.h"
 #include "base/show.h"
+#include "report/mail.h"
 #include "report/page.h"
 #include "report/store_priv.h"
 
@@ -96,6 +97,8 @@ int as_stored_set_reduced(const struct as_dir *dir, const struct as_stored_reduc
 		rc = rewrite_readme(dir, r, err);
 	if (!rc)
 		rc = as_stored_change(dir, change_reduced, (void *)r, err);
+	if (!rc)
+		rc = as_mail_write(dir, err);
 	as_buf_free(&text);
 	return rc;
 }

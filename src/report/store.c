@@ -14,9 +14,13 @@
 #include "base/finding_json.h"
 #include "base/json.h"
 #include "base/show.h"
+#include "base/version.h"
 #include "os/rundir.h"
+#include "report/mail.h"
 #include "report/page.h"
+#include "report/recipe.h"
 #include "report/store_priv.h"
+#include "report/words.h"
 #include "work/emit_c.h"
 #include "work/parse.h"
 
@@ -38,14 +42,36 @@ struct store {
 	struct as_dir findings;
 	bool counts; /* it counts findings that are already there */
 	as_save_disk_fn save_disk;
+	struct as_buf mkfs, version; /* the last command that was asked, and what it said */
 	struct as_err failed; /* code 0: nothing did */
 };
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static int write_json(const struct as_dir *dir, const struct as_finding *f, const char *id,
-		      struct as_err *err)
+/* What made the disk, as it says itself. A run has one type, so that the answer is kept. */
+static const char *mkfs_version(struct store *s, const char *target)
 {
+	struct as_recipe recipe;
+
+	as_recipe_open(target, &recipe);
+	if (recipe.type && recipe.type->mkfs &&
+	    strncmp(as_buf_str(&s->mkfs), recipe.type->mkfs, strcspn(recipe.type->mkfs, " ") + 1)) {
+		as_buf_clear(&s->mkfs);
+		as_buf_adds(&s->mkfs, recipe.type->mkfs);
+		as_buf_clear(&s->version);
+		as_recipe_version(&recipe, &s->version);
+	} else if (!recipe.type) {
+		as_buf_clear(&s->mkfs);
+		as_buf_clear(&s->version);
+	}
+	as_recipe_close(&recipe);
+	return as_buf_str(&s->version);
+}
+
+static int write_json(struct store *s, const struct as_dir *dir, const struct as_finding *f,
+		      const char *id, struct as_err *err)
+{
+	const char *version = mkfs_version(s, f->target);
 	struct as_buf text = { 0 };
 	struct as_json json = as_json_on(&text);
 	int rc;
@@ -53,6 +79,12 @@ static int write_json(const struct as_dir *dir, const struct as_finding *f, cons
 	as_json_object(&json);
 	as_finding_print(&json, f, id);
 	as_json_kuint(&json, "count", 1);
+	as_json_key(&json, "tools");
+	as_json_object(&json);
+	as_json_kstr(&json, "assay", AS_VERSION);
+	if (*version)
+		as_json_kstr(&json, "mkfs", version);
+	as_json_end(&json);
 	as_json_end(&json);
 	as_buf_addc(&text, '\n');
 	rc = as_dir_write(dir, FINDING_NAME, &text, err);
@@ -88,35 +120,6 @@ int as_stored_repro(const struct as_dir *dir, const char *name, const char *work
 	return rc;
 }
 
-/* What each kind means, for a reader who does not know assay. */
-static const char *const meanings[AS_FIND_KINDS] = {
-	[AS_FIND_OUTCOME] =
-		"An operation gave an answer that neither POSIX nor Linux allows there.",
-	[AS_FIND_DATA] = "An operation succeeded, but it returned the wrong data.",
-	[AS_FIND_TREE] = "The whole tree is not what the operations should have left.",
-	[AS_FIND_SIGNAL] = "The file system ended the process it ran in.",
-	[AS_FIND_HANG] = "The file system did not come back from a call.",
-	[AS_FIND_LEAK] = "After unmount, memory was still allocated.",
-	[AS_FIND_CHECKER] = "After a clean unmount, the file system's own checker found errors.",
-	[AS_FIND_MOUNT] = "mkfs, mount or unmount failed though nothing was wrong.",
-	[AS_FIND_MISUSE] = "The file system broke a rule of the interface with its disk or memory.",
-	[AS_FIND_KERNEL] =
-		"The kernel under test crashed, warned or complained of corruption: see its log.",
-	[AS_FIND_CRASH] =
-		"After a power cut, the tree is not one that was promised, or cannot be read.",
-	[AS_FIND_RACE] =
-		"No order of the calls that overlapped explains their answers or the tree.",
-	[AS_FIND_DIFF] = "One file system answered an operation differently from others.",
-	[AS_FIND_LOCK] = "The file system took or gave back its locks in a way that can end in a "
-			 "deadlock.",
-	[AS_FIND_PAIR] = "The file system did not give back what it had taken, or too often.",
-	[AS_FIND_INVARIANT] = "A rule that the file system declared for itself was broken.",
-	[AS_FIND_SILENT] = "A call answered success, although memory, a read or a write that it "
-			   "asked for had failed.",
-	[AS_FIND_FSCK] = "A checker contradicts itself, or loses what it was to save.",
-	[AS_FIND_RECOVERY] = "Two recoveries of the same disk do not end in the same tree.",
-};
-
 /* "assay run --target 'T' --scenario 'race:seed=7' workload.txt" */
 static void add_command(const struct as_finding *f, struct as_buf *out)
 {
@@ -149,7 +152,7 @@ static bool is_library(const char *target)
  * the page. */
 static void describe(const struct as_finding *f, const char *id, struct as_buf *t)
 {
-	as_buf_addf(t, "# %s\n\n%s\n\n    ", id, meanings[f->kind]);
+	as_buf_addf(t, "# %s\n\n%s\n\n    ", id, as_kind_meaning(f->kind));
 	as_show(t, f->summary);
 	as_buf_adds(t, "\n\nTarget ");
 	as_page_code(t, f->target);
@@ -233,8 +236,8 @@ static int write_all(struct store *s, const struct as_dir *dir, const struct as_
 	if (!rc && f->healthy)
 		rc = s->save_disk(f->healthy, dir, "healthy.img.zst", err);
 	if (!rc)
-		rc = write_json(dir, f, id, err);
-	return rc;
+		rc = write_json(s, dir, f, id, err);
+	return rc ? rc : as_mail_write(dir, err);
 }
 
 int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void *ctx), void *ctx,
@@ -279,7 +282,9 @@ static void change_count(json_t *root, void *ctx)
 
 int as_stored_set_count(const struct as_dir *dir, uint64_t count, struct as_err *err)
 {
-	return as_stored_change(dir, change_count, &count, err);
+	int rc = as_stored_change(dir, change_count, &count, err);
+
+	return rc ? rc : as_mail_write(dir, err);
 }
 
 static int count_again(struct store *s, const char *id, struct as_err *err)
@@ -397,6 +402,8 @@ void as_store_sink_free(struct as_sink *sink)
 		return;
 	as_dir_close(&s->findings);
 	as_rundir_close(&s->run);
+	as_buf_free(&s->mkfs);
+	as_buf_free(&s->version);
 	free(s);
 }
 

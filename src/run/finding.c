@@ -6,15 +6,21 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 void as_finding_tell(struct as_finding *f, const char *name, const struct as_seq *seq,
 		     const struct as_run_options *options, struct as_sink *sinks,
 		     char id[AS_FINDING_ID_MAX])
 {
-	struct as_buf workload = { 0 }, text = { 0 };
+	struct as_buf workload = { 0 }, text = { 0 }, kernel = { 0 };
+	struct utsname uts;
 	char *own = name ? NULL : as_xstrndup(f->target, strcspn(f->target, ":"));
 
 	as_print_seq(seq, &workload);
+	if (!f->kernel && !uname(&uts)) {
+		as_buf_addf(&kernel, "%s %s %s", uts.sysname, uts.release, uts.machine);
+		f->kernel = as_buf_str(&kernel);
+	}
 	as_run_options_print(options, &text);
 	f->workload = as_buf_str(&workload);
 	f->options = as_buf_str(&text);
@@ -24,8 +30,9 @@ void as_finding_tell(struct as_finding *f, const char *name, const struct as_seq
 	f->op_line = f->op_index < 0 ? 0 : (int)(seq->n_meta + (size_t)f->op_index + 1);
 	as_finding_id(f, name ? name : own, id);
 	as_emit_finding(sinks, f, id);
-	f->workload = f->options = NULL;
+	f->workload = f->options = f->kernel = NULL;
 	as_buf_free(&workload);
 	as_buf_free(&text);
+	as_buf_free(&kernel);
 	free(own);
 }

@@ -136,6 +136,8 @@ static void tell(struct as_boxed_session *b, size_t job, const struct as_boxed_p
 				.workload_name = b->jobs[job].name,
 				.op_index = (long)place->op,
 				.log = b->console.len ? as_buf_str(&b->console) : NULL,
+				/* The one in the box is not ours to ask any more. */
+				.kernel = place->options.on_host ? NULL : "",
 				.disk = place->disk ? as_medium_disk(place->disk) : NULL };
 	char id[AS_FINDING_ID_MAX];
 

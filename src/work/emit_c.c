@@ -216,7 +216,7 @@ static void put_time(int64_t time_ns, struct as_buf *out)
 		put_int(time_ns, out);
 }
 
-static void put_arg(const struct as_op *op, const struct as_arg_info *arg, struct as_buf *out)
+void as_emit_c_arg(const struct as_op *op, const struct as_arg_info *arg, struct as_buf *out)
 {
 	switch (arg->type) {
 	case AS_TYPE_STR:
@@ -265,7 +265,7 @@ static void put_call(const struct as_op *op, struct as_buf *out)
 	}
 	for (const enum as_arg_kind *kind = info->args; *kind != AS_ARG_END; kind++) {
 		as_buf_adds(out, comma);
-		put_arg(op, &as_arg_table[*kind], out);
+		as_emit_c_arg(op, &as_arg_table[*kind], out);
 		comma = ", ";
 	}
 	as_buf_addc(out, ')');

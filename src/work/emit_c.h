@@ -4,6 +4,7 @@
 #ifndef AS_WORK_EMIT_C_H
 #define AS_WORK_EMIT_C_H
 
+#include "work/arg.h"
 #include "work/outcome.h"
 #include "work/seq.h"
 
@@ -11,5 +12,8 @@
  * program then says for each where it differs (ret, err, done; payloads are not compared) and exits
  * 1 at the end if any did. Operations are counted from 1, as in findings. */
 void as_emit_c(const struct as_seq *seq, const struct as_outcome *expected, struct as_buf *out);
+
+/* One argument as C spells it: "a\"b" as a literal, O_RDWR | O_CREAT, 0644. Plain ASCII. */
+void as_emit_c_arg(const struct as_op *op, const struct as_arg_info *arg, struct as_buf *out);
 
 #endif
