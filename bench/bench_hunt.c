@@ -5,7 +5,7 @@
  *	hunt.lab	labfs, linked in
  *	hunt.ext4.host	ext4 of the running kernel; also hunt.xfs.host
  *	hunt.ext4.uml	ext4 in User-Mode Linux, its boot included
- *	hunt.plugin	memfs (bench/plugin), a library that costs next to nothing; hunt.plugin.alone
+ *	hunt.plugin	memfs (bench/plugin), which costs next to nothing; hunt.plugin.alone
  *			is what it does when its functions are called in a loop (bench_plugin.c)
  * Operations a second by the clock. Rows that end in .cpu: a second of CPU time of all processes,
  * which is one core's worth, whatever else the machine does; the time of the kernel's own threads

@@ -15,9 +15,9 @@
  * the other. That is sound: an answer is right whenever all values on the path to it are right, in
  * whatever order they were asked for.
  *
- * A step that reads a disk from end to end would make a node for each block of it. So a window (of
- * 16 chunks, aligned) that it reads from its beginning to its end is one question. Its value is made
- * of those of its chunks, which are kept.
+ * A step that reads a disk from end to end would make a node for each block of it. So a window
+ * (16 chunks, aligned) that it reads from its beginning to its end is one question. Its value is
+ * made of those of its chunks, which are kept.
  *
  * Invariants
  *   1. Every node except the roots is in the table, and is counted by the question it follows.
@@ -377,8 +377,12 @@ static bool is_known(const struct as_memo *m, uint64_t sector)
 
 static void set_known(struct as_memo *m, uint64_t first, uint64_t end)
 {
-	for (uint64_t s = first; s < end; s++)
-		m->known[s / 8] |= (unsigned char)(1u << s % 8);
+	for (; first < end && first % 8; first++)
+		m->known[first / 8] |= (unsigned char)(1u << first % 8);
+	for (; end - first >= 8 && first < end; first += 8)
+		m->known[first / 8] = 0xff;
+	for (; first < end; first++)
+		m->known[first / 8] |= (unsigned char)(1u << first % 8);
 }
 
 static struct question *question_at(struct as_memo *m, struct memo_node *n, uint64_t off,
@@ -449,8 +453,10 @@ static size_t window_at(const struct as_memo *m, const struct as_reclog *log, si
 			return 0;
 		at += e->len;
 	}
-	for (uint64_t s = off / SECTOR; s < (off + WINDOW) / SECTOR; s++)
-		if (at != off + WINDOW || is_known(m, s))
+	if (at != off + WINDOW)
+		return 0;
+	for (uint64_t byte = off / SECTOR / 8; byte < (off + WINDOW) / SECTOR / 8; byte++)
+		if (m->known[byte])
 			return 0;
 	return n;
 }
@@ -486,9 +492,12 @@ static bool descend(struct as_memo *m, struct memo_node **n, struct as_disk *dis
 		struct as_log_entry e = *as_reclog_at(log, i);
 
 		n_read = e.kind == AS_CALL_READ ? window_at(m, log, i) : 0;
-		e.len = n_read ? WINDOW : e.len;
-		if (e.kind == AS_CALL_READ && !ask(m, n, disk, &e))
+		if (n_read && !step(m, n, disk, e.off, WINDOW))
 			return false;
+		if (!n_read && e.kind == AS_CALL_READ && !ask(m, n, disk, &e))
+			return false;
+		if (n_read)
+			set_known(m, e.off / SECTOR, (e.off + WINDOW) / SECTOR);
 		if (e.kind != AS_CALL_READ && e.kind != AS_CALL_FLUSH)
 			set_known(m, e.off / SECTOR, (e.off + e.len) / SECTOR);
 	}
