@@ -78,6 +78,7 @@ TEST_LIB_SRC := $(filter-out $(BENCH_SRC),$(wildcard tests/lib/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 SKELETON_SRC := $(wildcard examples/plugin_skeleton/*.c)
 FLASHFS_SRC := $(wildcard examples/flashfs/*.c)
+MEMFS_SRC := $(wildcard bench/plugin/*.c)
 EXT2LIB_SRC := $(if $(filter ext2fs,$(HAVE)),$(wildcard examples/ext2lib/*.c))
 SHIM_SRC := $(wildcard src/tool/shim/*.c) src/os/stack_catch.c
 
@@ -89,6 +90,7 @@ PROGRAMS := $(if $(wildcard src/cmd/main.c),$(B)/assay) \
 	$(if $(wildcard labfs/fsck_main.c),$(B)/labfs-fsck)
 PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) \
 	$(if $(FLASHFS_SRC),$(B)/plugins/flashfs.so) \
+	$(if $(MEMFS_SRC),$(B)/plugins/memfs.so) \
 	$(if $(EXT2LIB_SRC),$(B)/plugins/ext2lib.so) $(if $(LABFS_SRC),$(B)/plugins/labfs.so)
 # What tests and fuzz entries share.
 LIBTESTS := $(B)/libtests.a
@@ -261,6 +263,7 @@ $(B)/pic/%.o: %.c $(B)/flags.stamp
 
 $(B)/plugins/skeleton.so: $(patsubst %.c,$(B)/pic/%.o,$(SKELETON_SRC))
 $(B)/plugins/flashfs.so: $(patsubst %.c,$(B)/pic/%.o,$(FLASHFS_SRC))
+$(B)/plugins/memfs.so: $(patsubst %.c,$(B)/pic/%.o,$(MEMFS_SRC))
 $(B)/plugins/ext2lib.so: $(patsubst %.c,$(B)/pic/%.o,$(EXT2LIB_SRC))
 $(B)/plugins/ext2lib.so: PLUGIN_LIBS = $(shell pkg-config --libs ext2fs com_err)
 $(B)/plugins/labfs.so: $(patsubst %.c,$(B)/pic/%.o,$(LABFS_SRC)) $(B)/sources.stamp

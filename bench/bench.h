@@ -53,6 +53,7 @@ void bench_cov_feedback(as_bench_report report);
 void bench_crash_legal(as_bench_report report);
 void bench_crash_kernel(as_bench_report report);
 void bench_crash_lab(as_bench_report report);
+void bench_crash_flash(as_bench_report report);
 
 /* The part of bench_run() that is in bench_mount.c. */
 void bench_run_kernel(as_bench_report report);

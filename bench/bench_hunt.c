@@ -5,12 +5,13 @@
  *	hunt.lab	labfs, linked in
  *	hunt.ext4.host	ext4 of the running kernel; also hunt.xfs.host
  *	hunt.ext4.uml	ext4 in User-Mode Linux, its boot included
+ *	hunt.plugin	memfs (bench/plugin), which costs next to nothing; hunt.plugin.alone
+ *			is what it does when its functions are called in a loop (bench_plugin.c)
  * Operations a second by the clock. Rows that end in .cpu: a second of CPU time of all processes,
  * which is one core's worth, whatever else the machine does; the time of the kernel's own threads
  * is not in it. A guest has no such row, since nobody is told how much CPU time it took.
  */
-#include "bench/bench.h"
-
+#include "bench/plugin.h"
 #include "os/spawn.h"
 
 #include <stdlib.h>
@@ -95,8 +96,25 @@ static void hunt(const struct row *row, as_bench_report report)
 	remove_all(folder);
 }
 
+static void hunt_plugin(as_bench_report report)
+{
+	struct row row = { "hunt.plugin", "hunt.plugin.cpu", NULL, "host", "2048" };
+	struct as_buf spec = { 0 };
+
+	as_buf_addf(&spec, "plugin:");
+	if (bench_plugin_path("memfs", &spec)) {
+		row.target = as_buf_str(&spec);
+		hunt(&row, report);
+	}
+	bench_plugin_alone(report);
+	as_buf_free(&spec);
+}
+
 void bench_hunt(as_bench_report report)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		hunt(&rows[i], report);
+		if (as_bench_wants(rows[i].name))
+			hunt(&rows[i], report);
+	if (as_bench_wants("hunt.plugin"))
+		hunt_plugin(report);
 }

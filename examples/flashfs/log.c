@@ -7,16 +7,35 @@
 
 #define MAGIC 0xf1a5u
 
+/* table[k][b]: what byte b comes to, with k bytes of zeros after it. */
+static uint32_t table[4][256];
+
+static void make_table(void)
+{
+	for (uint32_t b = 0; b < 256; b++) {
+		table[0][b] = b;
+		for (int bit = 0; bit < 8; bit++)
+			table[0][b] = table[0][b] >> 1 ^ (table[0][b] & 1 ? 0xedb88320u : 0);
+	}
+	for (uint32_t b = 0; b < 256; b++)
+		for (int k = 1; k < 4; k++)
+			table[k][b] = table[k - 1][b] >> 8 ^ table[0][table[k - 1][b] & 255];
+}
+
 static uint32_t crc32(uint32_t crc, const void *data, size_t len)
 {
-	const unsigned char *bytes = data;
+	const unsigned char *b = data;
 
+	if (!table[0][1])
+		make_table();
 	crc = ~crc;
-	for (size_t i = 0; i < len; i++) {
-		crc ^= bytes[i];
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+	for (; len >= 4; len -= 4, b += 4) {
+		crc ^= b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+		crc = table[3][crc & 255] ^ table[2][crc >> 8 & 255] ^ table[1][crc >> 16 & 255] ^
+		      table[0][crc >> 24];
 	}
+	for (; len; len--)
+		crc = crc >> 8 ^ table[0][(crc ^ *b++) & 255];
 	return ~crc;
 }
 

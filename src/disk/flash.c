@@ -144,9 +144,25 @@ static void check_program(struct as_emuflash *f, uint64_t off, unsigned char *wa
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
+/* Many bytes at a time: a mount reads all of the flash, for each crash state. */
+typedef uint64_t wide __attribute__((vector_size(16), aligned(1), may_alias));
+
 static void turn(const struct as_emuflash *f, unsigned char *bytes, size_t len)
 {
-	for (size_t i = 0; f->seam.geometry.erased && i < len; i++)
+	size_t i = 0;
+
+	if (!f->seam.geometry.erased)
+		return;
+	for (; i + 4 * sizeof(wide) <= len; i += 4 * sizeof(wide)) {
+		wide *w = (wide *)(bytes + i);
+		wide a = ~w[0], b = ~w[1], c = ~w[2], d = ~w[3];
+
+		w[0] = a;
+		w[1] = b;
+		w[2] = c;
+		w[3] = d;
+	}
+	for (; i < len; i++)
 		bytes[i] ^= 0xff;
 }
 

@@ -15,6 +15,10 @@
  * the other. That is sound: an answer is right whenever all values on the path to it are right, in
  * whatever order they were asked for.
  *
+ * A step that reads a disk from end to end would make a node for each block of it. So a window
+ * (16 chunks, aligned) that it reads from its beginning to its end is one question. Its value is
+ * made of those of its chunks, which are kept.
+ *
  * Invariants
  *   1. Every node except the roots is in the table, and is counted by the question it follows.
  *      Every question has at least one value, and every node has a question or an answer (a root
@@ -34,7 +38,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUESTIONS_MAX 4 /* of a node */
+#define QUESTIONS_MAX 4 /* of a node; and so many about windows */
+#define WINDOW_CHUNKS 16u
+#define WINDOW (WINDOW_CHUNKS * AS_CHUNK_BYTES)
 #define SECTOR AS_DISK_SECTOR_BYTES
 #define VALUES 4096u
 
@@ -276,7 +282,7 @@ static struct as_digest hash_at(struct as_memo *m, struct as_disk *disk, uint64_
 }
 
 /* Crash states share most of their chunks, and are asked the same: so the answers are kept. */
-static struct as_digest value_at(struct as_memo *m, struct as_disk *disk, uint64_t off, size_t len)
+static struct as_digest part_at(struct as_memo *m, struct as_disk *disk, uint64_t off, size_t len)
 {
 	struct memo_value value = { .at = (uint32_t)(off % AS_CHUNK_BYTES), .len = (uint32_t)len };
 	struct memo_value *known;
@@ -290,6 +296,17 @@ static struct as_digest value_at(struct as_memo *m, struct as_disk *disk, uint64
 		*known = value;
 	}
 	return known->value;
+}
+
+static struct as_digest value_at(struct as_memo *m, struct as_disk *disk, uint64_t off, size_t len)
+{
+	struct as_digest parts[WINDOW_CHUNKS];
+
+	if (off % WINDOW || len != WINDOW)
+		return part_at(m, disk, off, len);
+	for (unsigned i = 0; i < WINDOW_CHUNKS; i++)
+		parts[i] = part_at(m, disk, off + i * AS_CHUNK_BYTES, AS_CHUNK_BYTES);
+	return as_hash(parts, sizeof(parts));
 }
 
 static struct memo_answer *look(struct as_memo *m, struct memo_node *n, struct as_disk *disk)
@@ -360,8 +377,12 @@ static bool is_known(const struct as_memo *m, uint64_t sector)
 
 static void set_known(struct as_memo *m, uint64_t first, uint64_t end)
 {
-	for (uint64_t s = first; s < end; s++)
-		m->known[s / 8] |= (unsigned char)(1u << s % 8);
+	for (; first < end && first % 8; first++)
+		m->known[first / 8] |= (unsigned char)(1u << first % 8);
+	for (; end - first >= 8 && first < end; first += 8)
+		m->known[first / 8] = 0xff;
+	for (; first < end; first++)
+		m->known[first / 8] |= (unsigned char)(1u << first % 8);
 }
 
 static struct question *question_at(struct as_memo *m, struct memo_node *n, uint64_t off,
@@ -370,9 +391,11 @@ static struct question *question_at(struct as_memo *m, struct memo_node *n, uint
 	struct question **at = &n->ask;
 	int others = 0;
 
-	for (; *at; at = &(*at)->next, others++)
+	for (; *at; at = &(*at)->next) {
 		if ((*at)->off == off && (*at)->len == len)
 			return *at;
+		others += ((*at)->len == WINDOW) == (len == WINDOW);
+	}
 	if (others == QUESTIONS_MAX)
 		return NULL;
 	*at = as_xcalloc(1, sizeof(**at));
@@ -414,6 +437,30 @@ static bool ask(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
 	return true;
 }
 
+/* How many entries from the i-th on read a window from its beginning to its end, none of which is
+ * known; 0: they do not. */
+static size_t window_at(const struct as_memo *m, const struct as_reclog *log, size_t i)
+{
+	uint64_t off = as_reclog_at(log, i)->off, at = off;
+	size_t n = 0;
+
+	if (off % WINDOW)
+		return 0;
+	for (; at < off + WINDOW && i + n < as_reclog_len(log); n++) {
+		const struct as_log_entry *e = as_reclog_at(log, i + n);
+
+		if (e->kind != AS_CALL_READ || e->off != at)
+			return 0;
+		at += e->len;
+	}
+	if (at != off + WINDOW)
+		return 0;
+	for (uint64_t byte = off / SECTOR / 8; byte < (off + WINDOW) / SECTOR / 8; byte++)
+		if (m->known[byte])
+			return 0;
+	return n;
+}
+
 /* The sectors that the hint rests on are asked for first: only then may `unseen` be left out. */
 static bool take_hint(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
 		      const struct as_memo_hint *hint)
@@ -441,13 +488,18 @@ static bool descend(struct as_memo *m, struct memo_node **n, struct as_disk *dis
 	memset(m->known, 0, len);
 	if (hint && !take_hint(m, n, disk, hint))
 		return false;
-	for (size_t i = 0; i < as_reclog_len(log); i++) {
-		const struct as_log_entry *e = as_reclog_at(log, i);
+	for (size_t i = 0, n_read; i < as_reclog_len(log); i += n_read ? n_read : 1) {
+		struct as_log_entry e = *as_reclog_at(log, i);
 
-		if (e->kind == AS_CALL_READ && !ask(m, n, disk, e))
+		n_read = e.kind == AS_CALL_READ ? window_at(m, log, i) : 0;
+		if (n_read && !step(m, n, disk, e.off, WINDOW))
 			return false;
-		if (e->kind != AS_CALL_READ && e->kind != AS_CALL_FLUSH)
-			set_known(m, e->off / SECTOR, (e->off + e->len) / SECTOR);
+		if (!n_read && e.kind == AS_CALL_READ && !ask(m, n, disk, &e))
+			return false;
+		if (n_read)
+			set_known(m, e.off / SECTOR, (e.off + WINDOW) / SECTOR);
+		if (e.kind != AS_CALL_READ && e.kind != AS_CALL_FLUSH)
+			set_known(m, e.off / SECTOR, (e.off + e.len) / SECTOR);
 	}
 	return !(*n)->answer && !(*n)->ask;
 }

@@ -188,17 +188,22 @@ struct bench {
 	struct as_bd *bd;
 };
 
-static struct bench set_up(void)
+static struct bench set_up_of(uint64_t sectors)
 {
 	struct bench b = { .store = as_chunks_new(), .memo = as_memo_new(0) };
 
-	b.disk = t_disk_new(b.store, DISK_BYTES);
-	for (uint64_t s = 0; s < SECTORS; s++)
+	b.disk = t_disk_new(b.store, sectors * SECTOR);
+	for (uint64_t s = 0; s < sectors; s++)
 		write_word(as_disk_bd(b.disk), s, s + 1);
 	b.work = as_disk_snapshot(b.disk);
 	b.log = as_reclog_new(as_disk_bd(b.work), AS_RECLOG_READS, 0);
 	b.bd = as_reclog_bd(b.log);
 	return b;
+}
+
+static struct bench set_up(void)
+{
+	return set_up_of(SECTORS);
 }
 
 static bool keep(struct bench *b, const struct as_memo_hint *hint)
@@ -262,6 +267,46 @@ static void test_parts_of_a_read(void **state)
 	assert_true(known_with(&b, 8));
 	/* The root, and a node for each of sectors 0..2 and 4..7. */
 	assert_int_equal(as_memo_stats(b.memo).nodes, 2);
+	tear_down(&b);
+}
+
+/* Windows of 64 KiB that are read from end to end are a question each, also when other sizes of
+ * reads did that; the rest is asked for read by read. Every sector of them counts. */
+static void test_windows(void **state)
+{
+	const uint64_t window = 128, sectors = 2 * window + 16;
+	struct bench b = set_up_of(sectors);
+	unsigned char buf[16 * SECTOR];
+
+	(void)state;
+	for (uint64_t s = 0; s < window; s += 8)
+		assert_int_equal(as_bd_read(b.bd, s * SECTOR, buf, 8 * SECTOR), 0);
+	for (uint64_t s = window; s < sectors; s += 16)
+		assert_int_equal(as_bd_read(b.bd, s * SECTOR, buf, 16 * SECTOR), 0);
+	assert_true(keep(&b, NULL));
+	assert_int_equal(as_memo_stats(b.memo).nodes, 3);
+	assert_non_null(as_memo_find(b.memo, 0, b.disk));
+	for (uint64_t s = 0; s < sectors; s++)
+		assert_false(known_with(&b, s));
+	tear_down(&b);
+}
+
+/* A window of which a part was written before, or is left out, is no window. */
+static void test_no_windows(void **state)
+{
+	unsigned char buf[8 * SECTOR];
+	struct bench b = set_up_of(256);
+
+	(void)state;
+	write_word(b.bd, 9, 99);
+	for (uint64_t s = 0; s < 256; s += 8)
+		if (s != 200)
+			assert_int_equal(as_bd_read(b.bd, s * SECTOR, buf, 8 * SECTOR), 0);
+	assert_true(keep(&b, NULL));
+	for (uint64_t s = 0; s < 256; s++)
+		assert_int_equal(known_with(&b, s), s == 9 || (s >= 200 && s < 208));
+	/* 16 reads, one of them in two parts; and 15. */
+	assert_int_equal(as_memo_stats(b.memo).nodes, 32);
 	tear_down(&b);
 }
 
@@ -381,6 +426,8 @@ int main(void)
 		cmocka_unit_test(test_memory_is_bounded),
 		cmocka_unit_test(test_own_writes_are_no_question),
 		cmocka_unit_test(test_parts_of_a_read),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_no_windows),
 		cmocka_unit_test(test_kinds_and_sizes),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_orders),
