@@ -486,6 +486,7 @@ static int run(const struct as_args *given, struct as_err *err)
 	if (!rc) {
 		rc = hunt(&args, &s, err);
 		erase(&s);
+		as_cli_usage_say(s.target, s.json, s.talk);
 		as_cli_hunt_summary(
 			&s.state, s.folder, s.json,
 			(as_cli_stopped() || rc) && as_hunt_state_exists(&s.folders.hunt), s.talk);
@@ -565,6 +566,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_SIZE_OPT,
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_BOUND_OPTS,
+	AS_CLI_USAGE_OPTS,
 	AS_CLI_COV_OPT,
 	AS_CLI_TRUST_OPT,
 	AS_CLI_BOX_OPTS,

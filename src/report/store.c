@@ -113,6 +113,7 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_INVARIANT] = "A rule that the file system declared for itself was broken.",
 	[AS_FIND_SILENT] = "A call answered success, although memory, a read or a write that it "
 			   "asked for had failed.",
+	[AS_FIND_LIMIT] = "A call needed more memory or stack than it was allowed.",
 	[AS_FIND_FSCK] = "A checker contradicts itself, or loses what it was to save.",
 	[AS_FIND_RECOVERY] = "Two recoveries of the same disk do not end in the same tree.",
 };

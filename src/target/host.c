@@ -58,6 +58,8 @@ static void add_block(struct as_host_mem *h, void *ptr, size_t len)
 	h->blocks[i] = (struct host_block){ ptr, len, h->op };
 	as_table_add(&h->table, (uintptr_t)ptr, i);
 	h->live_bytes += len;
+	if (h->live_bytes > h->peak_bytes)
+		h->peak_bytes = h->live_bytes;
 }
 
 static void remove_block(struct as_host_mem *h, size_t i)
