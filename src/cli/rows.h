@@ -45,7 +45,7 @@
 	{ .name = "faults",                                                                      \
 	  .help = "in each workload, one or two calls of the file system fail: reads, writes, "  \
 		  "flushes, erases or allocations, as the seed draws them; also with --crash" }, \
-	AS_CLI_CORRUPT_OPT
+	AS_CLI_CORRUPT_OPT, AS_CLI_USAGE_OPTS
 #define AS_CLI_AGAIN_OPT                                                                          \
 	{ .name = "again", .kind = AS_OPT_NUMBER, .arg = "N", .max = AS_CRASH_AGAIN_MAX,          \
 	  .help = "how many power cuts to try during recovery, one after the other; default 1" }

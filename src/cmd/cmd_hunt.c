@@ -481,9 +481,8 @@ static int run(const struct as_args *given, struct as_err *err)
 		rc = prepare(&args, &s, err);
 	if (!rc)
 		rc = open_cov(given, &s, err);
-	if (!rc)
-		say_left_out(&s);
 	if (!rc) {
+		say_left_out(&s);
 		rc = hunt(&args, &s, err);
 		erase(&s);
 		as_cli_usage_say(s.target, s.json, s.talk);
@@ -566,7 +565,6 @@ static const struct as_opt opts[] = {
 	AS_CLI_SIZE_OPT,
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_BOUND_OPTS,
-	AS_CLI_USAGE_OPTS,
 	AS_CLI_COV_OPT,
 	AS_CLI_TRUST_OPT,
 	AS_CLI_BOX_OPTS,

@@ -23,19 +23,22 @@ tap_run "it replays" 1 "$ASSAY" replay -o "$WORK/c" "$id"
 tap_is "its signature has no number" "$(grep -c '"signature": *"[^"]*[0-9]' \
 	"$WORK/c/findings/$id/finding.json")" 0
 tap_like "it keeps the bound" "$WORK/c/findings/$id/finding.json" 'max_heap=1048576'
+tap_like "its page has the bound" "$WORK/c/findings/$id/README.md" \
+	'run --target .* --max-heap 1048576'
 tap_run "with more memory it is none" 0 "$ASSAY" run --max-heap 4M --no-store \
 	--target lab:bug=110 $HEAP
 
-tap_run "a deep path is found" 1 "$ASSAY" run --max-stack 8K --target lab:bug=111 -o "$WORK/d" $STACK
+tap_run "a deep path is found" 1 "$ASSAY" run --max-stack 8K --target lab:bug=111 \
+	-o "$WORK/d" $STACK
 tap_like "how much" "$WORK/out" 'uses [0-9]+ bytes of stack, more than the 8192 of --max-stack'
 id=$(grep -o 'lab-limit-[0-9a-f]*' "$WORK/out" | head -n 1)
-tap_run "it is reduced" 0 "$ASSAY" reduce -o "$WORK/d" "$id"
+tap_run "it is reduced" 1 "$ASSAY" reduce -o "$WORK/d" "$id"
 tap_run "it replays when it is reduced" 1 "$ASSAY" replay -o "$WORK/d" "$id"
 
 tap_run "a hunt finds it" 1 "$ASSAY" hunt --target lab:bug=111 --max-stack 8K --seed 1 \
 	--max-workloads 50 --max-findings 1 -o "$WORK/e"
-tap_run "a check finds it" 1 "$ASSAY" check --target lab:bug=110 --max-heap 1M --no-crash --nodes 2 \
-	--ops create,rename --depth 3 --max-findings 1 -o "$WORK/f"
+tap_run "a check finds it" 1 "$ASSAY" check --target lab:bug=110 --max-heap 1M --no-crash \
+	--nodes 2 --ops create,rename --depth 3 --max-findings 1 -o "$WORK/f"
 tap_run "a check of labfs passes" 0 "$ASSAY" check --target lab --max-heap 1M --max-stack 8K \
 	--no-crash --nodes 2 --ops create,rename --depth 3 --no-store
 tap_like "its peaks are said there" "$WORK/out" 'at most heap [0-9]+ bytes'

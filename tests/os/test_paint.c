@@ -2,10 +2,14 @@
 /* The stack of a call is measured: frames that are deep, frames with a gap, other threads. */
 #include "os/paint.h"
 
-#include "lib/test.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 
 #include <pthread.h>
-#include <string.h>
 
 #define WINDOW 65536u
 #define SLACK 4096u /* of calls in between, more with sanitizers */
