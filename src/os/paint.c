@@ -17,11 +17,17 @@
 #include <stdint.h>
 
 #define PAINT UINT64_C(0x9e3779b97f4a7c15)
+#ifdef __OPTIMIZE__
+#define MARGIN 256u
+#else
 #define MARGIN 512u
+#endif
 #define KEEP 16384u
 #define AT_ONCE 8u /* words */
 
 #define UNSEEN __attribute__((noinline, no_sanitize("address", "undefined")))
+
+__thread struct as_paint *as_paint_now;
 
 /* The lowest address of the stack of this thread that may be used; NULL: unknown. */
 static const char *lowest(void)
@@ -49,7 +55,8 @@ UNSEEN static void fill(struct as_paint *paint, uintptr_t low, size_t bytes)
 	if ((uintptr_t)paint->top <= end || at >= end)
 		return;
 	paint->from = (const char *)at;
-	paint->to = (const char *)end;
+	if (!paint->to)
+		paint->to = (const char *)end;
 	for (; at < end; at += AT_ONCE * sizeof(uint64_t)) {
 		uint64_t *word = (uint64_t *)at;
 
@@ -67,9 +74,10 @@ void as_paint(struct as_paint *paint, const void *top, size_t bytes)
 	*paint = (struct as_paint){ .top = top };
 	if (low && (const char *)top > low && bytes < (uintptr_t)top)
 		fill(paint, (uintptr_t)low, bytes);
+	as_paint_now = paint->from ? paint : NULL;
 }
 
-UNSEEN size_t as_paint_used(const struct as_paint *paint)
+UNSEEN static size_t scan(const struct as_paint *paint)
 {
 	const uint64_t *word = (const uint64_t *)(const void *)paint->from;
 	const uint64_t *end = (const uint64_t *)(const void *)paint->to;
@@ -88,4 +96,31 @@ UNSEEN size_t as_paint_used(const struct as_paint *paint)
 	while (*word == PAINT)
 		word++;
 	return (size_t)(paint->top - (const char *)word);
+}
+
+size_t as_paint_used(const struct as_paint *paint)
+{
+	size_t used = scan(paint);
+
+	as_paint_now = NULL;
+	return used > paint->before ? used : paint->before;
+}
+
+void as_paint_hold_now(void)
+{
+	size_t used;
+
+	if (as_paint_now->held++)
+		return;
+	used = scan(as_paint_now);
+	if (used > as_paint_now->before)
+		as_paint_now->before = used;
+}
+
+void as_paint_release_now(void)
+{
+	struct as_paint *paint = as_paint_now;
+
+	if (!--paint->held)
+		fill(paint, (uintptr_t)paint->from, (size_t)(paint->top - paint->from));
 }

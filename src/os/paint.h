@@ -11,6 +11,8 @@
 struct as_paint {
 	const char *top; /* where the stack of the call begins */
 	const char *from, *to; /* what is painted */
+	size_t before; /* what was used when it was held */
+	unsigned held;
 };
 
 /* Paints up to `bytes` of the stack of this thread below `top`, the frame address of the caller.
@@ -20,5 +22,23 @@ void as_paint(struct as_paint *paint, const void *top, size_t bytes);
  * call that uses less than about a KiB may not be seen. If no paint is left,
  * more may have been used. */
 size_t as_paint_used(const struct as_paint *paint);
+
+/* Around our own code that the call comes to: what it uses does not count, but for its first few
+ * hundred bytes. Nothing happens in a thread whose stack is not painted. */
+extern __thread struct as_paint *as_paint_now;
+void as_paint_hold_now(void);
+void as_paint_release_now(void);
+
+static inline void as_paint_hold(void)
+{
+	if (__builtin_expect(as_paint_now != NULL, 0))
+		as_paint_hold_now();
+}
+
+static inline void as_paint_release(void)
+{
+	if (__builtin_expect(as_paint_now != NULL, 0))
+		as_paint_release_now();
+}
 
 #endif
