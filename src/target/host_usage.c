@@ -4,8 +4,8 @@
  *
  * Heap is what it has taken from the host's allocator and not given back: the most at a time while
  * the call runs, with what earlier calls have left. Stack is what lies between the caller and the
- * deepest place that the call wrote to (os/paint.h), without most of what the allocator and the disk
- * use (as_paint_hold()).
+ * deepest place that the call wrote to (os/paint.h), without most of what the allocator and the
+ * disk use (as_paint_hold()).
  */
 #include "target/host_priv.h"
 
