@@ -235,7 +235,7 @@ $(B)/%.a: $(B)/sources.stamp
 	$(call say,AR)
 	$(Q)ar rcs $@ $(filter %.o,$^)
 
-LINK = $(CC) $(CFLAGS) $(SANFLAGS) -Wl,--as-needed $(filter %.o,$^) \
+LINK = $(CC) $(CFLAGS) $(SANFLAGS) -Wl,--as-needed,-z,now $(filter %.o,$^) \
 	-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 $(B)/assay: $(B)/src/cmd/main.o $(ARCHIVES)
 	$(call say,LD)

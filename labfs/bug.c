@@ -41,6 +41,7 @@ const char *lab_bug_class_name(enum lab_bug_class class)
 		[LAB_CLASS_LEAK] = "leak",	     [LAB_CLASS_FAULT] = "fault",
 		[LAB_CLASS_CRASH] = "crash",	     [LAB_CLASS_RECOVERY] = "recovery",
 		[LAB_CLASS_CHECKER] = "checker",     [LAB_CLASS_RULES] = "rules",
+		[LAB_CLASS_LIMITS] = "limits",
 	};
 
 	return (unsigned)class < COUNT(names) ? names[class] : "unknown";

@@ -19,6 +19,7 @@ enum lab_bug_class {
 	LAB_CLASS_CRASH, /* needs a power cut */
 	LAB_CLASS_RECOVERY, /* in mount's replay; needs a power cut */
 	LAB_CLASS_CHECKER, /* in labfs-fsck */
+	LAB_CLASS_LIMITS, /* more memory or stack than it should use */
 	LAB_CLASS_RULES, /* in what it tells of itself, or in one of several ways to go */
 };
 

@@ -64,6 +64,20 @@ static void remember(struct as_fs *fs, const char *path, const struct lab_path *
 	fs->walked_depth = at->depth - 1;
 }
 
+/* With bug WALK_STACK: how many parts a path has. */
+static __attribute__((noinline)) unsigned count_parts(const char *path)
+{
+	volatile char part[4096];
+	size_t len = strcspn(path + 1, "/");
+	unsigned more = 0;
+
+	for (size_t i = 0; i < len && i < sizeof(part); i++)
+		part[i] = path[1 + i];
+	if (len && path[1 + len])
+		more = count_parts(path + 1 + len);
+	return len ? more + (part[0] != '\0') : more;
+}
+
 int lab_walk_parent(struct as_fs *fs, const char *path, struct lab_path *at)
 {
 	struct lab_node *dir;
@@ -73,7 +87,7 @@ int lab_walk_parent(struct as_fs *fs, const char *path, struct lab_path *at)
 	memset(at, 0, sizeof(*at));
 	if (path[0] != '/')
 		return -EINVAL;
-	if (!path[1])
+	if (!path[1] || (LAB_BUG_ON(fs, WALK_STACK) && !count_parts(path)))
 		return 0;
 	rc = start(fs, path, &dir, &name, &at->depth);
 	while (!rc) {

@@ -17,7 +17,7 @@ static const char *const kind_names[AS_FIND_KINDS] = {
 	[AS_FIND_RACE] = "race",	   [AS_FIND_DIFF] = "diff",
 	[AS_FIND_LOCK] = "lock",	   [AS_FIND_PAIR] = "pair",
 	[AS_FIND_INVARIANT] = "invariant", [AS_FIND_SILENT] = "silent",
-	[AS_FIND_FSCK] = "fsck",
+	[AS_FIND_LIMIT] = "limit",	   [AS_FIND_FSCK] = "fsck",
 };
 
 const char *as_finding_kind_name(enum as_finding_kind kind)

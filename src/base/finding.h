@@ -36,6 +36,7 @@ enum as_finding_kind {
 	AS_FIND_PAIR, /* something that was taken was not given back */
 	AS_FIND_INVARIANT, /* a rule of its own that it broke */
 	AS_FIND_SILENT, /* success, although something that it asked for had failed */
+	AS_FIND_LIMIT, /* more memory or stack than it was allowed */
 	AS_FIND_FSCK, /* a checker contradicts itself, or loses what it was to save */
 	AS_FIND_KINDS
 };

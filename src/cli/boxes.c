@@ -64,14 +64,33 @@ int as_cli_box_options(const struct as_args *args, struct as_box_options *o, str
 	return read_core(as_args_text(args, "uml-core", NULL), &o->core, err);
 }
 
+/* What needs the file system to be linked, and to run here. */
+static int check_library(const struct as_args *args, const char *spec, struct as_err *err)
+{
+	static const char *const only[] = { "corrupt", "max-heap", "max-stack" };
+	size_t len = strcspn(spec, ":");
+	bool library = (len == 3 && !strncmp(spec, "lab", len)) ||
+		       (len == 6 && !strncmp(spec, "plugin", len));
+
+	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
+		if (as_args_has(args, only[i]) && (!library || as_cli_wants_box(args, spec)))
+			return as_fail(err, AS_EUSE,
+				       "target %s: --%s is for libraries (lab, plugin) that run "
+				       "here",
+				       spec, only[i]);
+	return 0;
+}
+
 int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err *err)
 {
 	static const char *const only[] = { "uml", "uml-mem", "uml-core" };
 	const char *asked = as_args_text(args, "sandbox", NULL);
 	struct as_box_options o = { 0 };
 	const struct as_fstype *type = as_cli_fstype(spec);
-	int rc;
+	int rc = check_library(args, spec, err);
 
+	if (rc)
+		return rc;
 	if (as_cli_wants_box(args, spec)) {
 		if ((type && type->server) || !strncmp(spec, "fuse:", 5))
 			return as_fail(err, AS_EUSE,

@@ -43,7 +43,9 @@ static int parse_value(const struct as_opt *o, const char *value, uint64_t *numb
 		return as_fail(err, AS_EUSE, "--%s: '%s' is not one of %s", o->name, value,
 			       o->choices);
 	case AS_OPT_SIZE:
-		if (as_target_parse_size(value, number, err))
+		if (!o->min && !strcmp(value, "0"))
+			*number = 0;
+		else if (as_target_parse_size(value, number, err))
 			return as_fail_in(err, "--%s", o->name);
 		break;
 	case AS_OPT_NUMBER:

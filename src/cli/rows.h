@@ -34,11 +34,18 @@
 	{ .name = "corrupt", .kind = AS_OPT_TEXT, .arg = "bits",                                  \
 	  .help = "after each workload, flip a bit of the disk of a library before a mount, 16 "  \
 		  "times: it may refuse, but not die or hang" }
+#define AS_CLI_USAGE_OPTS                                                                         \
+	{ .name = "max-heap", .kind = AS_OPT_SIZE, .arg = "N",                                    \
+	  .help = "of a library: say how much memory its calls have allocated at a time; it is a " \
+		  "finding if that is more than N bytes (0: no limit)" },                         \
+	{ .name = "max-stack", .kind = AS_OPT_SIZE, .arg = "N",                                   \
+	  .help = "of a library: say how much stack its calls use; it is a finding if that is "   \
+		  "more than N bytes (0: no limit)" }
 #define AS_CLI_HUNT_FAULTS_OPT                                                                   \
 	{ .name = "faults",                                                                      \
 	  .help = "in each workload, one or two calls of the file system fail: reads, writes, "  \
 		  "flushes, erases or allocations, as the seed draws them; also with --crash" }, \
-	AS_CLI_CORRUPT_OPT
+	AS_CLI_CORRUPT_OPT, AS_CLI_USAGE_OPTS
 #define AS_CLI_AGAIN_OPT                                                                          \
 	{ .name = "again", .kind = AS_OPT_NUMBER, .arg = "N", .max = AS_CRASH_AGAIN_MAX,          \
 	  .help = "how many power cuts to try during recovery, one after the other; default 1" }

@@ -2,10 +2,13 @@
 /* runs: see runs.h. */
 #include "cli/runs.h"
 
+#include "base/json.h"
 #include "cli/boxes.h"
 #include "cli/stopping.h"
 #include "run/result.h"
+#include "target/usage.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +16,53 @@
 
 #define CORRUPT_TIMES 16u
 
+int as_cli_usage_options(const struct as_args *args, struct as_run_options *o, struct as_err *err)
+{
+	o->max_heap = as_args_number(args, "max-heap", 0);
+	o->max_stack = as_args_number(args, "max-stack", 0);
+	o->measure_heap = as_args_has(args, "max-heap");
+	o->measure_stack = as_args_has(args, "max-stack");
+	if (o->max_stack &&
+	    (o->max_stack < AS_USAGE_STACK_MIN || o->max_stack > AS_USAGE_STACK_MAX))
+		return as_fail(err, AS_EUSE, "--max-stack: expected 0, or %u to %u bytes",
+			       AS_USAGE_STACK_MIN, AS_USAGE_STACK_MAX);
+	return 0;
+}
+
+void as_cli_usage_say(const struct as_target *target, bool json, struct as_sink *sinks)
+{
+	const struct as_usage *usage = target ? as_target_usage(target) : NULL;
+	struct as_buf text = { 0 };
+	struct as_json j = as_json_on(&text);
+
+	if (!usage)
+		return;
+	if (json && (usage->measured[AS_RESOURCE_HEAP] || usage->measured[AS_RESOURCE_STACK])) {
+		as_json_object(&j);
+		as_json_kstr(&j, "event", "usage");
+		as_json_kstr(&j, "target", as_target_spec(target));
+		as_usage_json(usage, &j);
+		as_json_end(&j);
+		printf("%s\n", as_buf_str(&text));
+		fflush(stdout);
+	} else if (!json) {
+		as_usage_print(usage, &text);
+		if (text.len)
+			as_emit_note(sinks, "%s: at most %s", as_target_spec(target),
+				     as_buf_str(&text));
+	}
+	as_buf_free(&text);
+}
+
+void as_cli_runs_say(struct as_cli_runs *r)
+{
+	as_cli_usage_say(r->target, r->json, r->sinks);
+}
+
 int as_cli_run_options(const struct as_args *args, struct as_run_options *o, struct as_err *err)
 {
+	int rc;
+
 	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
 	o->on_host = as_cli_on_host(args);
 	o->max_bytes = as_args_number(args, "max-bytes", 0);
@@ -26,7 +74,8 @@ int as_cli_run_options(const struct as_args *args, struct as_run_options *o, str
 			return as_fail(err, AS_EUSE, "--corrupt %s: expected bits", what);
 		o->corrupt = CORRUPT_TIMES;
 	}
-	return as_run_choices(as_args_text(args, "choices", ""), o, err);
+	rc = as_cli_usage_options(args, o, err);
+	return rc ? rc : as_run_choices(as_args_text(args, "choices", ""), o, err);
 }
 
 static void unload(struct as_cli_runs *r)
@@ -53,6 +102,7 @@ static int get_ready(struct as_cli_runs *r, const struct as_cli_job *job, struct
 	if (r->open && r->size_bytes == job->size_bytes &&
 	    !strcmp(as_buf_str(&r->spec), as_buf_str(&job->spec)))
 		return 0;
+	as_cli_runs_say(r);
 	unload(r);
 	rc = as_target_open(as_buf_str(&job->spec), &r->target, err);
 	if (rc)

@@ -20,6 +20,7 @@ struct as_cli_runs {
 	void (*told)(void *ctx, const struct as_cli_job *first, size_t done,
 		     const struct as_run_result *result);
 	void *ctx;
+	bool json;
 
 	bool swept; /* a sweep has made some call fail */
 
@@ -35,6 +36,13 @@ struct as_cli_runs {
 /* The options that every command has that runs workloads. */
 AS_MUST_CHECK int as_cli_run_options(const struct as_args *args, struct as_run_options *options,
 				     struct as_err *err);
+/* Of these: --max-heap and --max-stack. */
+AS_MUST_CHECK int as_cli_usage_options(const struct as_args *args, struct as_run_options *options,
+				       struct as_err *err);
+/* Says what the calls of a library have used, if that was measured. */
+void as_cli_usage_say(const struct as_target *target, bool json, struct as_sink *sinks);
+/* The same of the target that is open. */
+void as_cli_runs_say(struct as_cli_runs *runs);
 /* From now on findings are new only if their signatures are not in that file and were not met
  * before. */
 AS_MUST_CHECK int as_cli_runs_known(struct as_cli_runs *runs, const char *path, struct as_err *err);

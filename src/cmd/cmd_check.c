@@ -7,6 +7,7 @@
 #include "cli/hunts.h"
 #include "cli/output.h"
 #include "cli/rows.h"
+#include "cli/runs.h"
 #include "cli/stopping.h"
 #include "cli/trust.h"
 #include "cmd/check_words.h"
@@ -136,7 +137,9 @@ static int read_options(struct check_session *s, struct as_err *err)
 	s->run.on_host = as_cli_on_host(args);
 	s->run.size_bytes = as_args_number(args, "size", 0);
 	s->run.stop = as_cli_stop_catch();
-	rc = as_search_parse(as_args_text(args, "search", "bfs"), &o->search, err);
+	rc = as_cli_usage_options(args, &s->run, err);
+	if (!rc)
+		rc = as_search_parse(as_args_text(args, "search", "bfs"), &o->search, err);
 	if (!rc && time)
 		rc = as_cli_read_duration("for", time, &o->for_us, err);
 	if (!rc)
@@ -232,6 +235,7 @@ static int check(struct check_session *s, struct as_err *err)
 		fprintf(stderr, "\r\033[K");
 	if (!rc)
 		as_check_words_end(&words, &status);
+	as_cli_usage_say(s->target, s->out.json, s->out.chain);
 	stats.workloads = status.counts.expanded;
 	stats.ops = status.counts.transitions;
 	stats.findings = status.counts.findings;
@@ -424,6 +428,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_SIZE_OPT,
 	AS_CLI_DEADLINE_OPT("how long one operation or one recovery may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
+	AS_CLI_USAGE_OPTS,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	{ 0 },

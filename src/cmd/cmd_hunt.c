@@ -481,11 +481,11 @@ static int run(const struct as_args *given, struct as_err *err)
 		rc = prepare(&args, &s, err);
 	if (!rc)
 		rc = open_cov(given, &s, err);
-	if (!rc)
-		say_left_out(&s);
 	if (!rc) {
+		say_left_out(&s);
 		rc = hunt(&args, &s, err);
 		erase(&s);
+		as_cli_usage_say(s.target, s.json, s.talk);
 		as_cli_hunt_summary(
 			&s.state, s.folder, s.json,
 			(as_cli_stopped() || rc) && as_hunt_state_exists(&s.folders.hunt), s.talk);

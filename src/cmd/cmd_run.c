@@ -265,7 +265,7 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 	if (rc)
 		goto out;
 	r.runs.sinks = out.chain;
-	talk.json = out.json;
+	talk.json = r.runs.json = out.json;
 	rc = open_cov(args, all, &out, &r, err);
 	if (!rc && as_args_has(args, "known") &&
 	    as_cli_runs_known(&r.runs, as_args_text(args, "known", ""), err))
@@ -274,6 +274,7 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 	if (!rc)
 		rc = lists ? run_lists(args, &r, &out, &stats, err)
 			   : run_jobs(args, all, &r, &out, &stats, err);
+	as_cli_runs_say(&r.runs);
 	stats.wall_us = as_now_us() - start_us;
 	if (rc == AS_ESTOP)
 		as_emit_note(out.chain, "stopped by %s: %llu of %zu workloads were run",
@@ -328,6 +329,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
 	AS_CLI_CORRUPT_OPT,
+	AS_CLI_USAGE_OPTS,
 	AS_CLI_BOUND_OPTS,
 	{ .name = "list",
 	  .kind = AS_OPT_TEXT,

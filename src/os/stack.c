@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "os/elf.h"
+#include "os/paint.h"
 #include "os/spawn.h"
 
 #include <stdbool.h>
@@ -162,7 +163,9 @@ static struct as_stack failure; /* of the last call that was made to fail */
 
 void as_stack_note_failure(void)
 {
+	as_paint_hold();
 	as_stack_here(&failure);
+	as_paint_release();
 }
 
 void as_stack_failure(struct as_buf *out)

@@ -120,6 +120,21 @@ int as_stored_repro(const struct as_dir *dir, const char *name, const char *work
 	return rc;
 }
 
+/* Adds the options without which it is no finding: " --max-heap 4096". */
+static void add_bounds(const struct as_finding *f, struct as_buf *line)
+{
+	static const char *const bounds[][2] = { { " max_heap=", " --max-heap " },
+						 { " max_stack=", " --max-stack " } };
+
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+		const char *at = f->options ? strstr(f->options, bounds[i][0]) : NULL;
+
+		if (at)
+			as_buf_addf(line, "%s%llu", bounds[i][1],
+				    strtoull(at + strlen(bounds[i][0]), NULL, 10));
+	}
+}
+
 /* "assay run --target 'T' --scenario 'race:seed=7' workload.txt" */
 static void add_command(const struct as_finding *f, struct as_buf *out)
 {
@@ -130,6 +145,7 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 	as_page_word(&line, f->target);
 	if (as_finding_is_on_host(f))
 		as_buf_adds(&line, " --sandbox host");
+	add_bounds(f, &line);
 	if (word) {
 		as_buf_add(&scenario, word + 9, strcspn(word + 9, " "));
 		as_buf_adds(&line, " --scenario ");

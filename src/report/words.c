@@ -35,6 +35,7 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_INVARIANT] = "A rule that the file system declared for itself was broken.",
 	[AS_FIND_SILENT] = "A call answered success, although memory, a read or a write that it "
 			   "asked for had failed.",
+	[AS_FIND_LIMIT] = "A call needed more memory or stack than it was allowed.",
 	[AS_FIND_FSCK] = "A checker contradicts itself, or loses what it was to save.",
 	[AS_FIND_RECOVERY] = "Two recoveries of the same disk do not end in the same tree.",
 };
@@ -57,6 +58,7 @@ static const char *const shorts[AS_FIND_KINDS] = {
 	[AS_FIND_PAIR] = "something is not given back",
 	[AS_FIND_INVARIANT] = "its own rule is broken",
 	[AS_FIND_SILENT] = "an error is not reported",
+	[AS_FIND_LIMIT] = "more memory or stack than allowed",
 	[AS_FIND_FSCK] = "checker",
 	[AS_FIND_RECOVERY] = "recovery is not repeatable",
 };
@@ -90,6 +92,7 @@ static const char *const kind_rules[AS_FIND_KINDS] = {
 	[AS_FIND_INVARIANT] = "The file system declared the rule itself.",
 	[AS_FIND_SILENT] = "A call whose read, write or allocation failed must not answer success, "
 			   "unless what it promises was reached in another way.",
+	[AS_FIND_LIMIT] = "No call may need more memory or stack than the user allowed.",
 	[AS_FIND_FSCK] = "A checker that says that all is well must be right, must say the same "
 			 "when it is asked again, and must not lose what it could have kept.",
 	[AS_FIND_RECOVERY] = "A recovery that is interrupted and begins again must come to the "

@@ -46,7 +46,7 @@ static void sign_leak(const struct child *c, int64_t op, struct as_buf *out)
 static bool is_told(enum as_finding_kind kind)
 {
 	return kind == AS_FIND_LOCK || kind == AS_FIND_PAIR || kind == AS_FIND_INVARIANT ||
-	       kind == AS_FIND_SILENT;
+	       kind == AS_FIND_SILENT || kind == AS_FIND_LIMIT;
 }
 
 static void sign_told(const struct child *c, enum as_finding_kind kind, int64_t op, const char *why,

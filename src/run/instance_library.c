@@ -119,11 +119,20 @@ static bool owns_up(const struct as_instance *i)
 	return i->args.plan && ops_of(i)->api >= AS_HOST_CHECKS;
 }
 
+static bool is_measured(const struct as_instance *i)
+{
+	const struct as_usage *usage = as_target_usage(i->args.target);
+
+	return usage->measured[AS_RESOURCE_HEAP] || usage->measured[AS_RESOURCE_STACK];
+}
+
 static int library_new_vfs(struct as_instance *i, struct as_err *err)
 {
 	(void)err;
 	if (owns_up(i))
 		as_host_watch_disk(i->host, i->args.disk);
+	if (is_measured(i))
+		as_host_measure(i->host, as_target_usage(i->args.target));
 	i->vfs = as_vfs_lib_new(&(struct as_lib_args){
 		.ops = ops_of(i),
 		.host = i->host,
@@ -135,6 +144,7 @@ static int library_new_vfs(struct as_instance *i, struct as_err *err)
 		.size_max_bytes = as_target_limits(i->args.target).file_bytes,
 		.check_first = !as_target_recovery(i->args.target).by_mount,
 		.faulty = owns_up(i),
+		.measured = is_measured(i),
 	});
 	return 0;
 }

@@ -58,6 +58,11 @@ struct as_run_options {
 	/* So often a bit of the disk is flipped before a mount, after each workload of a library
 	 * (child_corrupt.c). */
 	uint32_t corrupt;
+	/* Bytes that a call of a library may have allocated, and of stack that it may use; more is
+	 * a finding. 0: any number. With `measure_`, what it uses is measured in any case
+	 * (target/usage.h). */
+	uint64_t max_heap, max_stack;
+	bool measure_heap, measure_stack;
 	/* What else is done with a workload than running it once: "NAME:PARAMS", see
 	 * scenario/scenario.h. */
 	char scenario[AS_RUN_SCENARIO_MAX]; /* "": nothing */

@@ -88,6 +88,22 @@ static int open_disk(struct as_runner *r, struct as_err *err)
 	return rc ? rc : as_instance_make_disk(r->target, r->fresh_disk, err);
 }
 
+/* Others who use the target may have asked for more to be measured. */
+static void measure(const struct as_runner *r)
+{
+	const struct as_run_options *o = &r->options;
+	struct as_usage *u = as_target_usage(r->target);
+
+	if (!u)
+		return;
+	u->measured[AS_RESOURCE_HEAP] |= o->max_heap || o->measure_heap;
+	u->measured[AS_RESOURCE_STACK] |= o->max_stack || o->measure_stack;
+	if (o->max_heap)
+		u->max[AS_RESOURCE_HEAP] = o->max_heap;
+	if (o->max_stack)
+		u->max[AS_RESOURCE_STACK] = o->max_stack;
+}
+
 int as_runner_new(const struct as_target *target, const struct as_run_options *options,
 		  struct as_sink *sinks, struct as_runner **out, struct as_err *err)
 {
@@ -98,6 +114,7 @@ int as_runner_new(const struct as_target *target, const struct as_run_options *o
 	r->caps = as_instance_caps(target);
 	r->options = *options;
 	r->sinks = sinks;
+	measure(r);
 	/* With the same seed once more, everything would be the same once more. */
 	r->options.race.vary = r->caps & AS_INSTANCE_CERTAIN;
 	r->shared = options->state ? (struct as_child_shared *)(void *)options->state->engine

@@ -58,6 +58,8 @@ static void add_block(struct as_host_mem *h, void *ptr, size_t len)
 	h->blocks[i] = (struct host_block){ ptr, len, h->op };
 	as_table_add(&h->table, (uintptr_t)ptr, i);
 	h->live_bytes += len;
+	if (h->live_bytes > h->peak_bytes)
+		h->peak_bytes = h->live_bytes;
 }
 
 static void remove_block(struct as_host_mem *h, size_t i)
@@ -104,7 +106,9 @@ static void *host_alloc(void *ctx, size_t len)
 	}
 	if (len > AS_HOST_LIVE_MAX_BYTES || h->live_bytes + len > AS_HOST_LIVE_MAX_BYTES)
 		return NULL;
+	as_paint_hold();
 	ptr = calloc(1, len + sizeof(guard));
+	as_paint_release();
 	if (!ptr)
 		return NULL;
 	memcpy(ptr + len, &guard, sizeof(guard));
@@ -126,8 +130,10 @@ static void host_release(void *ctx, void *ptr)
 		return;
 	}
 	check_guard(h, &h->blocks[i]);
+	as_paint_hold();
 	remove_block(h, i);
 	free(ptr);
+	as_paint_release();
 }
 
 static uint64_t host_now(void *ctx)

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/finding.h"
+#include "target/usage.h"
 
 #include <assay/target.h>
 #include <stddef.h>
@@ -108,6 +109,12 @@ struct as_medium;
 void as_host_watch_disk(struct as_host_mem *host, const struct as_medium *disk);
 void as_host_begin_call(struct as_host_mem *host);
 void as_host_end_call(struct as_host_mem *host, const char *function, int64_t answer);
+
+/* What its calls use is measured there from now on (host_usage.c). */
+void as_host_measure(struct as_host_mem *host, struct as_usage *usage);
+/* Around each call then. More than is allowed is a finding. */
+void as_host_enter(struct as_host_mem *host);
+void as_host_exit(struct as_host_mem *host, enum as_use use);
 
 /* The first rule that it broke, in words; NULL: none. */
 const char *as_host_trouble(const struct as_host_mem *host, enum as_finding_kind *kind);

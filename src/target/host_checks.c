@@ -23,9 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void note(struct as_host_mem *h, enum as_finding_kind kind, const char *fmt, ...)
-	AS_PRINTF(3, 4);
-static void note(struct as_host_mem *h, enum as_finding_kind kind, const char *fmt, ...)
+void as_host_note(struct as_host_mem *h, enum as_finding_kind kind, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -39,7 +37,7 @@ static void note(struct as_host_mem *h, enum as_finding_kind kind, const char *f
 
 static void note_too_many(struct as_host_mem *h, unsigned limit, const char *what)
 {
-	note(h, AS_FIND_MISUSE, "told of more than %u %s", limit, what);
+	as_host_note(h, AS_FIND_MISUSE, "told of more than %u %s", limit, what);
 }
 
 const char *as_host_trouble(const struct as_host_mem *h, enum as_finding_kind *kind)
@@ -131,11 +129,11 @@ static void add_order(struct as_host_mem *h, unsigned held, unsigned taken)
 	if (t->after[held] >> taken & 1)
 		return;
 	if (leads_to(t, taken, held))
-		note(h, AS_FIND_LOCK,
-		     "locks '%s' while it holds '%s', but has locked them in the "
-		     "other order, too%s",
-		     t->classes[taken], t->classes[held],
-		     t->after[taken] >> held & 1 ? "" : ", by way of others");
+		as_host_note(h, AS_FIND_LOCK,
+			     "locks '%s' while it holds '%s', but has locked them in the "
+			     "other order, too%s",
+			     t->classes[taken], t->classes[held],
+			     t->after[taken] >> held & 1 ? "" : ", by way of others");
 	else
 		t->after[held] |= (uint64_t)1 << taken;
 }
@@ -154,13 +152,14 @@ static void host_lock(void *ctx, const char *name, uint64_t which)
 		if (held->class != class) {
 			add_order(h, held->class, class);
 		} else if (held->which == which) {
-			note(h, AS_FIND_LOCK, "locks '%s', which it holds: it would wait for ever",
-			     name);
+			as_host_note(h, AS_FIND_LOCK,
+				     "locks '%s', which it holds: it would wait for ever", name);
 			return;
 		} else if (held->which > which) {
-			note(h, AS_FIND_LOCK,
-			     "locks '%s' %llu while it holds %llu: the lower number comes first",
-			     name, (unsigned long long)which, (unsigned long long)held->which);
+			as_host_note(
+				h, AS_FIND_LOCK,
+				"locks '%s' %llu while it holds %llu: the lower number comes first",
+				name, (unsigned long long)which, (unsigned long long)held->which);
 		}
 	}
 	if (t->n_held == HOST_HELD) {
@@ -187,7 +186,7 @@ static void host_unlock(void *ctx, const char *name, uint64_t which)
 			t->held[i] = t->held[--t->n_held];
 			return;
 		}
-	note(h, AS_FIND_LOCK, "unlocks '%s', which it does not hold", name);
+	as_host_note(h, AS_FIND_LOCK, "unlocks '%s', which it does not hold", name);
 }
 
 /* ---- Pairs and invariants -------------------------------------------------------------------- */
@@ -221,7 +220,7 @@ static void host_pair(void *ctx, enum as_pair_until until, const char *name, int
 	was_open = pair->taken;
 	pair->taken += by;
 	if (pair->taken < 0) {
-		note(h, AS_FIND_PAIR, "gives back '%s' more often than it took it", name);
+		as_host_note(h, AS_FIND_PAIR, "gives back '%s' more often than it took it", name);
 		pair->taken = 0;
 	}
 	if (pair->until == AS_PAIR_OPERATION)
@@ -247,8 +246,10 @@ static void check_pairs(struct as_host_mem *h, enum as_pair_until until, const c
 		struct host_pair *pair = &h->told.pairs[i];
 
 		if (pair->until == until && pair->taken)
-			note(h, AS_FIND_PAIR, "%s with '%s' taken %lld time%s more than given back",
-			     what, pair->name, (long long)pair->taken, pair->taken == 1 ? "" : "s");
+			as_host_note(h, AS_FIND_PAIR,
+				     "%s with '%s' taken %lld time%s more than given back", what,
+				     pair->name, (long long)pair->taken,
+				     pair->taken == 1 ? "" : "s");
 	}
 }
 
@@ -257,8 +258,8 @@ static void check_end(struct as_host_mem *h)
 	struct host_told *t = &h->told;
 
 	if (t->n_held)
-		note(h, AS_FIND_LOCK, "ends with '%s' locked",
-		     t->classes[t->held[t->n_held - 1].class]);
+		as_host_note(h, AS_FIND_LOCK, "ends with '%s' locked",
+			     t->classes[t->held[t->n_held - 1].class]);
 	if (t->n_open)
 		check_pairs(h, AS_PAIR_OPERATION, "ends");
 }
@@ -279,8 +280,8 @@ void as_host_end_op(struct as_host_mem *h)
 		const char *wrong = t->invariants[i].fn(t->invariants[i].ctx);
 
 		if (wrong)
-			note(h, AS_FIND_INVARIANT, "'%s' is broken: %.150s", t->invariants[i].name,
-			     wrong);
+			as_host_note(h, AS_FIND_INVARIANT, "'%s' is broken: %.150s",
+				     t->invariants[i].name, wrong);
 	}
 }
 
@@ -339,8 +340,9 @@ void as_host_end_call(struct as_host_mem *h, const char *function, int64_t answe
 	if (answer < 0 || count_failed(h, &what) <= h->told.failed_before)
 		return;
 	as_stack_failure(&place);
-	note(h, AS_FIND_SILENT, "%s answered success, although the %s that it asked for failed%s%s",
-	     function, what, place.len ? " in " : "", as_buf_str(&place));
+	as_host_note(h, AS_FIND_SILENT,
+		     "%s answered success, although the %s that it asked for failed%s%s", function,
+		     what, place.len ? " in " : "", as_buf_str(&place));
 	as_buf_free(&place);
 }
 

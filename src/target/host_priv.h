@@ -4,6 +4,7 @@
 #define AS_TARGET_HOST_PRIV_H
 
 #include "base/table.h"
+#include "os/paint.h"
 #include "target/host.h"
 
 #define HOST_CLASSES 64u /* names of locks: one bit each */
@@ -68,6 +69,9 @@ struct as_host_mem {
 	size_t free_block; /* the index of a free one, or AS_TABLE_NONE */
 	struct as_table table; /* the indexes of the live ones, by address */
 	uint64_t live_bytes, calls, now_ns;
+	uint64_t peak_bytes; /* since as_host_enter() */
+	struct as_usage *usage; /* NULL: nobody wants to know what it uses */
+	struct as_paint paint;
 	uint64_t fail_at[AS_HOST_FAILS + 1]; /* ends with 0 */
 	unsigned failed; /* of these */
 	bool still; /* the clock */
@@ -79,6 +83,9 @@ struct as_host_mem {
 
 extern const struct as_checks as_host_checks;
 
+/* The first trouble is kept. */
+void as_host_note(struct as_host_mem *host, enum as_finding_kind kind, const char *fmt, ...)
+	AS_PRINTF(3, 4);
 /* The file system has ended, no matter how: what it holds says nothing any more. */
 void as_host_forget(struct as_host_mem *host);
 

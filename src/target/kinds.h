@@ -11,6 +11,7 @@
 
 struct as_plugin;
 struct as_trail;
+struct as_usage;
 
 struct as_target {
 	const struct as_target_kind *kind;
@@ -29,6 +30,7 @@ struct as_target {
 	uint32_t block_bytes;
 	struct as_plugin *plugin; /* NULL: it is no plugin */
 	struct as_target_place place; /* for a directory */
+	struct as_usage *usage; /* of a library; NULL: it is none (usage.h) */
 	struct as_trail *trail; /* of its calls; NULL: none (trail.h) */
 };
 

@@ -14,6 +14,7 @@
 #include "disk/image.h"
 #include "disk/log.h"
 #include "disk/witness.h"
+#include "os/paint.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -171,44 +172,55 @@ static struct as_bd *inner_of(struct as_bd *bd)
 	return ((struct as_medium *)bd)->inner;
 }
 
+/* The stack that the disk needs is not the file system's. */
+#define OURS(call)                  \
+	({                          \
+		int answer;         \
+                                    \
+		as_paint_hold();    \
+		answer = (call);    \
+		as_paint_release(); \
+		answer;             \
+	})
+
 static int medium_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
 {
 	int rc = check(bd, "read", off, len);
 
-	return rc ? rc : as_bd_read(inner_of(bd), off, buf, len);
+	return rc ? rc : OURS(as_bd_read(inner_of(bd), off, buf, len));
 }
 
 static int medium_write(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
 {
 	int rc = check(bd, "write", off, len);
 
-	return rc ? rc : as_bd_write(inner_of(bd), off, buf, len);
+	return rc ? rc : OURS(as_bd_write(inner_of(bd), off, buf, len));
 }
 
 static int medium_flush(struct as_bd *bd)
 {
-	return as_bd_flush(inner_of(bd));
+	return OURS(as_bd_flush(inner_of(bd)));
 }
 
 static int medium_flush_part(struct as_bd *bd, uint64_t off, uint64_t len)
 {
 	int rc = check(bd, "flush", off, len);
 
-	return rc ? rc : as_bd_flush_part(inner_of(bd), off, len);
+	return rc ? rc : OURS(as_bd_flush_part(inner_of(bd), off, len));
 }
 
 static int medium_discard(struct as_bd *bd, uint64_t off, uint64_t len)
 {
 	int rc = check(bd, "discard", off, len);
 
-	return rc ? rc : as_bd_discard(inner_of(bd), off, len);
+	return rc ? rc : OURS(as_bd_discard(inner_of(bd), off, len));
 }
 
 static int medium_zero(struct as_bd *bd, uint64_t off, uint64_t len)
 {
 	int rc = check(bd, "zero", off, len);
 
-	return rc ? rc : as_bd_zero(inner_of(bd), off, len);
+	return rc ? rc : OURS(as_bd_zero(inner_of(bd), off, len));
 }
 
 static int medium_submit(struct as_bd *bd, uint64_t off, const void *buf, size_t len,
@@ -216,12 +228,12 @@ static int medium_submit(struct as_bd *bd, uint64_t off, const void *buf, size_t
 {
 	int rc = check(bd, "write", off, len);
 
-	return rc ? rc : as_bd_submit(inner_of(bd), off, buf, len, flags, ticket);
+	return rc ? rc : OURS(as_bd_submit(inner_of(bd), off, buf, len, flags, ticket));
 }
 
 static int medium_wait(struct as_bd *bd, uint64_t ticket)
 {
-	return as_bd_wait(inner_of(bd), ticket);
+	return OURS(as_bd_wait(inner_of(bd), ticket));
 }
 
 static void medium_dirty(struct as_bd *bd, uint64_t off, const void *buf, size_t len)

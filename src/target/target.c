@@ -4,6 +4,7 @@
 
 #include "target/facts.h"
 #include "target/kinds.h"
+#include "target/usage.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -113,6 +114,8 @@ int as_target_open(const char *spec, struct as_target **out, struct as_err *err)
 	t->spec = as_xstrdup(spec);
 	rc = open_row(t, name, spec[len] ? spec + len + 1 : "", err);
 	free(name);
+	if (!rc && as_target_library(t))
+		t->usage = as_usage_new();
 	if (rc) {
 		as_target_free(t);
 		t = NULL;
@@ -126,12 +129,18 @@ void as_target_free(struct as_target *t)
 	if (!t)
 		return;
 	as_plugin_free(t->plugin);
+	as_usage_free(t->usage);
 	free(t->spec);
 	free(t->name);
 	free(t->opts);
 	free(t->dir);
 	free(t->commands);
 	free(t);
+}
+
+struct as_usage *as_target_usage(const struct as_target *t)
+{
+	return t->usage;
 }
 
 const char *as_target_spec(const struct as_target *t)

@@ -57,6 +57,8 @@ const char *as_target_opts(const struct as_target *target); /* "" for none */
 /* NULL: it is no library. The functions of a plugin's table are NULL in a process that has not
  * called as_target_load(). */
 const struct as_target_ops *as_target_library(const struct as_target *target);
+/* What its calls use, of a library (usage.h); NULL: it is none. */
+struct as_usage *as_target_usage(const struct as_target *target);
 /* Whether its functions are code that is not ours. Children that call them are started by
  * as_guard_fork() and call as_target_load() first, which does nothing for other targets. */
 bool as_target_is_foreign(const struct as_target *target);

@@ -356,8 +356,8 @@ struct as_vfs *as_vfs_lib_new(const struct as_lib_args *args)
 	l->args = *args;
 	l->ops = args->ops;
 	l->host = as_host_seam(args->host);
-	if (args->faulty) {
-		l->watched = as_watched_new(args->ops, args->host);
+	if (args->faulty || args->measured) {
+		l->watched = as_watched_new(args->ops, args->host, args->faulty, args->measured);
 		l->ops = as_watched_ops(l->watched);
 	}
 	return &l->vfs;

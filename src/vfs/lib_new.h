@@ -18,6 +18,7 @@ struct as_lib_args {
 	uint32_t name_max;
 	uint64_t size_max_bytes; /* largest file offset, 0: none but the type's */
 	bool check_first; /* after a power cut, its checker comes before the mount */
+	bool measured; /* what its calls use is (as_host_measure()) */
 	bool faulty; /* calls may fail: success must not hide that (as_host_watch_disk()) */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lib_watched: a file system around a linked one, for runs in which calls fail. It hands every call
- * on, and tells the host when a call begins and how it ends: success although something that it
- * asked for has failed is a finding.
+ * lib_watched: a file system around a linked one, for runs in which calls fail, or in which it is
+ * measured what they use. It hands every call on, and tells the host when a call begins and how it
+ * ends: success although something that it asked for has failed is a finding.
  *
  * A count that is shorter than what was asked for says that something went wrong.
  */
@@ -16,6 +16,7 @@ struct as_watched {
 	struct as_target_ops ops;
 	const struct as_target_ops *inner;
 	struct as_host_mem *host;
+	bool faulty, measured;
 	struct as_fs *fs; /* the one around which this is; NULL: not mounted */
 };
 
@@ -79,43 +80,59 @@ static struct as_watched *of(struct as_fs *fs)
 	CALL(int, statfs, (struct as_fs * fs, struct as_statfs * st), (w->fs, st))                \
 	CALL(int, remount, (struct as_fs * fs, const char *opts), (w->fs, opts))
 
-#define CALL(type, name, params, args)                    \
-	static type watched_##name params                 \
-	{                                                 \
-		struct as_watched *w = of(fs);            \
-		type answer;                              \
-                                                          \
-		as_host_begin_call(w->host);              \
-		answer = w->inner->name args;             \
-		as_host_end_call(w->host, #name, answer); \
-		return answer;                            \
+static inline __attribute__((always_inline)) void begin(struct as_watched *w)
+{
+	if (w->faulty)
+		as_host_begin_call(w->host);
+	if (w->measured)
+		as_host_enter(w->host);
+}
+
+static inline __attribute__((always_inline)) void end(struct as_watched *w, enum as_use use,
+						      int64_t answer)
+{
+	if (w->measured)
+		as_host_exit(w->host, use);
+	if (w->faulty)
+		as_host_end_call(w->host, as_use_name(use), answer);
+}
+
+#define CALL(type, name, params, args)         \
+	static type watched_##name params      \
+	{                                      \
+		struct as_watched *w = of(fs); \
+		type answer;                   \
+                                               \
+		begin(w);                      \
+		answer = w->inner->name args;  \
+		end(w, AS_USE_##name, answer); \
+		return answer;                 \
 	}
 CALLS
 #undef CALL
-
-static int64_t end_count(struct as_watched *w, const char *function, int64_t answer, size_t len)
-{
-	if (answer == (int64_t)len)
-		as_host_end_call(w->host, function, answer);
-	return answer;
-}
 
 static int64_t watched_read(struct as_fs *fs, struct as_handle *handle, void *buf, size_t len,
 			    uint64_t off)
 {
 	struct as_watched *w = of(fs);
+	int64_t answer;
 
-	as_host_begin_call(w->host);
-	return end_count(w, "read", w->inner->read(w->fs, handle, buf, len, off), len);
+	begin(w);
+	answer = w->inner->read(w->fs, handle, buf, len, off);
+	end(w, AS_USE_read, answer == (int64_t)len ? answer : -1);
+	return answer;
 }
 
 static int64_t watched_write(struct as_fs *fs, struct as_handle *handle, const void *buf,
 			     size_t len, uint64_t *off)
 {
 	struct as_watched *w = of(fs);
+	int64_t answer;
 
-	as_host_begin_call(w->host);
-	return end_count(w, "write", w->inner->write(w->fs, handle, buf, len, off), len);
+	begin(w);
+	answer = w->inner->write(w->fs, handle, buf, len, off);
+	end(w, AS_USE_write, answer == (int64_t)len ? answer : -1);
+	return answer;
 }
 
 static int watched_unmount(struct as_fs *fs)
@@ -123,9 +140,9 @@ static int watched_unmount(struct as_fs *fs)
 	struct as_watched *w = of(fs);
 	int answer;
 
-	as_host_begin_call(w->host);
+	begin(w);
 	answer = w->inner->unmount(w->fs);
-	as_host_end_call(w->host, "unmount", answer);
+	end(w, AS_USE_unmount, answer);
 	w->fs = NULL;
 	return answer;
 }
@@ -134,21 +151,24 @@ int as_watched_mount(struct as_watched *w, const struct as_mount_args *args, str
 {
 	int answer;
 
-	as_host_begin_call(w->host);
 	w->fs = NULL;
+	begin(w);
 	answer = w->inner->mount(args, &w->fs);
-	as_host_end_call(w->host, "mount", answer);
+	end(w, AS_USE_mount, answer);
 	*fs = w->fs ? (struct as_fs *)(void *)w : NULL;
 	return answer;
 }
 
-struct as_watched *as_watched_new(const struct as_target_ops *inner, struct as_host_mem *host)
+struct as_watched *as_watched_new(const struct as_target_ops *inner, struct as_host_mem *host,
+				  bool faulty, bool measured)
 {
 	struct as_watched *w = as_xcalloc(1, sizeof(*w));
 
 	w->ops = *inner;
 	w->inner = inner;
 	w->host = host;
+	w->faulty = faulty;
+	w->measured = measured;
 	w->ops.unmount = watched_unmount;
 	w->ops.read = watched_read;
 	w->ops.write = watched_write;
