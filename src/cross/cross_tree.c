@@ -166,7 +166,8 @@ static void fill(const struct tree_reading *r, const struct cross_node *node,
 	if ((!S_ISREG(out->mode) && !S_ISLNK(out->mode)) || out->size > FILE_MAX)
 		return;
 	if (S_ISLNK(out->mode) && node->text) {
-		*text = as_xstrndup(node->text, out->size);
+		/* A damaged inode may tell any size. */
+		*text = as_xstrndup(node->text, strnlen(node->text, out->size));
 	} else {
 		data = read_data(r, node);
 		if (S_ISLNK(out->mode))

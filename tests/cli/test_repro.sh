@@ -58,7 +58,8 @@ lab 1 01-rename-over.txt      # a wrong answer
 lab 8 08-holes.txt            # wrong bytes
 lab 7 07-link-count.txt       # wrong attributes
 lab 20 20-unmount-leak.txt    # memory
-lab 21 21-no-memory-open.txt --sweep alloc
+# With a sanitizer in labfs, its death is an exit; the program has none.
+[ -n "${SAN:-}" ] || lab 21 21-no-memory-open.txt --sweep alloc
 lab 22 22-unreadable-directory.txt --sweep read
 
 flash() { # BUG COMMAND CASE OPTIONS OF THE FLASH

@@ -19,9 +19,11 @@ tap_run "flashfs passes a case" 0 "$ASSAY" run --corrupt bits --no-store \
 	--target "plugin:$FLASHFS" $PAGES
 tap_run "a checksum that is not compared is found" 1 "$ASSAY" run --corrupt bits -o "$WORK/d" \
 	--target "plugin:$FLASHFS:bug=3" $PAGES
-tap_like "garbage was data" "$WORK/out" 'that bit was flipped on the disk'
+# A sanitizer in flashfs may tell of the garbage before it is data.
+[ -n "${SAN:-}" ] ||
+	tap_like "garbage was data" "$WORK/out" 'that bit was flipped on the disk'
 tap_like "which bit" "$WORK/out" 'bit [0-7] of byte [0-9]* of the disk was flipped'
-id=$(grep -o 'flashfs-data-[0-9a-f]*' "$WORK/out" | head -n 1)
+id=$(grep -oE 'flashfs-(data|signal)-[0-9a-f]*' "$WORK/out" | head -n 1)
 tap_run "it replays" 1 "$ASSAY" replay -o "$WORK/d" "$id"
 # Without the promise it is no finding.
 mkdir "$WORK/src"

@@ -34,8 +34,9 @@ if ! command -v chromium >/dev/null; then
 	tap_done
 	exit 0
 fi
+# The path of its socket must be short.
 browse() {
-	timeout 100 chromium --headless --no-sandbox --disable-gpu --enable-logging=stderr \
+	TMPDIR=/tmp timeout 100 chromium --headless --no-sandbox --disable-gpu --enable-logging=stderr \
 		--user-data-dir="$WORK/chromium" --dump-dom "file://$page$1" \
 		>"$WORK/dom" 2>"$WORK/console"
 }
