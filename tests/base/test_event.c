@@ -70,7 +70,7 @@ static void test_kind_names(void **state)
 	static const char *const names[AS_FIND_KINDS] = {
 		"outcome", "data",   "tree",	  "signal", "hang",	"leak", "checker",
 		"mount",   "misuse", "kernel",	  "crash",  "recovery", "race", "diff",
-		"lock",	   "pair",   "invariant", "silent", "fsck",
+		"lock",	   "pair",   "invariant", "silent", "limit",	"fsck",
 	};
 
 	(void)state;
