@@ -37,7 +37,7 @@
 #define IDENT_MAX 4000u
 /* Room for lines, a state on average; it is used up only as lines are added. Offsets have 32
  * bits. */
-#define LINE_BYTES 384u
+#define LINE_BYTES 160u
 #define LINES_MAX_BYTES ((size_t)UINT32_MAX)
 #define SLOTS_MIN 1024u
 #define GROW_BYTES ((size_t)1 << 20) /* by which the parts of a file grow */

@@ -62,12 +62,12 @@ tap_run "another number of power cuts" 2 "$ASSAY" check --target lab "${few[@]}"
 	-o "$WORK/k" --resume
 tap_like "is refused" "$WORK/err" 'made with other settings'
 # So many states that it is not at its end when it is killed.
-kill_soon "$WORK/d" --nodes 3 --ops mkdir,sync
+kill_soon "$WORK/d" --nodes 3 --ops mkdir,create,rename,sync --max-states 65536
 for bad in 'from=0:' 'from=1x' 'frox=1:' 'from=1:9'; do
 	cp -r "$WORK/d" "$WORK/bad"
 	sed -i "s/crash # from=1:/crash # $bad/" "$WORK/bad/check/states"
 	tap_run "a step that names nothing ($bad)" 2 "$ASSAY" check --target lab \
-		--nodes 3 --ops mkdir,sync -o "$WORK/bad" --resume
+		--nodes 3 --ops mkdir,create,rename,sync --max-states 65536 -o "$WORK/bad" --resume
 	tap_is "is said in a line" "$(wc -l <"$WORK/err")" 1
 	rm -r "$WORK/bad"
 done

@@ -156,6 +156,7 @@ id=$(ls found/findings)
 tap_is "it is kept on this side" "$(ls -A found/findings/*)" "README.md
 disk.img.zst
 finding.json
+report.txt
 repro.c
 workload.txt"
 tap_is "by the user's own name" "$(stat -c %U "found/findings/$id/finding.json")" \
