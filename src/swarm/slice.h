@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slice: one run of a cell's command in a process of its own, in the cell's run folder. It dies with
+ * the process that started it. What it prints is kept until the next slice of the cell:
+ * swarm/NAME.out has its JSON lines, swarm/NAME.err what it said.
+ */
+#ifndef AS_SWARM_SLICE_H
+#define AS_SWARM_SLICE_H
+
+#include "swarm/ledger.h"
+
+#include <sys/types.h>
+
+struct as_slice_run {
+	size_t cell;
+	uint64_t round, planned_s;
+	pid_t pid; /* 0: none runs */
+	int64_t began_us, deadline_us;
+	bool asked; /* it was asked to end */
+};
+
+/* The program that is started, with the words of the cell; NULL: this one. */
+AS_MUST_CHECK int as_slice_start(struct as_ledger *ledger, size_t cell, uint64_t round,
+				 uint64_t planned_s, unsigned cpu, struct as_slice_run *run,
+				 struct as_err *err);
+/* Looks whether it has ended; if so, *slice says how. A run that is late is ended. */
+bool as_slice_poll(struct as_ledger *ledger, struct as_slice_run *run, struct as_slice *slice);
+/* Asks it to end soon: what it has found so far is kept. */
+void as_slice_stop(struct as_slice_run *run);
+
+/* What the lines of --json say of a slice; `before` is the tally before it. */
+void as_slice_read(const struct as_swarm_command *command, const struct as_tally *before,
+		   const char *text, size_t len, struct as_slice *slice);
+
+#endif
