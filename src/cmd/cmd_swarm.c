@@ -9,6 +9,7 @@
 #include "swarm/allot.h"
 #include "swarm/campaign.h"
 #include "swarm/local.h"
+#include "swarm/slurm.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -261,8 +262,8 @@ static int finish(const struct asked *a, const struct as_ledger *ledger, int rc)
 		printf("%zu kind%s of findings in %" PRIu64 " of %zu cells", kinds,
 		       as_plural(kinds), cells, ledger->campaign->n_cells);
 		if (given_up)
-			printf("; %zu cell%s failed and %s given up", given_up,
-			       as_plural(given_up), given_up == 1 ? "was" : "were");
+			printf("; %zu cell%s failed and %s given up", given_up, as_plural(given_up),
+			       given_up == 1 ? "was" : "were");
 		printf("\n`assay swarm status %s` shows each, `assay swarm merge %s` joins them\n",
 		       a->folder, a->folder);
 	}
@@ -271,7 +272,22 @@ static int finish(const struct asked *a, const struct as_ledger *ledger, int rc)
 	return cells ? AS_EXIT_FOUND : given_up ? AS_EXIT_WRONG : AS_EXIT_CLEAN;
 }
 
-static int run_local(struct asked *a, struct as_err *err)
+/* Slurm needs absolute paths: jobs begin in other folders. */
+static int run_slurm(struct asked *a, struct as_ledger *ledger,
+		     const struct as_swarm_options *options, struct as_err *err)
+{
+	struct as_slurm_options slurm = {
+		.swarm = *options,
+		.bring = as_args_text(a->args, "bring", NULL),
+		.text = as_buf_str(&a->text),
+		.trust = as_args_has(a->args, "trust"),
+	};
+
+	slurm.swarm.jobs = (unsigned)as_args_number(a->args, "jobs", 0);
+	return as_swarm_slurm(ledger, &slurm, err);
+}
+
+static int run_all(struct asked *a, struct as_err *err)
 {
 	struct talk talk = { .json = as_args_has(a->args, "json") };
 	struct as_swarm_options options = {
@@ -288,7 +304,8 @@ static int run_local(struct asked *a, struct as_err *err)
 
 	if (rc)
 		return rc;
-	rc = as_swarm_local(&ledger, &options, err);
+	rc = as_args_has(a->args, "slurm") ? run_slurm(a, &ledger, &options, err)
+					   : as_swarm_local(&ledger, &options, err);
 	if (rc == AS_ESTOP)
 		rc = AS_EXIT_SIGNAL + as_cli_stopped();
 	if (rc >= 0)
@@ -303,7 +320,42 @@ static int run_verb(struct asked *a, struct as_err *err)
 
 	if (!rc)
 		rc = check_trust(a, err);
-	return rc ? rc : run_local(a, err);
+	return rc ? rc : run_all(a, err);
+}
+
+/* ---- cell ------------------------------------------------------------------------------------ */
+
+/* One slice of one cell: what a task of Slurm runs. Its exit status says only whether that worked. */
+static int cell_verb(struct asked *a, struct as_err *err)
+{
+	const volatile int *stop = as_cli_stop_catch();
+	const struct as_cell *cell;
+	struct as_ledger ledger;
+	struct as_slice slice;
+	int rc = read_file(a, a->args->operands[1], err);
+
+	if (rc)
+		return rc;
+	cell = as_campaign_find(a->campaign, a->args->operands[2]);
+	if (!cell)
+		return as_fail(err, AS_EUSE, "%s: there is no cell '%s'", a->campaign->file,
+			       a->args->operands[2]);
+	rc = check_trust(a, err);
+	if (!rc)
+		rc = as_ledger_open(a->folder, AS_LEDGER_ONE, as_buf_str(&a->text), a->campaign,
+				    &ledger, err);
+	if (rc)
+		return rc;
+	rc = as_slice_whole(&ledger, (size_t)(cell - a->campaign->cells),
+			    as_args_number(a->args, "round", 1),
+			    as_args_number(a->args, "seconds", as_cell_time_s(a->campaign, cell)),
+			    stop, &slice, err);
+	if (!rc && as_args_has(a->args, "json"))
+		slice_json(cell, &slice);
+	as_ledger_close(&ledger);
+	if (rc)
+		return rc;
+	return as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped() : AS_EXIT_CLEAN;
 }
 
 /* ---- status ---------------------------------------------------------------------------------- */
@@ -351,8 +403,9 @@ static void status_text(const struct as_ledger *ledger, struct as_buf *out)
 
 		used += t->used_us;
 		over += t->complete || t->given_up;
-		as_buf_addf(out, "%-18s  %-8s  %6" PRIu64 "  %7.1f  %11" PRIu64 "  %11" PRIu64
-				 "  %5" PRIu64 "  ",
+		as_buf_addf(out,
+			    "%-18s  %-8s  %6" PRIu64 "  %7.1f  %11" PRIu64 "  %11" PRIu64
+			    "  %5" PRIu64 "  ",
 			    c->cells[i].name, state_of(t), t->slices, (double)t->used_us / 1e6,
 			    t->ops, t->states, t->kinds);
 		add_words(out, &c->cells[i]);
@@ -367,8 +420,7 @@ static void status_text(const struct as_ledger *ledger, struct as_buf *out)
 	add_duration(out, (uint64_t)used / 1000000);
 	as_buf_adds(out, " of ");
 	add_duration(out, whole_time(c));
-	as_buf_addf(out, " used, %zu different kinds of findings\n",
-		    as_digests_n(&ledger->kinds));
+	as_buf_addf(out, " used, %zu different kinds of findings\n", as_digests_n(&ledger->kinds));
 }
 
 static int status(struct asked *a, struct as_err *err)
@@ -396,10 +448,13 @@ static int status(struct asked *a, struct as_err *err)
 static const struct {
 	const char *name;
 	int (*run)(struct asked *a, struct as_err *err);
+	int operands;
+	const char *takes;
 } verbs[] = {
-	{ "plan", plan },
-	{ "run", run_verb },
-	{ "status", status },
+	{ "plan", plan, 2, "the file of a campaign" },
+	{ "run", run_verb, 2, "the file of a campaign" },
+	{ "status", status, 2, "the folder of a campaign" },
+	{ "cell", cell_verb, 3, "the file of a campaign and the name of a cell" },
 };
 
 static int run(const struct as_args *args, struct as_err *err)
@@ -411,11 +466,15 @@ static int run(const struct as_args *args, struct as_err *err)
 	a.jobs = (unsigned)as_args_number(args, "jobs", cores > 0 ? (uint64_t)cores : 1);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (!strcmp(args->operands[0], verbs[i].name)) {
+			if (args->n_operands != verbs[i].operands)
+				return as_fail(err, AS_EUSE, "swarm %s takes %s", verbs[i].name,
+					       verbs[i].takes);
 			rc = verbs[i].run(&a, err);
 			asked_free(&a);
 			return rc;
 		}
-	return as_fail(err, AS_EUSE, "swarm: '%s' is not plan, run or status", args->operands[0]);
+	return as_fail(err, AS_EUSE, "swarm: '%s' is not plan, run, status or cell",
+		       args->operands[0]);
 }
 
 static const struct as_opt opts[] = {
@@ -430,6 +489,25 @@ static const struct as_opt opts[] = {
 	{ .name = "static",
 	  .help = "run: each cell keeps its own time; default: time moves to cells that still find "
 		  "something new" },
+	{ .name = "slurm",
+	  .help = "run: on the machines of a Slurm cluster, with an array of jobs for each round" },
+	{ .name = "bring",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "COMMAND",
+	  .help = "run --slurm: machines do not share the folder; this command brings the archive {} "
+		  "of a cell to DIR/inbox, such as 'scp {} head:DIR/inbox/'" },
+	{ .name = "round",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = 1000,
+	  .help = "cell: the round that the slice belongs to; default 1" },
+	{ .name = "seconds",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = 31536000,
+	  .help = "cell: how long; default: the time of the cell" },
 	{ .name = "all", .help = "plan: list all cells; default: the first 20" },
 	{ .name = "trust",
 	  .help = "run: allow plugins, commands, folders and kernels that the file names" },
@@ -437,15 +515,14 @@ static const struct as_opt opts[] = {
 	  .letter = 'o',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",
-	  .help = "run: keep the campaign in this folder, or go on with the one in it; default "
-		  FOLDER_DEFAULT },
+	  .help = "run: keep the campaign in this folder, or go on with the one in it; default " FOLDER_DEFAULT },
 	{ .name = "json", .help = "print everything as JSON lines" },
 	{ 0 },
 };
 
 const struct as_command as_cmd_swarm = {
 	.name = "swarm",
-	.operands = "plan FILE | run FILE | status DIR",
+	.operands = "plan FILE | run FILE | status DIR | cell FILE NAME",
 	.summary = "run many commands with many settings, on many cores",
 	.text = "A campaign is a file: commands, the values that are put into them, and how much time "
 		"each cell, a command with its values, may take (docs/SCALE.md). `plan` prints the "
@@ -453,7 +530,7 @@ const struct as_command as_cmd_swarm = {
 		"where it was stopped or killed. Each cell has a run folder of its own. `status` "
 		"shows what each cell has done.",
 	.opts = opts,
-	.min_operands = 2,
-	.max_operands = 2,
+	.min_operands = 1,
+	.max_operands = 3,
 	.run = run,
 };

@@ -188,8 +188,8 @@ static int read_axis(struct as_lex *lex, struct reader *reader, const char *at, 
 
 		rc = read_word(lex, reader->campaign, "a value", &word);
 		if (!rc)
-			rc = *start == '"' ? 1 :
-					     add_range(lex, start, reader->campaign, axis, word);
+			rc = *start == '"' ? 1
+					   : add_range(lex, start, reader->campaign, axis, word);
 		if (rc == 1)
 			rc = add_value(lex, start, axis, word);
 	}
@@ -339,8 +339,8 @@ static int read_line(struct as_lex *lex, void *ctx)
 
 		if (!strcmp(word, keys[i].name) && at)
 			return read_key(lex, &keys[i],
-					(reader->block ? (char *)reader->block :
-							 (char *)reader->campaign) +
+					(reader->block ? (char *)reader->block
+						       : (char *)reader->campaign) +
 						at);
 	}
 	if (!reader->block)
@@ -351,8 +351,8 @@ static int read_line(struct as_lex *lex, void *ctx)
 
 /* ---- Whole files ----------------------------------------------------------------------------- */
 
-int as_campaign_parse(const char *file, const char *text, size_t len,
-		      struct as_campaign **campaign, struct as_err *err)
+int as_campaign_parse(const char *file, const char *text, size_t len, struct as_campaign **campaign,
+		      struct as_err *err)
 {
 	struct as_campaign *c = as_xcalloc(1, sizeof(*c));
 	struct reader reader = { .campaign = c };

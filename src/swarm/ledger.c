@@ -22,7 +22,7 @@
 
 /* clang-format off */
 #define NUMBERS(X) \
-	X(round) X(planned_s) X(workloads) X(ops) X(states) X(kinds) X(met)
+	X(round) X(planned_s) X(workloads) X(ops) X(states) X(kinds) X(met) X(fresh)
 /* clang-format on */
 
 void as_slice_print(const struct as_slice *slice, struct as_buf *line)
@@ -61,8 +61,8 @@ bool as_slice_parse(const char *line, size_t len, struct as_slice *slice)
 	bool ok = json_is_object(object) && number_of(object, "version", &n) && n == 1;
 
 	memset(slice, 0, sizeof(*slice));
-#define X(name)                                     \
-	ok = ok && number_of(object, #name, &n);    \
+#define X(name)                                  \
+	ok = ok && number_of(object, #name, &n); \
 	slice->name = ok ? (uint64_t)n : 0;
 	NUMBERS(X)
 #undef X
@@ -87,7 +87,7 @@ static void tally(struct as_tally *t, const struct as_slice *slice)
 	t->ops += slice->ops;
 	t->states += slice->states;
 	t->new_states = slice->states;
-	t->new_kinds = slice->kinds > t->kinds ? slice->kinds - t->kinds : 0;
+	t->new_kinds = slice->fresh;
 	if (t->new_kinds)
 		t->met_since = 0;
 	else if (slice->met > t->met)
@@ -141,7 +141,7 @@ static int count_kind(struct as_ledger *ledger, const struct as_dir *findings, c
 		slice->met += record.count ? record.count : 1;
 		if (as_digests_add(own, digest))
 			slice->kinds++;
-		as_digests_add(&ledger->kinds, digest);
+		slice->fresh += as_digests_add(&ledger->kinds, digest);
 		as_finding_record_free(&record);
 	}
 	json_decref(object);
@@ -170,7 +170,7 @@ void as_ledger_count(struct as_ledger *ledger, size_t cell, struct as_slice *sli
 	struct counting c = { .ledger = ledger, .findings = &findings, .slice = slice };
 	struct as_err err;
 
-	slice->kinds = slice->met = 0;
+	slice->kinds = slice->met = slice->fresh = 0;
 	if (!as_dir_below(&ledger->cells, ledger->campaign->cells[cell].name, false, &run, &err) &&
 	    !as_dir_below(&run, AS_RUN_FINDINGS, false, &findings, &err))
 		(void)as_dir_each(&findings, count_one, &c);
@@ -284,7 +284,7 @@ static int check_name(struct as_ledger *ledger, struct as_err *err)
 int as_ledger_open(const char *path, enum as_ledger_how how, const char *text,
 		   const struct as_campaign *campaign, struct as_ledger *ledger, struct as_err *err)
 {
-	bool make = how == AS_LEDGER_WRITE;
+	bool make = how != AS_LEDGER_READ;
 	int rc;
 
 	memset(ledger, 0, sizeof(*ledger));
@@ -298,13 +298,13 @@ int as_ledger_open(const char *path, enum as_ledger_how how, const char *text,
 		return rc;
 	}
 	rc = check_name(ledger, err);
-	if (!rc && make)
+	if (!rc && make && (how == AS_LEDGER_WRITE || !as_dir_has(&ledger->run.dir, AS_SWARM_FILE)))
 		rc = keep_file(ledger, text, err);
 	if (!rc)
 		rc = as_dir_below(&ledger->run.dir, AS_SWARM_FOLDER, make, &ledger->swarm, err);
 	if (!rc)
 		rc = as_dir_below(&ledger->run.dir, AS_SWARM_CELLS, make, &ledger->cells, err);
-	for (size_t i = 0; i < campaign->n_cells && !rc; i++)
+	for (size_t i = 0; i < campaign->n_cells && !rc && how != AS_LEDGER_ONE; i++)
 		rc = as_ledger_refresh(ledger, i, err);
 	if (rc)
 		as_ledger_close(ledger);

@@ -33,6 +33,7 @@ struct as_slice {
 	int status; /* exit status; 128 + N: ended by signal N */
 	uint64_t workloads, ops, states; /* of this slice */
 	uint64_t kinds, met; /* in the cell's folder after it: kinds, and how often they were met */
+	uint64_t fresh; /* kinds that no cell had shown before */
 	bool complete; /* nothing is left to do */
 	char said[160]; /* the last line on standard error, if it failed */
 };
@@ -42,7 +43,7 @@ struct as_tally {
 	uint64_t slices, rounds; /* rounds: the last one in which it had a slice */
 	int64_t used_us;
 	uint64_t workloads, ops, states, kinds, met;
-	uint64_t new_kinds, new_states; /* in the last slice */
+	uint64_t new_kinds, new_states; /* in the last slice; kinds that no other cell had shown */
 	uint64_t met_since; /* how often something known was met since the last new kind */
 	unsigned failures; /* in a row */
 	bool complete, given_up;
@@ -58,7 +59,11 @@ struct as_ledger {
 	struct as_digests kinds; /* signatures of all cells */
 };
 
-enum as_ledger_how { AS_LEDGER_READ, AS_LEDGER_WRITE };
+enum as_ledger_how {
+	AS_LEDGER_READ,
+	AS_LEDGER_WRITE, /* the folder is made if it does not exist */
+	AS_LEDGER_ONE, /* the same; the caller reads the cells that it needs */
+};
 
 /* Opens or makes the folder of a campaign and reads what is known. A folder that belongs to a
  * campaign of another name is refused. The campaign must outlive it. */

@@ -83,8 +83,7 @@ static int end_slice(struct local *l, struct as_slice_run *run, const struct as_
 	if (run->asked && stopped(l) && slice->status > 1) {
 		struct as_slice cut = *slice;
 
-		cut.status = 0;
-		cut.round = slice->round - 1;
+		as_slice_cut(&cut);
 		return as_ledger_add(l->ledger, run->cell, &cut, err);
 	}
 	rc = as_ledger_add(l->ledger, run->cell, slice, err);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,7 +47,8 @@ static void read_event(const struct as_swarm_command *command, const struct as_t
 	if (!event)
 		return;
 	if (!strcmp(event, "done")) {
-		slice->workloads = beyond(member(object, "workloads"), whole ? before->workloads : 0);
+		slice->workloads =
+			beyond(member(object, "workloads"), whole ? before->workloads : 0);
 		slice->ops = beyond(member(object, "ops"), whole ? before->ops : 0);
 	} else if (command->event && !strcmp(event, command->event)) {
 		if (!strcmp(event, "check"))
@@ -101,7 +103,8 @@ static bool can_resume(const struct as_ledger *ledger, const struct as_cell *cel
 {
 	static const struct {
 		const char *command, *folder, *file;
-	} rows[] = { { "hunt", AS_RUN_HUNT, AS_RUN_STATE }, { "check", "check", "states" },
+	} rows[] = { { "hunt", AS_RUN_HUNT, AS_RUN_STATE },
+		     { "check", "check", "states" },
 		     { "fsck", "fsck", NULL } };
 	struct as_dir run = AS_DIR_NONE, below = AS_DIR_NONE;
 	struct as_err err;
@@ -124,11 +127,11 @@ static int open_output(const struct as_ledger *ledger, const char *cell, const c
 	int fd;
 
 	snprintf(name, sizeof(name), "%s.%s", cell, suffix);
-	fd = openat(ledger->swarm.fd, name,
-		    O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	return fd >= 0 ? fd :
-			 as_fail_errno(err, errno, "%s/%s: cannot be written",
-				       ledger->swarm.path, name);
+	fd = openat(ledger->swarm.fd, name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		    0644);
+	return fd >= 0 ? fd
+		       : as_fail_errno(err, errno, "%s/%s: cannot be written", ledger->swarm.path,
+				       name);
 }
 
 static void pin(unsigned cpu)
@@ -266,4 +269,49 @@ bool as_slice_poll(struct as_ledger *ledger, struct as_slice_run *run, struct as
 	finish(ledger, run, status, slice);
 	run->pid = 0;
 	return true;
+}
+
+void as_slice_cut(struct as_slice *slice)
+{
+	slice->status = 0;
+	slice->said[0] = '\0';
+	slice->round--;
+}
+
+static int lock_cell(struct as_ledger *ledger, size_t cell, int *fd, struct as_err *err)
+{
+	const char *name = ledger->campaign->cells[cell].name;
+	char file[48];
+
+	snprintf(file, sizeof(file), "%s.lock", name);
+	*fd = openat(ledger->swarm.fd, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (*fd < 0)
+		return as_fail_errno(err, errno, "%s/%s", ledger->swarm.path, file);
+	if (flock(*fd, LOCK_EX | LOCK_NB))
+		return as_fail(err, AS_EUSE, "cell %s: another process runs it", name);
+	return 0;
+}
+
+int as_slice_whole(struct as_ledger *ledger, size_t cell, uint64_t round, uint64_t planned_s,
+		   const volatile int *stop, struct as_slice *slice, struct as_err *err)
+{
+	struct as_slice_run run = { 0 };
+	int fd = -1, rc = lock_cell(ledger, cell, &fd, err);
+
+	if (!rc)
+		rc = as_ledger_refresh(ledger, cell, err);
+	if (!rc)
+		rc = as_slice_start(ledger, cell, round, planned_s, 0, &run, err);
+	while (!rc && !as_slice_poll(ledger, &run, slice)) {
+		if (stop && *stop)
+			as_slice_stop(&run);
+		usleep(20000);
+	}
+	if (!rc && stop && *stop && slice->status > 1)
+		as_slice_cut(slice);
+	if (!rc)
+		rc = as_ledger_add(ledger, cell, slice, err);
+	if (fd >= 0)
+		close(fd);
+	return rc;
 }
