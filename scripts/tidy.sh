@@ -51,11 +51,12 @@ arrows() {
 	fsck      work disk target tool crash layout damage
 	cross     disk target layout snapshot damage fsck
 	sym       disk target tool box layout damage fsck
+	swarm     work target
 	report    work target legal cover
 	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
 	cli       cover report
 	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt check
-	cmd       damage fsck cross sym
+	cmd       damage fsck cross sym swarm
 	cmd       layout trace record cover report cli labfs bench
 	END
 }
