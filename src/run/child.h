@@ -9,7 +9,8 @@
 #include "base/event.h"
 #include "model/model.h"
 #include "os/stack.h"
-#include "run/run.h"
+#include "run/options.h"
+#include "run/outside.h"
 #include "target/host.h"
 #include "target/medium.h"
 #include "work/seq.h"
@@ -86,7 +87,14 @@ struct as_passes {
 	} rows[]; /* of each workload */
 };
 
-struct as_witness_area; /* of target/medium.h */
+/* Workloads of which several may share a child. */
+struct as_run_batch {
+	const struct as_seq *const *seqs;
+	const char *const *names;
+	size_t n;
+	/* What fails in each; an element may be NULL. NULL: the same in all. */
+	const struct as_plan *const *plans;
+};
 
 /* What a child is given. */
 struct as_child_args {
@@ -108,11 +116,6 @@ struct as_child_args {
 	int disk_fd; /* where a disk is handed over */
 	struct as_witness_area *witness; /* of AS_RUN_WITNESS_BYTES; NULL: none */
 };
-
-/* as_box_state.engine holds the struct as_child_shared, then what the disk's witness writes, then
- * the struct as_outside (run/outside.h). */
-#define AS_RUN_WITNESS_BYTES ((size_t)24 << 20)
-struct as_witness_area *as_shared_witness(struct as_box_state *state);
 
 /* For as_spawn_fork(). */
 int as_child_prepare(void *args); /* makes the fresh disk and lists its tree */

@@ -5,8 +5,8 @@
 #include "base/choice.h"
 #include "disk/cow.h"
 #include "run/instance_priv.h"
-#include "run/run.h"
 #include "target/fstype.h"
+#include "vfs/bounds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,7 +142,9 @@ bool as_instance_can(const struct as_instance *i, enum as_instance_cap cap)
 	return i->caps & cap;
 }
 
-static const struct as_run_options standard = {
+static const struct {
+	uint64_t deadline_ms, max_bytes, max_entries;
+} standard = {
 #define BOUND(field, value, what) .field = (value),
 #include "vfs/bounds.def"
 };

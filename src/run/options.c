@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* options: the options of a run as text. A finding keeps them, so that a replay does the same. */
-#include "run/run.h"
+/* options: see options.h. */
+#include "run/options.h"
 
 #include "base/buf.h"
 #include "base/choice.h"

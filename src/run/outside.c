@@ -12,7 +12,6 @@
 
 #include "disk/dump.h"
 #include "os/spawn.h"
-#include "run/child.h"
 
 #include <errno.h>
 #include <poll.h>

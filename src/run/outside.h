@@ -21,6 +21,8 @@
 #include "target/mount.h"
 #include "tool/checker.h"
 
+struct as_witness_area; /* of target/medium.h */
+
 /* What an engine prints to ask; an event of supervise/wire.h. */
 #define AS_OUTSIDE_ASK "{\"event\":\"check\"}\n"
 /* The command that is the process outside. */
@@ -47,8 +49,14 @@ struct as_outside {
 	unsigned char area[AS_OUTSIDE_AREA_BYTES] __attribute__((aligned(64)));
 };
 
-struct as_outside *as_outside_of(struct as_box_state *state); /* NULL: there is none */
 size_t as_outside_bytes(void);
+
+/* as_box_state.engine holds the struct as_child_shared, then what the disk's witness writes, then
+ * the struct as_outside. run/child_shared.c knows where they are. All of them are NULL for NULL. */
+#define AS_RUN_WITNESS_BYTES ((size_t)24 << 20)
+size_t as_run_state_bytes(void); /* how many bytes as_box_state.engine must have */
+struct as_witness_area *as_shared_witness(struct as_box_state *state);
+struct as_outside *as_outside_of(struct as_box_state *state);
 /* Where the dump of the disk (disk/dump.h) is. */
 void *as_outside_dump(struct as_box_state *state, size_t *room_bytes);
 

@@ -143,6 +143,16 @@ struct as_usage *as_target_usage(const struct as_target *t)
 	return t->usage;
 }
 
+void as_target_set_trail(struct as_target *t, struct as_trail *trail)
+{
+	t->trail = trail;
+}
+
+struct as_trail *as_target_trail(const struct as_target *t)
+{
+	return t->trail;
+}
+
 const char *as_target_spec(const struct as_target *t)
 {
 	return t->spec;

@@ -59,6 +59,10 @@ const char *as_target_opts(const struct as_target *target); /* "" for none */
 const struct as_target_ops *as_target_library(const struct as_target *target);
 /* What its calls use, of a library (usage.h); NULL: it is none. */
 struct as_usage *as_target_usage(const struct as_target *target);
+/* The trail of its calls (trail.h), which every instance of it uses. NULL: none. */
+struct as_trail;
+void as_target_set_trail(struct as_target *target, struct as_trail *trail);
+struct as_trail *as_target_trail(const struct as_target *target);
 /* Whether its functions are code that is not ours. Children that call them are started by
  * as_guard_fork() and call as_target_load() first, which does nothing for other targets. */
 bool as_target_is_foreign(const struct as_target *target);

@@ -2,8 +2,6 @@
 /* trail: see trail.h. */
 #include "target/trail.h"
 
-#include "target/kinds.h"
-
 #include <string.h>
 #include <sys/mman.h>
 
@@ -117,14 +115,4 @@ void as_trail_rewind(struct as_trail *trail, size_t len)
 {
 	as_assert(len <= trail->used);
 	trail->used = len;
-}
-
-void as_target_set_trail(struct as_target *target, struct as_trail *trail)
-{
-	target->trail = trail;
-}
-
-struct as_trail *as_target_trail(const struct as_target *target)
-{
-	return target->trail;
 }

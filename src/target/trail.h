@@ -16,7 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct as_target;
 struct as_host_mem;
 struct as_medium;
 
@@ -96,9 +95,6 @@ void as_trail_mark(struct as_trail *trail, enum as_trail_what what, uint64_t n, 
 /* How long it is, and back to an earlier length: what came later is forgotten. */
 size_t as_trail_len(const struct as_trail *trail);
 void as_trail_rewind(struct as_trail *trail, size_t len);
-
-void as_target_set_trail(struct as_target *target, struct as_trail *trail);
-struct as_trail *as_target_trail(const struct as_target *target); /* NULL: none */
 
 /* ---- A library that is trailed (trailed.c) ---- */
 
