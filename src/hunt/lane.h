@@ -5,7 +5,7 @@
 #define AS_HUNT_LANE_H
 
 #include "hunt/hunt.h"
-#include "run/known.h"
+#include "signature/known.h"
 
 struct as_lane;
 

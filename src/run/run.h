@@ -9,8 +9,8 @@
 
 #include "base/err.h"
 #include "base/event.h"
-#include "run/child.h"
-#include "run/options.h"
+#include "child/child.h"
+#include "child/options.h"
 #include "target/target.h"
 #include "work/seq.h"
 

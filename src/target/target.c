@@ -2,9 +2,9 @@
 /* target: the table of ways to name a target, and what they have in common. */
 #include "target/target.h"
 
+#include "host/usage.h"
 #include "target/facts.h"
 #include "target/kinds.h"
-#include "target/usage.h"
 
 #include <ctype.h>
 #include <errno.h>

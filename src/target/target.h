@@ -51,8 +51,8 @@ const char *as_target_name(const struct as_target *target); /* short: "lab", "my
 const char *as_target_opts(const struct as_target *target); /* "" for none */
 /*
  * What a target is (a library, a type that we mount, a directory) is asked by the rows of
- * run/instance.c and in this room only, with the functions that may answer NULL. All others ask for
- * what they want to know: target/facts.h, and the capabilities of run/instance.h.
+ * instance/instance.c and in this room only, with the functions that may answer NULL. All others
+ * ask for what they want to know: target/facts.h, and the capabilities of instance/instance.h.
  */
 /* NULL: it is no library. The functions of a plugin's table are NULL in a process that has not
  * called as_target_load(). */
