@@ -46,7 +46,8 @@ struct as_boxed {
 	bool (*must_stop)(void *ctx);
 	void *ctx;
 	bool together; /* several workloads may share a process; `workload` is not called then */
-	/* Checkers may run outside of the guest (instance/outside.h), also with `together`. */
+	/* Checkers may run outside of the guest (instance/outside.h). With `together`,
+	 * they always may. */
 	bool outside;
 	/* A file of signatures in the folder `out`, read at each start of a box. Findings with
 	 * one of them, and findings that came before, are not kept: only their signatures are
