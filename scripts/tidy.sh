@@ -25,7 +25,7 @@ arrows() {
 	os
 	work
 	model     work
-	signature work model
+	symptom   work model
 	gen       work model
 	disk
 	host      disk
@@ -39,30 +39,30 @@ arrows() {
 	reduce    work
 	klog
 	instance  disk host target mount tool box vfs
-	child     work model signature disk host target box vfs race klog instance
-	run       work model signature disk host target vfs klog instance child
+	child     work model symptom disk host target box vfs race klog instance
+	run       work model symptom disk host target vfs klog instance child
 	supervise work host target box klog instance child run
 	snapshot  work model
 	legal     work model target snapshot
-	recover   signature disk host target tool klog instance snapshot
+	recover   symptom disk host target tool klog instance snapshot
 	cuts      work disk recover
 	recording work model disk host target mount race instance run snapshot legal recover cuts
-	crash     work signature disk host target layout race instance child run supervise
+	crash     work symptom disk host target layout race instance child run supervise
 	crash     snapshot legal recover cuts recording
-	scenario  work signature target race instance child run recording crash
-	hunt      work signature gen model reduce run supervise scenario
-	check     work model signature disk target klog instance child run supervise snapshot
+	scenario  work symptom target race instance child run recording crash
+	hunt      work symptom gen model reduce run supervise scenario
+	check     work model symptom disk target klog instance child run supervise snapshot
 	check     legal recording crash scenario
 	calls
 	trace     work calls
 	record    calls trace
 	cover     work calls trace
 	damage    work disk host target tool box klog instance snapshot trace
-	fsck      work signature disk target tool layout damage cuts recording
+	fsck      work symptom disk target tool layout damage cuts recording
 	cross     disk target layout snapshot damage fsck
 	sym       disk target tool box layout damage fsck
 	report    work target legal cover
-	cli       work model signature gen disk host target box vfs race reduce instance run
+	cli       work model symptom gen disk host target box vfs race reduce instance run
 	cli       supervise crash scenario hunt cover report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym

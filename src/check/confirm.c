@@ -9,7 +9,7 @@
 #include "check/cuts.h"
 
 #include "scenario/scenario.h"
-#include "signature/known.h"
+#include "symptom/known.h"
 #include "work/parse.h"
 
 #include <stddef.h>

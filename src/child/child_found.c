@@ -4,8 +4,8 @@
 
 #include "host/trail.h"
 #include "klog/kwatch.h"
-#include "signature/checker_words.h"
-#include "signature/symptom.h"
+#include "symptom/checker_words.h"
+#include "symptom/symptom.h"
 #include "work/print.h"
 
 #include <stdio.h>

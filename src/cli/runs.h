@@ -7,7 +7,7 @@
 #include "cli/jobs.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
-#include "signature/known.h"
+#include "symptom/known.h"
 
 struct as_cli_runs {
 	/* Set by the caller: */

@@ -3,7 +3,7 @@
 #include "crash/judge.h"
 
 #include "child/child.h"
-#include "signature/checker_words.h"
+#include "symptom/checker_words.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "disk/image.h"
 #include "host/trail.h"
 #include "os/spawn.h"
-#include "signature/symptom.h"
+#include "symptom/symptom.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  */
 #include "recover/step_worker_priv.h"
 
-#include "signature/checker_words.h"
+#include "symptom/checker_words.h"
 #include "tool/checker.h"
 
 #include <string.h>

@@ -21,8 +21,8 @@
 #include "instance/instance.h"
 #include "klog/kwatch.h"
 #include "recover/xfs_log.h"
-#include "signature/checker_words.h"
 #include "snapshot/tree.h"
+#include "symptom/checker_words.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "instance/instance.h"
 #include "os/spawn.h"
 #include "run/draw.h"
-#include "signature/symptom.h"
+#include "symptom/symptom.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "child/child.h"
 #include "model/traits.h"
 #include "run/run.h"
-#include "signature/ids.h"
+#include "symptom/ids.h"
 
 struct as_ended;
 struct as_kwatch;

@@ -11,7 +11,7 @@
 #include "run/finding.h"
 #include "scenario/diff.h"
 #include "scenario/scenario.h"
-#include "signature/ids.h"
+#include "symptom/ids.h"
 #include "work/print.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "host/usage.h"
 #include "target/facts.h"
-#include "target/kinds.h"
+#include "target/kinds_priv.h"
 
 #include <ctype.h>
 #include <errno.h>

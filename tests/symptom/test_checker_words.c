@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* checker_words: the problem that a checker names, and which problems are the same. */
-#include "signature/checker_words.h"
+#include "symptom/checker_words.h"
 
 #include "target/fstype.h"
 

@@ -4,8 +4,8 @@
  * time that its signature comes. From then on it only passes on that the signature came again,
  * which costs nothing.
  */
-#ifndef AS_SIGNATURE_KNOWN_H
-#define AS_SIGNATURE_KNOWN_H
+#ifndef AS_SYMPTOM_KNOWN_H
+#define AS_SYMPTOM_KNOWN_H
 
 #include "base/buf.h"
 #include "base/err.h"

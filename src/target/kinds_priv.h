@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kinds: the private part of a target, and the functions that the rows of the table in target.c
+/* kinds_priv: the private part of a target, and the functions that the rows of the table in target.c
  * name. */
-#ifndef AS_TARGET_KINDS_H
-#define AS_TARGET_KINDS_H
+#ifndef AS_TARGET_KINDS_PRIV_H
+#define AS_TARGET_KINDS_PRIV_H
 
 #include "disk/flash.h"
 #include "target/fstype.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* known: see known.h. */
-#include "signature/known.h"
+#include "symptom/known.h"
 
 #include "base/array.h"
 #include "base/hash.h"

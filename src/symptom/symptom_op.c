@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* symptom_op: the operations of a workload as signatures name them (symptom.h). */
-#include "signature/symptom.h"
+#include "symptom/symptom.h"
 
 #include <string.h>
 

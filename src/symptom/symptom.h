@@ -4,8 +4,8 @@
  * the last operation that changed that side of it. Who noticed it, a read or a walk through the
  * tree, is not part of it.
  */
-#ifndef AS_SIGNATURE_SYMPTOM_H
-#define AS_SIGNATURE_SYMPTOM_H
+#ifndef AS_SYMPTOM_SYMPTOM_H
+#define AS_SYMPTOM_SYMPTOM_H
 
 #include "base/event.h"
 #include "model/model.h"

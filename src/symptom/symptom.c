@@ -9,7 +9,7 @@
  * missed; then an earlier operation is named, or none. In a reduced workload little is left to
  * miss.
  */
-#include "signature/symptom.h"
+#include "symptom/symptom.h"
 
 #include "base/err.h"
 
@@ -141,7 +141,7 @@ static const struct side {
 	enum as_changes changes;
 } sides[] = {
 #define SIDE(words, name, changes) { words, name, AS_CHANGES_##changes },
-#include "signature/symptom.def"
+#include "symptom/symptom.def"
 #undef SIDE
 };
 

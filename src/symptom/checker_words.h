@@ -4,8 +4,8 @@
  * a cause counts; what only follows from others (bitmaps, counts) counts when no cause is named,
  * and what is in order by itself (a lost+found that was removed) when nothing else is said.
  */
-#ifndef AS_SIGNATURE_CHECKER_WORDS_H
-#define AS_SIGNATURE_CHECKER_WORDS_H
+#ifndef AS_SYMPTOM_CHECKER_WORDS_H
+#define AS_SYMPTOM_CHECKER_WORDS_H
 
 #include "base/buf.h"
 

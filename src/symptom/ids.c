@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ids: see ids.h. */
-#include "signature/ids.h"
+#include "symptom/ids.h"
 
 #include "base/array.h"
 #include "base/hash.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ids: which findings were met before. All zero is none. */
-#ifndef AS_SIGNATURE_IDS_H
-#define AS_SIGNATURE_IDS_H
+#ifndef AS_SYMPTOM_IDS_H
+#define AS_SYMPTOM_IDS_H
 
 #include "base/finding.h"
 #include "base/table.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* checker_words: see checker_words.h; the lines are in checker_words.def. */
-#include "signature/checker_words.h"
+#include "symptom/checker_words.h"
 
 #include "base/finding.h"
 
@@ -17,7 +17,7 @@ static const struct row {
 	const char *words;
 } rows[] = {
 #define WORDS(program, meaning, words) { program, meaning, words },
-#include "signature/checker_words.def"
+#include "symptom/checker_words.def"
 #undef WORDS
 };
 

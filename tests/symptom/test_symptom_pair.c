@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A broken promise is known by the pair of the last change of the file and the promise: the change
  * may come through another descriptor or another name. */
-#include "signature/symptom.h"
+#include "symptom/symptom.h"
 #include "work/parse.h"
 
 #include <setjmp.h>
