@@ -22,7 +22,7 @@ AGAIN = $(MAKE) --no-print-directory
 
 # ---- Optional parts: package, what it gives, sources that need it, a program too -----------------
 
-OPTIONAL := fuse3 libbpf zlib babeltrace2 ext2fs z3
+OPTIONAL := fuse3 libbpf zlib babeltrace2 ext2fs z3 sqlite3
 GIVES_fuse3 := disks and file systems served through FUSE
 SOURCES_fuse3 := $(wildcard src/*/*_fuse.c)
 GIVES_libbpf := recording by a program in the kernel
@@ -35,6 +35,9 @@ GIVES_ext2fs := blocks of ext2, ext3 and ext4 by name in reports
 SOURCES_ext2fs := $(wildcard src/*/*_ext2fs.c)
 GIVES_z3 := symbolic exploration of checkers (assay fsck --symbolic)
 SOURCES_z3 := $(wildcard src/*/*_z3.c)
+
+GIVES_sqlite3 := an index of joined run folders (assay merge)
+SOURCES_sqlite3 := $(wildcard src/*/*_sqlite3.c)
 
 # The Valgrind tool is a program of its own, built against the package's archives; it is never
 # sanitized. What is linked beside it is what Valgrind looks for in VALGRIND_LIB.
@@ -209,6 +212,7 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
 $(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
+$(B)/src/report/script.o: src/report/script/body.sh
 $(B)/src/report/html.o: $(wildcard src/report/html/*) $(CHART_JS)
 $(B)/src/report/html.o: EMBED = $(if $(CHART_JS),-DAS_CHART_JS='"$(CHART_JS)"')
 $(B)/src/box/sandbox_uml.o: $(B)/shim_uml.so

@@ -31,6 +31,8 @@ table() {
 	valgrind           test       checkers run symbolically: what that part is built against
 	libjs-chart.js     test       charts in the report for a browser
 	chromium           test       the report looked at in a browser
+	libsqlite3-dev     test       the index of joined run folders: assay merge
+	sqlite3            test       the index asked by another program than ours
 	libz3-dev          test       branches of checkers solved: assay fsck --symbolic
 	user-mode-linux    fs         kernels in a process: file systems without root
 	bindfs             fs         a FUSE server that passes on

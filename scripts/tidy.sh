@@ -52,11 +52,12 @@ arrows() {
 	cross     disk target layout snapshot damage fsck
 	sym       disk target tool box layout damage fsck
 	report    work target legal cover
+	join      cover report
 	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
 	cli       cover report
 	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt check
 	cmd       damage fsck cross sym
-	cmd       layout trace record cover report cli labfs bench
+	cmd       layout trace record cover report join cli labfs bench
 	END
 }
 

@@ -2,6 +2,7 @@
 /* repro: see repro.h. */
 #include "cli/repro.h"
 
+#include "cli/expect.h"
 #include "cli/stored.h"
 #include "disk/flash.h"
 #include "os/rundir.h"
@@ -82,6 +83,10 @@ int as_cli_repro(const struct as_dir *folder, const char *trusted, struct as_err
 	int rc = as_stored_load(folder, &stored, err);
 
 	spec = rc ? "" : stored.record.finding.target;
+	if (!rc && strncmp(spec, "plugin:", 7) && !is_lab(spec)) {
+		rc = as_cli_expect(folder, &stored, err);
+		goto out;
+	}
 	/* One that compares targets names others as well. */
 	if (rc || !is_same_code(spec, trusted) ||
 	    strstr(stored.record.finding.options, "scenario=diff") || !(trail = as_trail_new()))

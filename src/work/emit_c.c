@@ -120,9 +120,17 @@ static bool is_skipped(enum as_opcode code)
 	return as_op_table[code].needs == AS_NEEDS_MOUNT;
 }
 
-static const char *reporter(const struct emission *program, enum as_opcode code)
+static const struct as_outcome *expected_of(const struct emission *program, size_t i)
 {
-	if (!program->expected)
+	return program->expected && program->expected[i].ret != AS_EMIT_ANY ? &program->expected[i]
+									     : NULL;
+}
+
+static const char *reporter(const struct emission *program, size_t i)
+{
+	enum as_opcode code = program->seq->ops[i].code;
+
+	if (!expected_of(program, i))
 		return "end";
 	return has_done(code) ? "check_done" : "check";
 }
@@ -137,7 +145,7 @@ static void want_all(struct emission *program)
 		want(program,
 		     section_of(program, is_skipped(code) ? "skip" : as_op_table[code].name));
 		if (!is_skipped(code))
-			want(program, section_of(program, reporter(program, code)));
+			want(program, section_of(program, reporter(program, i)));
 	}
 }
 
@@ -284,7 +292,7 @@ static void put_errno(int err, struct as_buf *out)
 static void put_op(struct emission *program, size_t i)
 {
 	const struct as_op *op = &program->seq->ops[i];
-	const struct as_outcome *expected = program->expected ? &program->expected[i] : NULL;
+	const struct as_outcome *expected = expected_of(program, i);
 	struct as_buf *out = program->out, line = { 0 };
 
 	as_print_op(op, &line);
@@ -296,7 +304,7 @@ static void put_op(struct emission *program, size_t i)
 		as_buf_adds(out, "skip();\n");
 		return;
 	}
-	as_buf_addf(out, "%s(", reporter(program, op->code));
+	as_buf_addf(out, "%s(", reporter(program, i));
 	if (expected)
 		as_buf_addf(out, "%zu, ", i + 1);
 	put_call(op, out);

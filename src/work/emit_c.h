@@ -10,7 +10,9 @@
 
 /* expected: what each operation answered or should answer (seq->n of them, or NULL for none); the
  * program then says for each where it differs (ret, err, done; payloads are not compared) and exits
- * 1 at the end if any did. Operations are counted from 1, as in findings. */
+ * 1 at the end if any did. Operations are counted from 1, as in findings. An answer whose ret is
+ * AS_EMIT_ANY is not compared. */
+#define AS_EMIT_ANY INT64_MIN
 void as_emit_c(const struct as_seq *seq, const struct as_outcome *expected, struct as_buf *out);
 
 /* One argument as C spells it: "a\"b" as a literal, O_RDWR | O_CREAT, 0644. Plain ASCII. */

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * expect: see expect.h.
+ *
+ * Method. The model goes through the workload alone, always with its first choice. Only what it is
+ * sure of is expected: an answer where it allows exactly one, and the tree if each call had one
+ * answer that changes it or not. After a call of which both success and failure are allowed nothing
+ * more is known.
+ */
+#include "cli/expect.h"
+
+#include "base/array.h"
+#include "model/model.h"
+#include "report/script.h"
+#include "target/target.h"
+#include "vfs/traits.h"
+#include "work/emit_c.h"
+#include "work/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct expecting {
+	const struct as_seq *seq;
+	struct as_model *model;
+	struct as_outcome *answers;
+	bool sure; /* the model still knows where it is */
+	struct as_buf *lines;
+	size_t n, cap;
+};
+
+static bool has_one_error(const struct as_allowed *allowed)
+{
+	int n = 0;
+
+	for (int err = 1; err < 192; err++)
+		n += as_allowed_err(allowed, err);
+	return n == 1;
+}
+
+static void expect_op(struct expecting *x, size_t i)
+{
+	const struct as_op *op = &x->seq->ops[i];
+	struct as_outcome *answer = &x->answers[i];
+	struct as_allowed allowed = { 0 };
+	bool any_error = false;
+
+	*answer = (struct as_outcome){ .ret = AS_EMIT_ANY };
+	if (!x->sure || as_model_lost(x->model) || as_op_table[op->code].needs == AS_NEEDS_MOUNT) {
+		x->sure = x->sure && as_op_table[op->code].needs != AS_NEEDS_MOUNT;
+		return;
+	}
+	as_model_allowed(x->model, op, &allowed);
+	for (int err = 1; err < 192; err++)
+		any_error |= as_allowed_err(&allowed, err);
+	if (allowed.ok && any_error) {
+		x->sure = false;
+		return;
+	}
+	if (allowed.ok && allowed.ret >= 0 && as_op_table[op->code].calls != AS_CALLS_MANY)
+		answer->ret = allowed.ret;
+	else if (!allowed.ok && has_one_error(&allowed) &&
+		 as_op_table[op->code].calls != AS_CALLS_MANY)
+		*answer = (struct as_outcome){ .ret = -1, .err = allowed.must };
+	as_model_apply(x->model, op);
+}
+
+/* ---- The tree -------------------------------------------------------------------------------- */
+
+static int add_line(void *ctx, const char *path, const struct as_attrs *attrs)
+{
+	struct expecting *x = ctx;
+	struct as_buf line = { 0 };
+	struct as_stat st;
+
+	(void)attrs;
+	if (!strncmp(path, "/lost+found", 11) || !as_model_stat(x->model, path, true, &st))
+		return 0;
+	if (S_ISDIR(st.mode))
+		as_buf_addf(&line, "d %o - - ", st.mode & 07777);
+	else if (S_ISLNK(st.mode))
+		as_buf_addf(&line, "l - %u %llu ", (unsigned)st.nlink, (unsigned long long)st.size);
+	else if (S_ISREG(st.mode))
+		as_buf_addf(&line, "f %o %u %llu ", st.mode & 07777, (unsigned)st.nlink,
+			    (unsigned long long)st.size);
+	else
+		as_buf_addf(&line, "%c %o %u - ",
+			    S_ISFIFO(st.mode)	? 'p'
+			    : S_ISSOCK(st.mode) ? 's'
+			    : S_ISCHR(st.mode)	? 'c'
+						: 'b',
+			    st.mode & 07777, (unsigned)st.nlink);
+	as_buf_adds(&line, path);
+	AS_ARRAY_ROOM(x->lines, x->n, x->cap);
+	x->lines[x->n++] = line;
+	return 0;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(as_buf_str(a), as_buf_str(b));
+}
+
+static int write_tree(struct expecting *x, const struct as_dir *folder, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc;
+
+	as_model_each_name(x->model, false, add_line, x);
+	if (x->n)
+		qsort(x->lines, x->n, sizeof(x->lines[0]), by_bytes);
+	for (size_t i = 0; i < x->n; i++) {
+		for (const char *s = as_buf_str(&x->lines[i]); *s; s++)
+			as_buf_addc(&text, *s == '\n' ? '?' : *s);
+		as_buf_addc(&text, '\n');
+		as_buf_free(&x->lines[i]);
+	}
+	free(x->lines);
+	rc = as_dir_write(folder, AS_SCRIPT_TREE, &text, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+/* ---- Both ------------------------------------------------------------------------------------ */
+
+static int write_program(const struct expecting *x, const struct as_dir *folder, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc;
+
+	as_emit_c(x->seq, x->answers, &text);
+	rc = as_dir_write(folder, "repro.c", &text, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+static int expect_all(struct expecting *x, const struct as_dir *folder, struct as_err *err)
+{
+	int rc;
+
+	x->sure = true;
+	x->answers = as_xcalloc(x->seq->n + 1, sizeof(*x->answers));
+	for (size_t i = 0; i < x->seq->n; i++)
+		expect_op(x, i);
+	rc = write_program(x, folder, err);
+	if (!rc && x->sure && !as_model_lost(x->model))
+		rc = write_tree(x, folder, err);
+	free(x->answers);
+	return rc;
+}
+
+/* Calls that are made one after the other, without faults. */
+static bool is_plain(const struct as_finding *f)
+{
+	return !f->options || (!strstr(f->options, "fault=") && !strstr(f->options, "scenario="));
+}
+
+int as_cli_expect(const struct as_dir *folder, const struct as_stored *stored, struct as_err *err)
+{
+	const struct as_finding *f = &stored->record.finding;
+	const char *text = stored->reduced ? stored->reduced : stored->workload;
+	struct as_target *target = NULL;
+	struct expecting x = { 0 };
+	struct as_seq *seq = NULL;
+	struct as_traits traits;
+	int rc;
+
+	if (!is_plain(f) || !text || !*text)
+		return 0;
+	rc = as_parse_text("workload.txt", text, strlen(text), &seq, err);
+	if (!rc)
+		rc = as_target_open(f->target, &target, err);
+	if (!rc) {
+		as_run_traits(target, &traits);
+		x.seq = seq;
+		x.model = as_model_new(&traits);
+		rc = expect_all(&x, folder, err);
+		as_model_free(x.model);
+	}
+	as_target_free(target);
+	as_seq_free(seq);
+	return rc;
+}
