@@ -17,6 +17,7 @@
 #include "work/emit_c.h"
 #include "work/parse.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,13 +31,14 @@ struct expecting {
 	size_t n, cap;
 };
 
-static bool has_one_error(const struct as_allowed *allowed)
+/* Errors that it allows, but for those of a full disk, which a fresh one is not. */
+static unsigned errors_of(const struct as_allowed *allowed)
 {
-	int n = 0;
+	unsigned n = 0;
 
 	for (int err = 1; err < 192; err++)
-		n += as_allowed_err(allowed, err);
-	return n == 1;
+		n += as_allowed_err(allowed, err) && err != ENOSPC && err != EDQUOT;
+	return n;
 }
 
 static void expect_op(struct expecting *x, size_t i)
@@ -44,7 +46,7 @@ static void expect_op(struct expecting *x, size_t i)
 	const struct as_op *op = &x->seq->ops[i];
 	struct as_outcome *answer = &x->answers[i];
 	struct as_allowed allowed = { 0 };
-	bool any_error = false;
+	bool one_call = as_op_table[op->code].calls != AS_CALLS_MANY;
 
 	*answer = (struct as_outcome){ .ret = AS_EMIT_ANY };
 	if (!x->sure || as_model_lost(x->model) || as_op_table[op->code].needs == AS_NEEDS_MOUNT) {
@@ -52,16 +54,13 @@ static void expect_op(struct expecting *x, size_t i)
 		return;
 	}
 	as_model_allowed(x->model, op, &allowed);
-	for (int err = 1; err < 192; err++)
-		any_error |= as_allowed_err(&allowed, err);
-	if (allowed.ok && any_error) {
+	if (allowed.ok && errors_of(&allowed)) {
 		x->sure = false;
 		return;
 	}
-	if (allowed.ok && allowed.ret >= 0 && as_op_table[op->code].calls != AS_CALLS_MANY)
+	if (allowed.ok && allowed.ret >= 0 && one_call)
 		answer->ret = allowed.ret;
-	else if (!allowed.ok && has_one_error(&allowed) &&
-		 as_op_table[op->code].calls != AS_CALLS_MANY)
+	else if (!allowed.ok && errors_of(&allowed) == 1 && one_call)
 		*answer = (struct as_outcome){ .ret = -1, .err = allowed.must };
 	as_model_apply(x->model, op);
 }

@@ -6,6 +6,7 @@
 #include "cli/stored.h"
 #include "disk/flash.h"
 #include "os/rundir.h"
+#include "report/script.h"
 #include "target/facts.h"
 
 #include <stdlib.h>
@@ -101,6 +102,8 @@ int as_cli_repro(const struct as_dir *folder, const char *trusted, struct as_err
 	if (!rc && ear.same)
 		rc = write_program(folder, &stored, seq, &again, trail, err);
 out:
+	if (!rc && stored.workload)
+		rc = as_script_write(folder, err);
 	as_cli_again_close(&again);
 	as_seq_free(seq);
 	as_stored_free(&stored);

@@ -202,8 +202,11 @@ look_at_log() { # FILE
 }
 
 on_host() {
-	[ "$(id -u)" = 0 ] || [ -n "$server" ] || lack "to mount takes root; try --sandbox"
-	# Those of the kernel are loaded by mount(8).
+	if [ -z "$server" ]; then
+		[ "$(id -u)" = 0 ] || lack "to mount takes root; try --sandbox"
+		grep -qw "$type" /proc/filesystems || modprobe -q "${modules%% *}"
+		grep -qw "$type" /proc/filesystems || lack "this kernel does not know $type"
+	fi
 	dmesg >"$work/dmesg.1" 2>/dev/null
 	options="$options${options:+,}loop"
 	device=$disk
