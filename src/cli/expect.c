@@ -2,10 +2,10 @@
 /*
  * expect: see expect.h.
  *
- * Method. The model goes through the workload alone, always with its first choice. Only what it is
- * sure of is expected: an answer where it allows exactly one, and the tree if each call had one
- * answer that changes it or not. After a call of which both success and failure are allowed nothing
- * more is known.
+ * Method. The model goes through the workload alone, always with its first choice. The answer that
+ * the finding is about is compared, if the model allows exactly one. That the others succeed or fail
+ * as the model says first is an assumption: if the file system answers otherwise, the program says
+ * so and compares nothing more, because there may be several right answers.
  */
 #include "cli/expect.h"
 
@@ -24,9 +24,10 @@
 
 struct expecting {
 	const struct as_seq *seq;
+	size_t guilty; /* the operation whose answer was wrong; seq->n: none */
 	struct as_model *model;
 	struct as_outcome *answers;
-	bool sure; /* the model still knows where it is */
+	enum as_emit_how *how;
 	struct as_buf *lines;
 	size_t n, cap;
 };
@@ -44,28 +45,36 @@ static unsigned errors_of(const struct as_allowed *allowed)
 static void expect_op(struct expecting *x, size_t i)
 {
 	const struct as_op *op = &x->seq->ops[i];
-	struct as_outcome *answer = &x->answers[i];
+	const struct as_op_info *info = &as_op_table[op->code];
 	struct as_allowed allowed = { 0 };
-	bool one_call = as_op_table[op->code].calls != AS_CALLS_MANY;
+	unsigned errors;
 
-	*answer = (struct as_outcome){ .ret = AS_EMIT_ANY };
-	if (!x->sure || as_model_lost(x->model) || as_op_table[op->code].needs == AS_NEEDS_MOUNT) {
-		x->sure = x->sure && as_op_table[op->code].needs != AS_NEEDS_MOUNT;
+	/* What needs a mount of our own is skipped by the program, and so by the model. */
+	x->how[i] = AS_EMIT_IGNORED;
+	if (info->needs == AS_NEEDS_MOUNT || as_model_lost(x->model))
 		return;
-	}
 	as_model_allowed(x->model, op, &allowed);
-	if (allowed.ok && errors_of(&allowed)) {
-		x->sure = false;
-		return;
+	errors = errors_of(&allowed);
+	x->how[i] = allowed.must ? AS_EMIT_FAILURE : AS_EMIT_SUCCESS;
+	if (i == x->guilty && info->calls != AS_CALLS_MANY && allowed.ok && !errors &&
+	    allowed.ret >= 0) {
+		x->how[i] = AS_EMIT_COMPARED;
+		x->answers[i] = (struct as_outcome){ .ret = allowed.ret };
+	} else if (i == x->guilty && info->calls != AS_CALLS_MANY && !allowed.ok && errors == 1) {
+		x->how[i] = AS_EMIT_COMPARED;
+		x->answers[i] = (struct as_outcome){ .ret = -1, .err = allowed.must };
 	}
-	if (allowed.ok && allowed.ret >= 0 && one_call)
-		answer->ret = allowed.ret;
-	else if (!allowed.ok && errors_of(&allowed) == 1 && one_call)
-		*answer = (struct as_outcome){ .ret = -1, .err = allowed.must };
 	as_model_apply(x->model, op);
 }
 
 /* ---- The tree -------------------------------------------------------------------------------- */
+
+/* As find(1) has it. */
+static char type_letter(uint32_t mode)
+{
+	return S_ISDIR(mode) ? 'd' : S_ISLNK(mode) ? 'l' : S_ISREG(mode) ? 'f' : S_ISFIFO(mode) ? 'p' :
+	       S_ISSOCK(mode) ? 's' : S_ISCHR(mode) ? 'c' : 'b';
+}
 
 static int add_line(void *ctx, const char *path, const struct as_attrs *attrs)
 {
@@ -76,20 +85,17 @@ static int add_line(void *ctx, const char *path, const struct as_attrs *attrs)
 	(void)attrs;
 	if (!strncmp(path, "/lost+found", 11) || !as_model_stat(x->model, path, true, &st))
 		return 0;
-	if (S_ISDIR(st.mode))
-		as_buf_addf(&line, "d %o - - ", st.mode & 07777);
-	else if (S_ISLNK(st.mode))
-		as_buf_addf(&line, "l - %u %llu ", (unsigned)st.nlink, (unsigned long long)st.size);
-	else if (S_ISREG(st.mode))
-		as_buf_addf(&line, "f %o %u %llu ", st.mode & 07777, (unsigned)st.nlink,
-			    (unsigned long long)st.size);
+	as_buf_addf(&line, "%c ", type_letter(st.mode));
+	if (S_ISLNK(st.mode))
+		as_buf_addf(&line, "- %u:%u ", st.uid, st.gid);
 	else
-		as_buf_addf(&line, "%c %o %u - ",
-			    S_ISFIFO(st.mode)	? 'p'
-			    : S_ISSOCK(st.mode) ? 's'
-			    : S_ISCHR(st.mode)	? 'c'
-						: 'b',
-			    st.mode & 07777, (unsigned)st.nlink);
+		as_buf_addf(&line, "%o %u:%u ", st.mode & 07777, st.uid, st.gid);
+	if (S_ISDIR(st.mode))
+		as_buf_adds(&line, "- - ");
+	else if (S_ISLNK(st.mode) || S_ISREG(st.mode))
+		as_buf_addf(&line, "%u %llu ", (unsigned)st.nlink, (unsigned long long)st.size);
+	else
+		as_buf_addf(&line, "%u - ", (unsigned)st.nlink);
 	as_buf_adds(&line, path);
 	AS_ARRAY_ROOM(x->lines, x->n, x->cap);
 	x->lines[x->n++] = line;
@@ -128,7 +134,7 @@ static int write_program(const struct expecting *x, const struct as_dir *folder,
 	struct as_buf text = { 0 };
 	int rc;
 
-	as_emit_c(x->seq, x->answers, &text);
+	as_emit_c_how(x->seq, x->answers, x->how, &text);
 	rc = as_dir_write(folder, "repro.c", &text, err);
 	as_buf_free(&text);
 	return rc;
@@ -138,15 +144,28 @@ static int expect_all(struct expecting *x, const struct as_dir *folder, struct a
 {
 	int rc;
 
-	x->sure = true;
 	x->answers = as_xcalloc(x->seq->n + 1, sizeof(*x->answers));
+	x->how = as_xcalloc(x->seq->n + 1, sizeof(*x->how));
 	for (size_t i = 0; i < x->seq->n; i++)
 		expect_op(x, i);
 	rc = write_program(x, folder, err);
-	if (!rc && x->sure && !as_model_lost(x->model))
+	if (!rc && !as_model_lost(x->model))
 		rc = write_tree(x, folder, err);
 	free(x->answers);
+	free(x->how);
 	return rc;
+}
+
+/* A reduced workload ends with the operation that fails. */
+static size_t guilty_of(const struct as_stored *stored, const struct as_seq *seq)
+{
+	const struct as_finding *f = &stored->record.finding;
+
+	if (f->kind != AS_FIND_OUTCOME || !seq->n)
+		return seq->n;
+	if (stored->reduced)
+		return seq->n - 1;
+	return f->op_index >= 0 && (size_t)f->op_index < seq->n ? (size_t)f->op_index : seq->n;
 }
 
 /* Calls that are made one after the other, without faults. */
@@ -173,6 +192,7 @@ int as_cli_expect(const struct as_dir *folder, const struct as_stored *stored, s
 	if (!rc) {
 		as_run_traits(target, &traits);
 		x.seq = seq;
+		x.guilty = guilty_of(stored, seq);
 		x.model = as_model_new(&traits);
 		rc = expect_all(&x, folder, err);
 		as_model_free(x.model);

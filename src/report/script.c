@@ -155,6 +155,25 @@ static void put_good(struct as_buf *out, const struct as_checker *checker, bool 
 	as_buf_adds(out, "'\n");
 }
 
+/* Repairs of what was not wrong, a line each; those that depend on others are left out. */
+static void put_harmless(struct as_buf *out, const char *words)
+{
+	struct as_buf lines = { 0 };
+
+	while (words && *words) {
+		size_t len = strcspn(words, "|");
+
+		if (!memchr(words, '>', len)) {
+			as_buf_adds(&lines, lines.len ? "\n" : "");
+			as_buf_add(&lines, words, len);
+		}
+		words += len + (words[len] == '|');
+	}
+	if (lines.len)
+		put_value(out, "harmless", as_buf_str(&lines));
+	as_buf_free(&lines);
+}
+
 static uint64_t size_of(const struct as_letter *l)
 {
 	struct as_buf text = { 0 };
@@ -186,6 +205,7 @@ static void put_type(const struct as_letter *l)
 		put_function(l->out, "make_fs", type->env, type->mkfs, "");
 	if (checker->command && !checker->input) {
 		put_good(l->out, checker, is_power(l));
+		put_harmless(l->out, checker->harmless);
 		put_function(l->out, "check_fs", NULL, checker->command, "timeout -k 5 120 ");
 	}
 	put_value(l->out, "server", type->server ? "yes" : "");
@@ -227,7 +247,7 @@ static void put_head(const struct as_letter *l, const char *how, const char *why
 	put_value(l->out, "why", why ? why : "");
 	put_value(l->out, "found_in", as_finding_is_on_host(l->f) ? "host" : "sandbox");
 	put_value(l->out, "trust", own_code ? "--trust" : "");
-	as_buf_adds(l->out, "type= modules= options= size= good= server= sources= object=\n");
+	as_buf_adds(l->out, "type= modules= options= size= good= harmless= server= sources= object=\n");
 }
 
 static void print(const struct as_letter *l)

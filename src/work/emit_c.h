@@ -10,10 +10,21 @@
 
 /* expected: what each operation answered or should answer (seq->n of them, or NULL for none); the
  * program then says for each where it differs (ret, err, done; payloads are not compared) and exits
- * 1 at the end if any did. Operations are counted from 1, as in findings. An answer whose ret is
- * AS_EMIT_ANY is not compared. */
-#define AS_EMIT_ANY INT64_MIN
+ * 1 at the end if any did. Operations are counted from 1, as in findings. */
 void as_emit_c(const struct as_seq *seq, const struct as_outcome *expected, struct as_buf *out);
+
+/* How an answer is looked at. */
+enum as_emit_how {
+	AS_EMIT_COMPARED,
+	AS_EMIT_IGNORED,
+	/* It is no mistake if it is otherwise; but then nothing is compared any more, and the
+	 * program exits 3. */
+	AS_EMIT_SUCCESS,
+	AS_EMIT_FAILURE,
+};
+/* The same; how: seq->n of them, or NULL if all are compared. */
+void as_emit_c_how(const struct as_seq *seq, const struct as_outcome *expected,
+		   const enum as_emit_how *how, struct as_buf *out);
 
 /* One argument as C spells it: "a\"b" as a literal, O_RDWR | O_CREAT, 0644. Plain ASCII. */
 void as_emit_c_arg(const struct as_op *op, const struct as_arg_info *arg, struct as_buf *out);

@@ -49,15 +49,16 @@ finish() {
 	exit 1
 }
 
-# One line for each name, in the order of bytes; a line end in a name is shown as '?'.
+# Type, mode, owners, links, size, name: one line for each name, in the order of bytes; a line end in a name is shown as '?'.
 tree() {
-	(cd "$1" && find . -path ./lost+found -prune -o -type d -printf 'd %m - - /%P\0' -o \
-		-type l -printf 'l - %n %s /%P\0' -o -type f -printf 'f %m %n %s /%P\0' -o \
-		-printf '%y %m %n - /%P\0') | LC_ALL=C sort -z | tr '\0\n' '\n?'
+	(cd "$1" && find . -path ./lost+found -prune -o -type d -printf 'd %m %U:%G - - /%P\0' -o \
+		-type l -printf 'l - %U:%G %n %s /%P\0' -o \
+		-type f -printf 'f %m %U:%G %n %s /%P\0' -o -printf '%y %m %U:%G %n - /%P\0') |
+		LC_ALL=C sort -z | tr '\0\n' '\n?'
 }
 
 compare_tree() { # FILE WHEN
-	[ -f "$here/expected.tree" ] || return 0
+	[ -f "$here/expected.tree" ] && [ ! -e "$work/unsure" ] || return 0
 	cmp -s "$here/expected.tree" "$1" && return
 	diff "$here/expected.tree" "$1" | sed -n 's/^</  expected: /p; s/^>/  found:    /p'
 	wrong "the tree $2 is not as expected"
@@ -94,6 +95,7 @@ run_calls() { # DIRECTORY
 	case $status in
 	0) ;;
 	1) wrong 'a call does not answer as expected (see the lines "op N: expected")' ;;
+	3) : >"$work/unsure" ;;
 	124 | 137) wrong "the calls do not come back" ;;
 	*)
 		if [ $status -gt 128 ]; then
@@ -185,6 +187,11 @@ check_image() {
 	case " $good " in
 	*" $status "*) return 0 ;;
 	esac
+	# It tells of repairs, and all of them are of things that are not wrong.
+	if [ $status = 1 ] && [ -n "$harmless" ] && grep -q '? yes' "$work/fsck.out" &&
+		! grep '? yes' "$work/fsck.out" | grep -qvF "$harmless"; then
+		return 0
+	fi
 	tail -n 20 "$work/fsck.out"
 	if [ $status = 127 ]; then
 		echo "not checked: the checker is not here"
