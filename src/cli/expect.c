@@ -63,6 +63,8 @@ static void expect_op(struct expecting *x, size_t i)
 	} else if (i == x->guilty && info->calls != AS_CALLS_MANY && !allowed.ok && errors == 1) {
 		x->how[i] = AS_EMIT_COMPARED;
 		x->answers[i] = (struct as_outcome){ .ret = -1, .err = allowed.must };
+	} else if (i == x->guilty && !(allowed.ok && errors)) {
+		x->how[i] = allowed.ok ? AS_EMIT_MUST_SUCCEED : AS_EMIT_MUST_FAIL;
 	}
 	as_model_apply(x->model, op);
 }

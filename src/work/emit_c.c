@@ -136,7 +136,7 @@ static const char *reporter(const struct emission *program, size_t i)
 	enum as_opcode code = program->seq->ops[i].code;
 
 	if (is_assumed(program, i))
-		return "assume";
+		return program->how[i] < AS_EMIT_MUST_SUCCEED ? "assume" : "must";
 	if (!expected_of(program, i))
 		return "end";
 	return has_done(code) ? "check_done" : "check";
@@ -316,7 +316,8 @@ static void put_op(struct emission *program, size_t i)
 		as_buf_addf(out, "%zu, ", i + 1);
 	put_call(op, out);
 	if (is_assumed(program, i))
-		as_buf_addf(out, ", %d", program->how[i] == AS_EMIT_FAILURE);
+		as_buf_addf(out, ", %d",
+			    program->how[i] == AS_EMIT_FAILURE || program->how[i] == AS_EMIT_MUST_FAIL);
 	if (expected) {
 		as_buf_adds(out, ", ");
 		put_int(expected->ret, out);

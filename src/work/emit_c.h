@@ -21,6 +21,9 @@ enum as_emit_how {
 	 * program exits 3. */
 	AS_EMIT_SUCCESS,
 	AS_EMIT_FAILURE,
+	/* Whether it succeeds is compared, and not with what. */
+	AS_EMIT_MUST_SUCCEED,
+	AS_EMIT_MUST_FAIL,
 };
 /* The same; how: seq->n of them, or NULL if all are compared. */
 void as_emit_c_how(const struct as_seq *seq, const struct as_outcome *expected,

@@ -282,7 +282,9 @@ by_library() {
 			{ why="the sources of labfs: set ASSAY_SRC to a checkout of assay"; by_assay; return; }
 		set -- $(find "$ASSAY_SRC/labfs" -name '*.c' ! -name '*_main.c')
 	else
-		[ -e "$object" ] || lack "the library $object is not here"
+		object=${OBJECT:-$object}
+		[ -e "$object" ] || lack "the library $object is not here; OBJECT=PATH names another one"
+		object=$(cd "$(dirname "$object")" && pwd)/$(basename "$object")
 		set -- "$object"
 	fi
 	# shellcheck disable=SC2086
@@ -291,10 +293,7 @@ by_library() {
 		by_assay
 		return
 	}
-	case $object in
-	/*) LD_LIBRARY_PATH=$(dirname "$object"); export LD_LIBRARY_PATH ;;
-	esac
-	(cd "$work" && timeout -k 5 "$deadline" ./repro)
+	(cd "$work" && LD_LIBRARY_PATH=$(dirname "$object") timeout -k 5 "$deadline" ./repro)
 	status=$?
 	case $status in
 	0) wrong "the program says so" ;;

@@ -110,6 +110,16 @@ static void check_done(int number, struct result got, long long ret, int err,
 	printf("\n");
 }
 
+/*@ must: check_done */
+static void must(int number, struct result got, int fails)
+{
+	end(got);
+	if ((got.ret < 0) == fails || unsure)
+		return;
+	differing++;
+	printf("op %d: expected %s\n", number, fails ? "a failure" : "success");
+}
+
 /*@ check: check_done */
 static void check(int number, struct result got, long long ret, int err)
 {
