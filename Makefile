@@ -118,10 +118,10 @@ all: $(MADE) ## build ./assay, libassay.a, the labfs tools and the example plugi
 		valgrind $(if $(HAVE_VG),in,out) '$(GIVES_valgrind)' \
 		chart.js $(if $(CHART_JS),in,out) '$(GIVES_chart)'
 
-demo: ## set up, build, and show how assay finds bugs (about a minute)
+demo: ## set up, build, and show what assay does, on real things (under two minutes)
 	@$(SETUP) build fs
 	@+$(AGAIN) all
-	@scripts/demo.sh
+	@./assay demo -o build/demo
 
 test: ## set up, build, and run every test; also SAN=address,undefined and CC=clang
 	@$(SETUP) build test fs $(if $(filter clang%,$(notdir $(CC))),sanitizer)
@@ -176,11 +176,14 @@ install: $(PROGRAMS) $(VG_MADE) ## install below PREFIX (/usr/local), itself bel
 		>$D/lib/pkgconfig/assay.pc
 	install -m 644 $(wildcard layouts/*.layout) $D/$(LAYOUTS)
 	install -m 644 docs/assay.1 $D/$(MAN)
+	for c in $$($(B)/assay help | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p'); do \
+		$(B)/assay help --man $$c >$D/$(MAN)/assay-$$c.1 || exit 1; \
+	done
 	$(if $(HAVE_VG),install -d $D/$(VG_DIR))
 	$(if $(HAVE_VG),install -m 755 $(filter %-amd64-linux %.so,$(VG_MADE)) $D/$(VG_DIR))
 	$(if $(HAVE_VG),ln -sfn $(VG_BESIDE) $D/$(VG_DIR))
-	install -m 644 scripts/assay.bash-completion $D/$(BASH)/assay
-	install -m 644 scripts/assay.zsh-completion $D/$(ZSH)/_assay
+	$(B)/assay help --completion bash >$D/$(BASH)/assay
+	$(B)/assay help --completion zsh >$D/$(ZSH)/_assay
 
 clean: ## remove what was built
 	rm -rf build assay labfs-mkfs labfs-fsck libassay.a liblabfs.a
@@ -210,6 +213,7 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 
 # What is put in by .incbin, which the compiler does not report as a dependency.
 $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
+$(B)/src/cmd/cmd_demo.o: src/cmd/demo/demo.sh
 $(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
 $(B)/src/report/script.o: src/report/script/body.sh
