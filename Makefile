@@ -106,7 +106,7 @@ VG_MADE := $(if $(HAVE_VG),$(VG_TOOL) $(B)/vg/vgpreload_assaysym-amd64-linux.so 
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS) $(VG_MADE)
 
 .PHONY: all demo test clang-tests build-tests tidy bench score fuzz torture install clean
-.PHONY: help FORCE check
+.PHONY: help FORCE check deb deb-test
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -184,6 +184,21 @@ install: $(PROGRAMS) $(VG_MADE) ## install below PREFIX (/usr/local), itself bel
 	$(if $(HAVE_VG),ln -sfn $(VG_BESIDE) $D/$(VG_DIR))
 	$(B)/assay help --completion bash >$D/$(BASH)/assay
 	$(B)/assay help --completion zsh >$D/$(ZSH)/_assay
+
+# A copy of what git has, so that nothing of this build gets into the package, or the other way.
+DEB := build/deb
+deb: ## build a Debian package in build/deb, and look at it with lintian
+	@$(SETUP) build deb
+	@rm -rf $(DEB) && mkdir -p $(DEB)/assay
+	@git ls-files -z | xargs -0 cp --parents -t $(DEB)/assay
+	cd $(DEB)/assay && dpkg-buildpackage -b -us -uc -j$(JOBS) >../build.log 2>&1 || \
+		{ tail -n 40 ../build.log; exit 1; }
+	lintian --fail-on error,warning $(DEB)/*.deb
+	@ls -1 $(DEB)/*.deb
+
+deb-test: deb ## install that package in a bare Debian (debootstrap, as root), and run its demo there
+	@$(SETUP) deb
+	@scripts/deb_test.sh $(DEB)
 
 clean: ## remove what was built
 	rm -rf build assay labfs-mkfs labfs-fsck libassay.a liblabfs.a

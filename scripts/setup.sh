@@ -5,7 +5,7 @@
 # not install it; the command to run is then the last thing printed.
 set -euo pipefail
 
-# One row a package: package, purpose (build test fs tidy sanitizer fuzz), why.
+# One row a package: package, purpose (build test fs deb tidy sanitizer fuzz), why.
 table() {
 	cat <<-'END'
 	gcc                build      the compiler
@@ -50,6 +50,18 @@ table() {
 	dosfstools         fs         vfat
 	exfatprogs         fs         exfat
 	udftools           fs         udf
+	dpkg-dev           deb        builds the package
+	debhelper          deb        builds the package
+	fakeroot           deb        builds the package as an ordinary user
+	lintian            deb        looks at the package
+	debootstrap        deb        a bare Debian to install it in
+	libext2fs-dev      deb        built into the package
+	libsqlite3-dev     deb        built into the package
+	libz3-dev          deb        built into the package
+	zlib1g-dev         deb        built into the package
+	libbabeltrace2-dev deb        built into the package
+	valgrind           deb        built into the package
+	libjs-chart.js     deb        built into the package
 	clang-format       tidy       layout of changed lines
 	git                tidy       which lines have changed
 	clang              sanitizer  the second compiler; gcc brings its own sanitizers
