@@ -4,6 +4,7 @@
 
 #include "cli/expect.h"
 #include "cli/stored.h"
+#include "cli/writes.h"
 #include "disk/flash.h"
 #include "os/rundir.h"
 #include "report/script.h"
@@ -102,6 +103,8 @@ int as_cli_repro(const struct as_dir *folder, const char *trusted, struct as_err
 	if (!rc && ear.same)
 		rc = write_program(folder, &stored, seq, &again, trail, err);
 out:
+	if (!rc && stored.workload)
+		rc = as_cli_writes(folder, err);
 	if (!rc && stored.workload)
 		rc = as_script_write(folder, err);
 	as_cli_again_close(&again);

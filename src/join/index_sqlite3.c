@@ -252,7 +252,7 @@ static void add_finding(struct indexing *x, const json_t *f)
 
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		put_member(x, INTO_FINDINGS, f, members[i]);
-	put_member(x, INTO_FINDINGS, json_object_get(f, "reduced"), "ops_after");
+	put_member(x, INTO_FINDINGS, json_object_get(f, "reduced"), "ops");
 	end_row(x, INTO_FINDINGS);
 }
 

@@ -249,12 +249,13 @@ static int write_workload(const struct as_dir *dir, const struct as_finding *f, 
 static int write_all(struct store *s, const struct as_dir *dir, const struct as_finding *f,
 		     const char *id, struct as_err *err)
 {
+	bool power = f->kind == AS_FIND_CRASH || f->kind == AS_FIND_RECOVERY;
 	int rc = f->files ? write_files(dir, f, err) : write_workload(dir, f, id, err);
 
 	if (!rc && f->disk)
-		rc = s->save_disk(f->disk, dir, "disk.img.zst", err);
+		rc = s->save_disk(f->disk, dir, AS_DISK_NAME, err);
 	if (!rc && f->healthy)
-		rc = s->save_disk(f->healthy, dir, "healthy.img.zst", err);
+		rc = s->save_disk(f->healthy, dir, power ? AS_BEFORE_NAME : AS_HEALTHY_NAME, err);
 	if (!rc)
 		rc = write_json(s, dir, f, id, err);
 	if (!rc && !f->files)
