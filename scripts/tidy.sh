@@ -63,11 +63,12 @@ arrows() {
 	sym       disk target tool box layout damage fsck
 	swarm     work target
 	report    work target legal cover
+	join      cover report
 	cli       work model symptom gen disk host target box vfs race reduce instance run
 	cli       supervise crash scenario hunt cover report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym swarm
-	cmd       layout trace record cover report cli labfs bench
+	cmd       layout trace record cover report join cli labfs bench
 	END
 }
 
