@@ -143,7 +143,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	bool json = as_args_has(args, "json");
 	int rc = as_cli_stored_find(args, &folder, err);
 
-	r.talk = as_cli_talk_new(json);
+	r.talk = as_cli_talk_new(json, false);
 	r.end_us = r.start_us + (int64_t)as_args_number(args, "for", FOR_DEFAULT_SECONDS) * 1000000;
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
