@@ -193,9 +193,7 @@ void as_live_close(struct as_live *live, bool keep, int rc, const struct as_err 
 		return;
 	as_shlock_take(&live->lock);
 	live->keep = keep;
-	live->p.state = rc < 0		   ? AS_RUN_FAILED
-			: as_cli_stopped() ? AS_RUN_STOPPED
-					   : AS_RUN_ENDED;
+	live->p.state = rc < 0 ? AS_RUN_FAILED : as_cli_stopped() ? AS_RUN_STOPPED : AS_RUN_ENDED;
 	live->p.signal = rc < 0 ? 0 : as_cli_stopped();
 	if (rc < 0 && err)
 		as_progress_text(live->p.why, err->msg);

@@ -37,10 +37,10 @@ struct as_live_setup {
 };
 
 /* Of the commands that have it. */
-#define AS_CLI_QUIET_OPT                                                                           \
-	{                                                                                          \
-		.name = "quiet", .letter = 'q',                                                    \
-		.help = "print findings and errors, but no progress, notes or summary"             \
+#define AS_CLI_QUIET_OPT                                                               \
+	{                                                                              \
+		.name = "quiet", .letter = 'q',                                        \
+		.help = "print findings and errors, but no progress, notes or summary" \
 	}
 
 /* Starts a process that shows and keeps the progress. */
@@ -63,5 +63,9 @@ struct as_sink *as_live_sink(struct as_live *live);
  * error, a signal that was caught (cli/stopping.h) has stopped it. `keep` false: there is nothing
  * in the folder but these files, and they are removed. */
 void as_live_close(struct as_live *live, bool keep, int rc, const struct as_err *err);
+
+/* For who reads progress.json: whether the process that wrote it is alive: 1 it is, 0 it is not, -1:
+ * it cannot be told from here. */
+int as_live_is_alive(const struct as_progress *p);
 
 #endif

@@ -31,8 +31,5 @@ void as_live_say_who(struct as_progress *p, pid_t pid);
 uint64_t as_live_memory(pid_t pid, pid_t except);
 /* The signal that a process died of that is a zombie still; 0: not known. */
 int as_live_died_of(pid_t pid);
-/* Whether the process that wrote it may still be alive: 1 it is, 0 it is not, -1: it cannot be told
- * from here. */
-int as_live_is_alive(const struct as_progress *p);
 
 #endif

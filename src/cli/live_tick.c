@@ -53,10 +53,9 @@ static void find_rates(struct ticker *t)
 	for (unsigned c = 0; c < AS_COUNTERS; c++) {
 		int64_t us = t->p.wall_us - first->wall_us;
 
-		t->live->p.rate[c] =
-			us > 0 && t->p.n[c] > first->n[c]
-				? (double)(t->p.n[c] - first->n[c]) * 1e6 / (double)us
-				: 0;
+		t->live->p.rate[c] = us > 0 && as_counter_has_rate(c) && t->p.n[c] > first->n[c]
+					     ? (double)(t->p.n[c] - first->n[c]) * 1e6 / (double)us
+					     : 0;
 	}
 }
 
@@ -183,9 +182,9 @@ static void print_json_line(struct ticker *t, struct as_buf *line)
 static void print_line(struct ticker *t)
 {
 	int64_t run_us = t->p.wall_us - t->live->before_us;
-	int64_t every_us = run_us >= LINE_LATE_AFTER_US		     ? LINE_LATE_US
+	int64_t every_us = run_us >= LINE_LATE_AFTER_US		    ? LINE_LATE_US
 			   : t->live->json && run_us < LINE_SOON_US ? JSON_SOON_US
-								     : LINE_SOON_US;
+								    : LINE_SOON_US;
 	struct as_buf line = { 0 };
 
 	if (run_us - t->line_us < every_us)

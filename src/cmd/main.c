@@ -12,7 +12,7 @@
 /* Hidden ones last. */
 /* clang-format off */
 #define COMMANDS(X)                                                                         \
-	X(run) X(hunt) X(replay) X(reduce) X(report) X(explain) X(crash) X(check) X(gen)    \
+	X(run) X(hunt) X(watch) X(replay) X(reduce) X(report) X(explain) X(crash) X(check) X(gen)    \
 	X(import) X(ops) X(fmt) X(emit_c) X(targets) X(plugin) X(doctor) X(disk) X(cov)     \
 	X(recover) X(fsck) X(bench) X(help) X(engine) X(check_outside) X(fsck_kernel)
 /* clang-format on */

@@ -31,7 +31,7 @@ void as_curves_print(const struct as_curves *curves, struct as_buf *out);
 /* Reads such a file, which may come from anywhere. Unknown columns are ignored; a row that is
  * broken ends it (the writer may have been killed); a wrong head is AS_EUSE. */
 AS_MUST_CHECK int as_curves_parse(const char *text, size_t len, struct as_curves *curves,
-				   struct as_err *err);
+				  struct as_err *err);
 void as_curves_free(struct as_curves *curves);
 
 #endif

@@ -55,8 +55,14 @@ struct member {
 	bool who; /* it says which process it is */
 };
 
-#define MEMBER(name, kind) { #name, offsetof(struct as_progress, name), kind, false }
-#define WHO(name, kind) { #name, offsetof(struct as_progress, name), kind, true }
+#define MEMBER(name, kind)                                             \
+	{                                                              \
+#name, offsetof(struct as_progress, name), kind, false \
+	}
+#define WHO(name, kind)                                               \
+	{                                                             \
+#name, offsetof(struct as_progress, name), kind, true \
+	}
 
 /* clang-format off */
 static const struct member members[] = {
@@ -147,7 +153,8 @@ static int parse_member(const struct member *m, const json_t *value, struct as_p
 
 static int parse_state(const json_t *root, struct as_progress *p, struct as_err *err)
 {
-	const json_t *state = json_object_get(root, "state"), *sig = json_object_get(root, "signal");
+	const json_t *state = json_object_get(root, "state"),
+		     *sig = json_object_get(root, "signal");
 	unsigned s = 0;
 
 	if (!json_is_string(state))
@@ -165,7 +172,8 @@ static int parse_state(const json_t *root, struct as_progress *p, struct as_err 
 
 static int parse_counters(const json_t *root, struct as_progress *p, struct as_err *err)
 {
-	const json_t *rates = json_object_get(root, "rates"), *kinds = json_object_get(root, "kinds");
+	const json_t *rates = json_object_get(root, "rates"),
+		     *kinds = json_object_get(root, "kinds");
 
 	for (unsigned c = 0; c < AS_COUNTERS; c++) {
 		const json_t *value = json_object_get(root, as_counter_names[c]);

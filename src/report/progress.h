@@ -80,6 +80,9 @@ static inline void as_progress_set(struct as_progress *p, enum as_counter c, uin
 	p->has |= (uint64_t)1 << c;
 }
 
+/* Whether it makes sense to say how fast it grows. */
+bool as_counter_has_rate(enum as_counter counter);
+
 /* Copies a text; one that is too long loses its middle. */
 void as_progress_text(char to[AS_PROGRESS_TEXT], const char *text);
 

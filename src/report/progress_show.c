@@ -43,6 +43,11 @@ static const struct {
 #include "report/progress.def"
 };
 
+bool as_counter_has_rate(enum as_counter counter)
+{
+	return shows[counter].how == AS_SHOW_RATE;
+}
+
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
 /* Columns of a shown text, at most. */
@@ -308,9 +313,11 @@ static void put_newest(struct page *page, const struct as_progress *p)
 		return;
 	as_buf_adds(&text, "newest ");
 	add_time((p->wall_us - p->newest_us) / 1000000, &text);
-	as_buf_addf(&text, " ago  %s  %s", p->newest, p->newest_words);
+	as_buf_addf(&text, " ago  %s  ", p->newest);
 	as_buf_adds(&fit, "  ");
 	as_progress_fit(as_buf_str(&text), page->columns - 2, &fit);
+	if (width_of(as_buf_str(&fit)) + 20 < page->columns)
+		as_progress_fit(p->newest_words, page->columns - width_of(as_buf_str(&fit)), &fit);
 	put_line(page, "", as_buf_str(&fit));
 	as_buf_free(&text);
 	as_buf_free(&fit);
@@ -351,16 +358,11 @@ void as_progress_block(const struct as_progress *p, unsigned columns, bool colou
 
 void as_progress_line(const struct as_progress *p, struct as_buf *out)
 {
-	size_t begin;
-
 	add_clock(p, out);
 	as_buf_adds(out, ": ");
-	for (unsigned c = 0; c < AS_COUNTERS; c++) {
-		begin = out->len;
+	for (unsigned c = 0; c < AS_COUNTERS; c++)
 		if (add_counter(p, c, out))
 			as_buf_adds(out, "; ");
-		as_assert(out->len >= begin);
-	}
 	if (*p->phase) {
 		as_show(out, p->phase);
 		as_buf_adds(out, "; ");
@@ -371,9 +373,8 @@ void as_progress_line(const struct as_progress *p, struct as_buf *out)
 void as_progress_end_words(const struct as_progress *p, struct as_buf *out)
 {
 	static const char *const words[AS_RUN_STATES] = {
-		[AS_RUN_RUNNING] = "",	      [AS_RUN_ENDED] = "ended",
-		[AS_RUN_STOPPED] = "stopped", [AS_RUN_FAILED] = "failed",
-		[AS_RUN_DIED] = "died",
+		[AS_RUN_RUNNING] = "",	    [AS_RUN_ENDED] = "ended", [AS_RUN_STOPPED] = "stopped",
+		[AS_RUN_FAILED] = "failed", [AS_RUN_DIED] = "died",
 	};
 
 	if (p->state == AS_RUN_RUNNING)
