@@ -2,6 +2,7 @@
 /* output: see output.h. */
 #include "cli/output.h"
 
+#include "cli/pages.h"
 #include "cli/repro.h"
 #include "cli/terminal.h"
 #include "disk/image.h"
@@ -158,6 +159,7 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 			struct as_err *err)
 {
 	int failed = as_cli_output_failed(out, rc ? NULL : err);
+	bool kept = out->store;
 
 	out->lasting |= stats->findings > 0;
 	as_cli_output_quiet(out, rc ? rc : failed, err);
@@ -177,6 +179,8 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 		free(((struct both *)out->chain)->repro);
 	}
 	free(out->chain);
+	if (out->reports && out->lasting && kept)
+		as_cli_page_write(out->reports, out->folder, NULL);
 	return rc ? rc : stats->findings ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
 }
 

@@ -27,7 +27,7 @@ struct as_cli_output {
 	const char *folder;
 	bool json;
 	bool given; /* `talk` belongs to the caller */
-	bool reports; /* a page for a browser is written at the end */
+	const struct as_args *reports; /* a page for a browser is written at the end; or NULL */
 	bool lasting; /* the folder has more than findings: progress is kept without any */
 };
 

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/hunts.h"
 #include "cli/output.h"
+#include "cli/pages.h"
 #include "cli/rows.h"
 #include "cli/runs.h"
 #include "cli/stopping.h"
@@ -295,6 +296,7 @@ static int run(const struct as_args *args, struct as_err *err)
 		rc = as_cli_output_open(args, &s.out, err);
 	if (!rc) {
 		s.out.lasting = true;
+		s.out.reports = args;
 		as_cli_show_where(s.out.live, args, spec, s.options.jobs);
 		as_live_goal(s.out.live, s.options.for_us, 0);
 		rc = open_states(&s, err);
@@ -431,6 +433,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_USAGE_OPTS,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
+	AS_CLI_REPORT_OPT,
 	{ 0 },
 };
 

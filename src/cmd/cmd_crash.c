@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/jobs.h"
 #include "cli/output.h"
+#include "cli/pages.h"
 #include "cli/rows.h"
 #include "cli/scenarios.h"
 #include "cli/start.h"
@@ -480,6 +481,7 @@ static int crash_all(const struct as_args *args, const struct as_cli_jobs *all, 
 		return rc;
 	}
 	n = n < all->n ? n : all->n;
+	s.out.reports = args;
 	as_live_goal(s.out.live, 0, all->n);
 	rc = n > 1 ? crash_many(&s, all, n, err) : crash_some(&s, all, 0, 1, err);
 	s.stats.wall_us = as_now_us() - start_us;
@@ -578,6 +580,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_CHANCE_OPT,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
+	AS_CLI_REPORT_OPT,
 	{ 0 },
 };
 

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cli/boxes.h"
 #include "cli/hunts.h"
+#include "cli/pages.h"
 #include "cli/rows.h"
 #include "cli/stopping.h"
 #include "cmd/fsck_cross.h"
@@ -241,6 +242,7 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 			     : 0);
 	as_buf_free(&words);
 	s->out.lasting = true;
+	s->out.reports = s->args;
 	if (!rc)
 		rc = as_fsck_lead(&args, &status, err);
 	progress(s, &status);
@@ -537,6 +539,7 @@ static const struct as_opt opts[] = {
 		  "delete a file in every directory; labfs is always asked" },
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
+	AS_CLI_REPORT_OPT,
 	{ 0 },
 };
 

@@ -13,6 +13,7 @@
 #include "cli/live.h"
 #include "cli/output.h"
 #include "cli/own_cov.h"
+#include "cli/pages.h"
 #include "cli/profiles.h"
 #include "cli/rows.h"
 #include "cli/runs.h"
@@ -43,9 +44,10 @@
 /* The options that the state of a hunt keeps. */
 static bool is_remembered(const char *name)
 {
-	static const char *const new[] = { "resume",  "out",	       "json",	       "trust",
-					   "for",     "max-workloads", "max-findings", "known",
-					   "fail-on", "junit",	       "quiet" };
+	static const char *const new[] = {
+		"resume",	"out",	 "json",    "trust", "for",   "max-workloads",
+		"max-findings", "known", "fail-on", "junit", "quiet", "no-report"
+	};
 
 	for (size_t i = 0; i < sizeof(new) / sizeof(new[0]); i++)
 		if (!strcmp(name, new[i]))
@@ -402,9 +404,9 @@ static void open_live(const struct as_args *args, struct hunt_session *s)
 							.quiet = as_args_has(args, "quiet"),
 							.before_us = s->state.used_us });
 	as_live_target(s->live, s->state.target,
-		       s->boxed				  ? "in a sandbox"
+		       s->boxed				? "in a sandbox"
 		       : as_cli_fstype(s->state.target) ? "on the running kernel"
-							  : "",
+							: "",
 		       s->state.n_jobs);
 	as_live_phase(s->live, strcmp(s->state.scenario, "sequential") ? s->state.scenario : "");
 	as_live_goal(s->live, s->state.for_us, s->state.max_workloads);
@@ -501,6 +503,8 @@ static int run(const struct as_args *given, struct as_err *err)
 		as_cli_box_close(&s.box);
 	rc = as_cli_cov_close(&s.cov, rc, err);
 	as_folders_close(&s.folders);
+	if (s.live)
+		as_cli_page_write(given, s.folder, as_args_text(given, "cov", NULL));
 	as_target_free(s.target);
 	as_cli_specs_free(&s.specs);
 	free(s.profile);
@@ -572,6 +576,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_ACCEPTED_OPTS,
 	{ .name = "json", .help = "print everything as JSON lines" },
 	AS_CLI_QUIET_OPT,
+	AS_CLI_REPORT_OPT,
 	{ 0 },
 };
 

@@ -121,6 +121,7 @@ int as_fsck_compare(const struct as_args *args, struct as_err *err)
 	if (!rc)
 		rc = as_cli_output_open(args, &out, err);
 	if (!rc) {
+		out.reports = args;
 		rc = compare(args, &setup, cross, &out, &stats, err);
 		rc = as_cli_output_close(&out, &stats, rc, err);
 	}
