@@ -51,10 +51,12 @@ static struct boxed_lane *of(struct as_sink *sink)
 static bool may_go_on(const struct boxed_lane *b, const struct as_told_state *told,
 		      enum as_store_added added, uint32_t id)
 {
+	const struct as_check_options *o = b->c->options;
 	struct as_buf line = { 0 };
 	bool same;
 
-	if (added == AS_STORE_FULL || added == AS_STORE_LATER || !told->fine)
+	if (added == AS_STORE_FULL || added == AS_STORE_LATER || !told->fine ||
+	    (o->depth && as_store_at(b->c->store, id).depth >= o->depth))
 		return false;
 	as_store_line(b->c->store, id, &line);
 	same = as_store_at(b->c->store, id).parent == b->id &&

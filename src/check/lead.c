@@ -360,7 +360,7 @@ static void blame_start(struct as_checking *c)
 }
 
 /* The state of a fresh file system. */
-static void add_first(struct as_checking *c)
+static int add_first(struct as_checking *c, struct as_err *err)
 {
 	const struct as_check_options *o = c->options;
 	struct as_policy policy = as_policy_of(c->args->target);
@@ -373,8 +373,15 @@ static void add_first(struct as_checking *c)
 		key = as_check_key(c->fresh.model, past, as_era_first(o->hash));
 		as_past_put(past);
 	}
-	if (as_store_add(c->store, key, AS_STORE_NONE, "", false, &id) == AS_STORE_NEW)
+	switch (as_store_add(c->store, key, AS_STORE_NONE, "", false, &id)) {
+	case AS_STORE_FULL:
+		return as_fail_errno(err, ENOSPC, "cannot keep a single state");
+	case AS_STORE_NEW:
 		as_store_push(c->store, id, UINT64_MAX);
+		return 0;
+	default:
+		return 0;
+	}
 }
 
 /* Where the file system needs a sandbox, only those in it have a fresh one. */
@@ -423,9 +430,11 @@ int as_checking_open(struct as_checking *c, struct as_err *err)
 	rc = as_store_open(o->fd, as_buf_str(&ident), o->max_states, &c->store, err);
 	as_buf_free(&ident);
 	if (rc)
-		return rc;
+		return o->fd >= 0 ? as_fail_in(err, "the file of states of the folder") : rc;
 	if (!c->start || !c->start->wrong)
-		add_first(c);
+		rc = add_first(c, err);
+	if (rc)
+		return rc;
 	c->shared_bytes = sizeof(*c->shared) + o->jobs * sizeof(*c->shared->lane);
 	c->shared = as_shared_alloc(c->shared_bytes);
 	/* What is in flight outlives the kernel of a sandbox; a disk that is checked outside of it

@@ -41,6 +41,7 @@
 #define LINES_MAX_BYTES ((size_t)UINT32_MAX)
 #define SLOTS_MIN 1024u
 #define GROW_BYTES ((size_t)1 << 20) /* by which the parts of a file grow */
+#define FEW_BYTES 4096u
 
 struct header {
 	char magic[16], ident[IDENT_MAX];
@@ -217,10 +218,15 @@ static bool has_room(const struct as_store *s, const void *from, size_t most, si
 	off_t at = (off_t)((const char *)from - (const char *)s->header);
 
 	while (s->fd >= 0 && *room < bytes) {
-		size_t more = most - *room < GROW_BYTES ? most - *room : GROW_BYTES;
+		size_t left = most - *room, few = left < FEW_BYTES ? left : FEW_BYTES;
+		size_t more = left < GROW_BYTES ? left : GROW_BYTES;
 
-		if (posix_fallocate(s->fd, at + (off_t)*room, (off_t)more))
-			return false;
+		/* On a disk that is nearly full, as long as it goes. */
+		if (posix_fallocate(s->fd, at + (off_t)*room, (off_t)more)) {
+			more = few;
+			if (posix_fallocate(s->fd, at + (off_t)*room, (off_t)more))
+				return false;
+		}
 		*room += more;
 	}
 	return true;
