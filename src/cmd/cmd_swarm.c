@@ -5,10 +5,12 @@
 #include "cli/cli.h"
 #include "cli/start.h"
 #include "cli/stopping.h"
+#include "cmd/swarm.h"
 #include "os/out.h"
 #include "swarm/allot.h"
 #include "swarm/campaign.h"
 #include "swarm/local.h"
+#include "swarm/picture.h"
 #include "swarm/slurm.h"
 
 #include <inttypes.h>
@@ -281,6 +283,7 @@ static int run_slurm(struct asked *a, struct as_ledger *ledger,
 		.bring = as_args_text(a->args, "bring", NULL),
 		.text = as_buf_str(&a->text),
 		.trust = as_args_has(a->args, "trust"),
+		.merge = true,
 	};
 
 	slurm.swarm.jobs = (unsigned)as_args_number(a->args, "jobs", 0);
@@ -325,7 +328,7 @@ static int run_verb(struct asked *a, struct as_err *err)
 
 /* ---- cell ------------------------------------------------------------------------------------ */
 
-/* One slice of one cell: what a task of Slurm runs. Its exit status says only whether that worked. */
+/* One slice of one cell: what a task of Slurm runs. Its exit status says whether that worked. */
 static int cell_verb(struct asked *a, struct as_err *err)
 {
 	const volatile int *stop = as_cli_stop_catch();
@@ -360,15 +363,6 @@ static int cell_verb(struct asked *a, struct as_err *err)
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-static const char *state_of(const struct as_tally *t)
-{
-	if (t->given_up)
-		return "given up";
-	if (t->complete)
-		return "complete";
-	return t->slices ? "goes on" : "waits";
-}
-
 static void status_json(const struct as_ledger *ledger, struct as_buf *out)
 {
 	for (size_t i = 0; i < ledger->campaign->n_cells; i++) {
@@ -378,13 +372,7 @@ static void status_json(const struct as_ledger *ledger, struct as_buf *out)
 		as_json_object(&json);
 		as_json_kstr(&json, "event", "cell");
 		as_json_kstr(&json, "cell", ledger->campaign->cells[i].name);
-		as_json_kstr(&json, "state", state_of(t));
-		as_json_kuint(&json, "slices", t->slices);
-		as_json_kint(&json, "used_us", t->used_us);
-		as_json_kuint(&json, "ops", t->ops);
-		as_json_kuint(&json, "states", t->states);
-		as_json_kuint(&json, "kinds", t->kinds);
-		as_json_kint(&json, "status", t->status);
+		as_tally_print(&json, t);
 		as_json_end(&json);
 		as_buf_addc(out, '\n');
 	}
@@ -406,8 +394,8 @@ static void status_text(const struct as_ledger *ledger, struct as_buf *out)
 		as_buf_addf(out,
 			    "%-18s  %-8s  %6" PRIu64 "  %7.1f  %11" PRIu64 "  %11" PRIu64
 			    "  %5" PRIu64 "  ",
-			    c->cells[i].name, state_of(t), t->slices, (double)t->used_us / 1e6,
-			    t->ops, t->states, t->kinds);
+			    c->cells[i].name, as_tally_state(t), t->slices,
+			    (double)t->used_us / 1e6, t->ops, t->states, t->kinds);
 		add_words(out, &c->cells[i]);
 		as_buf_addc(out, '\n');
 		if (t->said[0]) {
@@ -421,6 +409,20 @@ static void status_text(const struct as_ledger *ledger, struct as_buf *out)
 	as_buf_adds(out, " of ");
 	add_duration(out, whole_time(c));
 	as_buf_addf(out, " used, %zu different kinds of findings\n", as_digests_n(&ledger->kinds));
+}
+
+static int merge(struct asked *a, struct as_err *err)
+{
+	struct as_ledger ledger;
+	int rc = read_copy(a, a->args->operands[1], err);
+
+	if (!rc)
+		rc = as_ledger_open(a->folder, AS_LEDGER_READ, NULL, a->campaign, &ledger, err);
+	if (rc)
+		return rc;
+	rc = as_cmd_swarm_merge(a->folder, &ledger, err);
+	as_ledger_close(&ledger);
+	return rc ? rc : AS_EXIT_CLEAN;
 }
 
 static int status(struct asked *a, struct as_err *err)
@@ -454,6 +456,7 @@ static const struct {
 	{ "plan", plan, 2, "the file of a campaign" },
 	{ "run", run_verb, 2, "the file of a campaign" },
 	{ "status", status, 2, "the folder of a campaign" },
+	{ "merge", merge, 2, "the folder of a campaign" },
 	{ "cell", cell_verb, 3, "the file of a campaign and the name of a cell" },
 };
 
@@ -473,7 +476,7 @@ static int run(const struct as_args *args, struct as_err *err)
 			asked_free(&a);
 			return rc;
 		}
-	return as_fail(err, AS_EUSE, "swarm: '%s' is not plan, run, status or cell",
+	return as_fail(err, AS_EUSE, "swarm: '%s' is not plan, run, status, merge or cell",
 		       args->operands[0]);
 }
 
@@ -515,20 +518,23 @@ static const struct as_opt opts[] = {
 	  .letter = 'o',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",
-	  .help = "run: keep the campaign in this folder, or go on with the one in it; default " FOLDER_DEFAULT },
+	  .help = "run, cell: keep the campaign in this folder, or go on with the one in it; "
+		  "default " FOLDER_DEFAULT },
 	{ .name = "json", .help = "print everything as JSON lines" },
 	{ 0 },
 };
 
 const struct as_command as_cmd_swarm = {
 	.name = "swarm",
-	.operands = "plan FILE | run FILE | status DIR | cell FILE NAME",
+	.operands = "plan FILE | run FILE | status DIR | merge DIR | cell FILE NAME",
 	.summary = "run many commands with many settings, on many cores",
 	.text = "A campaign is a file: commands, the values that are put into them, and how much time "
 		"each cell, a command with its values, may take (docs/SCALE.md). `plan` prints the "
 		"cells and what they cost, and runs nothing. `run` runs them in rounds; it goes on "
 		"where it was stopped or killed. Each cell has a run folder of its own. `status` "
-		"shows what each cell has done.",
+		"shows what each cell has done. `merge` joins them: DIR/merged has each finding "
+		"once, with an index for SQLite, and DIR/report.html shows all of it. `cell` runs "
+		"one cell: jobs of Slurm do.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = 3,

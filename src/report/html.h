@@ -25,6 +25,7 @@ struct as_report_extras {
 	const struct as_suites *suites; /* input and output coverage (figure_cover.h); or NULL */
 	const char *score; /* a table of bugs and who found them, as Markdown; or NULL */
 	const char *score_name;
+	const struct as_buf *campaign; /* JSON of `assay swarm merge` (docs/SCHEMA.md); or NULL */
 };
 
 /* The page around such JSON. */

@@ -2,9 +2,9 @@
 /*
  * allot: how the time of a round is divided among the cells.
  *
- * Method. The time that is left to all cells is divided evenly among the rounds that are left. In
- * the first round each cell gets its own share: its time divided by the number of rounds. After that,
- * the pot of a round is divided in proportion to what each cell is worth:
+ * Method. The time that is left to all cells is divided evenly among the rounds that are left.
+ * In the first round each cell gets its own share: its time divided by the number of rounds.
+ * After that, the pot of a round is divided in proportion to what each cell is worth:
  *
  *	worth = priority x (FLOOR + new + growth) / (1 + log2(1 + repeats))
  *
@@ -21,7 +21,7 @@
  * Invariants
  *   1. Slices depend on the tallies alone, and not on the clock or on which cell was faster.
  *   2. The slices of a round are at most its pot, but for cells that would get less than a second:
- *      they get one, or none in this round, taken in turns by their names.
+ *      they get one, or none in this round, in turns.
  */
 #ifndef AS_SWARM_ALLOT_H
 #define AS_SWARM_ALLOT_H

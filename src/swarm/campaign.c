@@ -251,9 +251,9 @@ static int read_include(struct as_lex *lex, struct reader *reader)
 /* What a campaign sets itself, and what writes to other places than the folder of the cell. */
 static const char *refused_option(const char *word)
 {
-	static const char *const ours[] = { "-o",	"--out",  "--output", "--for",
-					    "--resume", "--json", "--shard",  "--no-store",
-					    "--export", "--junit" };
+	static const char *const ours[] = { "-o",	"--out",   "--output", "--for",
+					    "--resume", "--json",  "--shard",  "--no-store",
+					    "--export", "--junit", "--cov" };
 	size_t len = strcspn(word, "=");
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
@@ -306,6 +306,14 @@ static int read_title(struct as_lex *lex, struct reader *reader)
 	return rc ? rc : as_lex_finish(lex);
 }
 
+static int read_coverage(struct as_lex *lex, struct reader *reader)
+{
+	if (strcmp(reader->block->command->name, "hunt"))
+		return as_lex_fail(lex, lex->start, "only hunts count their system calls");
+	reader->block->coverage = true;
+	return as_lex_finish(lex);
+}
+
 static const struct {
 	const char *key;
 	bool in_block;
@@ -314,6 +322,7 @@ static const struct {
 	{ "campaign", false, read_title },
 	{ "exclude", true, read_exclude },
 	{ "include", true, read_include },
+	{ "coverage", true, read_coverage },
 };
 
 static int read_line(struct as_lex *lex, void *ctx)

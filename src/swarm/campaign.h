@@ -69,6 +69,7 @@ struct as_block {
 	struct as_pick *excludes, *includes;
 	size_t n_excludes, cap_excludes, n_includes, cap_includes;
 	uint64_t time_s, memory_bytes, priority, shards;
+	bool coverage; /* count the system calls of its hunts */
 	size_t n_cells;
 	unsigned line;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * inbox: archives of cells that other machines have sent. An archive is unpacked into a folder of its
- * own first, as data: what is no plain file or folder is not taken, and only cells of this campaign
- * are. A cell whose folder is here already keeps it, so that an archive that came twice counts once.
+ * inbox: archives of cells that other machines have sent. An archive is unpacked into a folder
+ * of its own first, as data: what is no plain file or folder is not taken, and only cells of
+ * this campaign are. A cell whose folder is here already keeps it, so that an archive that came
+ * twice counts once.
  */
 #include "os/spawn.h"
 #include "swarm/slurm.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * local: a campaign on this machine. N processes run slices, each on a core of its own. A slice that
- * dies or fails is run again in the same round, until its cell has failed three times in a row. The
- * ledgers are the only state: whoever is killed goes on with the rounds that are not over.
+ * local: a campaign on this machine. N processes run slices, each on a core of its own. A slice
+ * that dies or fails is run again in the same round, until its cell has failed three times in a
+ * row. The ledgers are the only state: whoever is killed goes on with the rounds that are not
+ * over.
  */
 #ifndef AS_SWARM_LOCAL_H
 #define AS_SWARM_LOCAL_H

@@ -162,17 +162,30 @@ static _Noreturn void become(const char *const *words, pid_t parent, int out, in
 	_exit(2);
 }
 
+/* The counts of calls are files in the cell's folder, which must be there for them. */
+static int make_folder(const struct as_ledger *ledger, const struct as_cell *cell,
+		       struct as_err *err)
+{
+	struct as_dir folder = AS_DIR_NONE;
+	int rc = as_dir_below(&ledger->cells, cell->name, true, &folder, err);
+
+	as_dir_close(&folder);
+	return rc;
+}
+
 int as_slice_start(struct as_ledger *ledger, size_t cell, uint64_t round, uint64_t planned_s,
 		   unsigned cpu, struct as_slice_run *run, struct as_err *err)
 {
 	const struct as_cell *c = &ledger->campaign->cells[cell];
-	struct as_buf folder = { 0 }, seconds = { 0 };
+	struct as_buf folder = { 0 }, seconds = { 0 }, cov = { 0 };
 	struct words list = { 0 };
 	int out = open_output(ledger, c->name, "out", err), errs = -1, rc = out < 0 ? out : 0;
 	pid_t parent = getpid();
 
 	if (!rc)
-		errs = rc = open_output(ledger, c->name, "err", err);
+		errs = open_output(ledger, c->name, "err", err);
+	if (!rc && errs < 0)
+		rc = errs;
 	as_buf_addf(&folder, "%s/%s", ledger->cells.path, c->name);
 	as_buf_addf(&seconds, "%" PRIu64 "s", planned_s);
 	add(&list, "assay");
@@ -187,9 +200,15 @@ int as_slice_start(struct as_ledger *ledger, size_t cell, uint64_t round, uint64
 		if (can_resume(ledger, c))
 			add(&list, "--resume");
 	}
+	if (!rc && c->block->coverage) {
+		rc = make_folder(ledger, c, err);
+		as_buf_addf(&cov, "%s/round-%" PRIu64 ".cov", as_buf_str(&folder), round);
+		add(&list, "--cov");
+		add(&list, as_buf_str(&cov));
+	}
 	add(&list, NULL);
 	*run = (struct as_slice_run){ .cell = cell, .round = round, .planned_s = planned_s };
-	if (rc >= 0) {
+	if (!rc) {
 		run->began_us = as_now_us();
 		run->deadline_us = run->began_us + (int64_t)planned_s * 1500000 + GRACE_US;
 		run->pid = fork();
@@ -204,6 +223,7 @@ int as_slice_start(struct as_ledger *ledger, size_t cell, uint64_t round, uint64
 	free(list.words);
 	as_buf_free(&folder);
 	as_buf_free(&seconds);
+	as_buf_free(&cov);
 	return rc;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slice: one run of a cell's command in a process of its own, in the cell's run folder. It dies with
- * the process that started it. What it prints is kept until the next slice of the cell:
+ * slice: one run of a cell's command in a process of its own, in the cell's run folder. It dies
+ * with the process that started it. What it prints is kept until the next slice of the cell:
  * swarm/NAME.out has its JSON lines, swarm/NAME.err what it said.
  */
 #ifndef AS_SWARM_SLICE_H

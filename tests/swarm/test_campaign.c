@@ -115,6 +115,8 @@ static const struct {
 	{ "cells hunt -t {x}\n x 1\n y 1\n include x=1\n", "c:4: an include line has a value" },
 	{ "cells hunt -t {x}\n x 1\n y 1\n include x=1 x=2\n", "c:4: 'y' has no value here" },
 	{ "cells run w\n shards 2\n", "c:1: 'run' cannot be divided into shards" },
+	{ "cells check -t a\n coverage\n", "c:2:1: only hunts count their system calls" },
+	{ "cells hunt --cov x\n", "c:1:12: a cell cannot have --cov" },
 	{ "time 0s\ncells hunt\n", "c:1:6: expected a time such as 90s, 10m or 1h" },
 	{ "time 3x\ncells hunt\n", "c:1:6: expected a time such as" },
 	{ "time 999999999999d\ncells hunt\n", "c:1:6: expected a time such as" },
@@ -241,7 +243,7 @@ static void test_slices(void **state)
 	as_buf_free(&line);
 }
 
-/* A hunt counts from its beginning, a check its states; garbage between the lines is passed over. */
+/* A hunt counts from its beginning, a check its states; garbage between lines is passed over. */
 static void test_read(void **state)
 {
 	static const char hunt[] = "{\"event\":\"note\"}\nxx\n"

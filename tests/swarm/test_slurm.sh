@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `assay swarm run --slurm` on a real Slurm of one node, which the test starts: an array of jobs, rounds,
-# a node that vanishes, a leader that is killed, a folder that is not shared.
+# `assay swarm run --slurm` on a real Slurm of one node, which the test starts: an array of jobs,
+# rounds, a node that vanishes, a leader that is killed, a folder that is not shared.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 . tests/lib/slurm.sh
@@ -29,6 +29,7 @@ tap_like "says what was found" "$WORK/out" '^[0-9]+ kinds of findings in 4 of 5 
 tap_is "every cell had its slice" "$(grep -c '"slices":0' "$WORK/status")" 0
 tap_is "and none has failed" "$(grep -c '"status":[2-9]' "$WORK/status")" 0
 tap_like "the check is complete" "$WORK/status" '"state":"complete"'
+tap_like "a job has merged them" "$WORK/c/report.html" 'id="campaign-data"'
 before=$(cat "$WORK"/c/swarm/*.jsonl | wc -l)
 tap_run "the same again" 1 "$ASSAY" swarm run "$WORK/file" --slurm -o "$WORK/c"
 tap_is "runs nothing twice" "$(cat "$WORK"/c/swarm/*.jsonl | wc -l)" "$before"

@@ -41,6 +41,17 @@ lines=$(cat "$WORK"/c/swarm/*.jsonl | wc -l)
 tap_run "the same campaign again" 1 "$ASSAY" swarm run "$WORK/file" -o "$WORK/c" -j 2
 tap_is "runs nothing twice" "$(cat "$WORK"/c/swarm/*.jsonl | wc -l)" "$lines"
 
+# ---- merge ----
+
+tap_run "merge" 0 "$ASSAY" swarm merge "$WORK/c"
+tap_like "joins the cells" "$WORK/out" \
+	'merged: [1-9][0-9]* findings? of [1-3] cells; .*report.html$'
+tap_like "the page has the matrix" "$WORK/c/report.html" 'id="campaign-data">.*"axes":\["bug"\]'
+n=$(ls "$WORK/c/merged/findings" | wc -l)
+tap_run "merge again" 0 "$ASSAY" swarm merge "$WORK/c"
+tap_is "counts nothing twice" "$(ls "$WORK/c/merged/findings" | wc -l)" "$n"
+tap_run "a finding of the whole" 1 "$ASSAY" replay -o "$WORK/c/merged" "$id"
+
 # ---- kills ----
 
 sed 's/^time .*/time 6s/' "$WORK/file" >"$WORK/file6"
@@ -72,8 +83,10 @@ tap_is "and its cells" "$(pgrep -f -- "-o $WORK/t/cells" | wc -l)" 0
 
 # ---- cells that fail ----
 
-printf 'campaign fails\ntime 1s\ncells run %s\ncells check -t lab --nodes 1 --depth 1 --no-crash\n' \
-	"$WORK/missing.txt" >"$WORK/fails"
+{
+	printf 'campaign fails\ntime 1s\ncells run %s\n' "$WORK/missing.txt"
+	echo 'cells check -t lab --nodes 1 --depth 1 --no-crash'
+} >"$WORK/fails"
 tap_run "a cell that fails" 2 "$ASSAY" swarm run "$WORK/fails" -o "$WORK/f" -j 1
 tap_like "is tried three times and given up" "$WORK/out" '1 cell failed and was given up'
 tap_is "three times" "$(cat "$WORK"/f/swarm/*.jsonl | grep -c '"status":2')" 3
@@ -99,6 +112,7 @@ tap_run "no such cell" 2 "$ASSAY" swarm cell "$WORK/file" c-0 -o "$WORK/z"
 head -c 3000 /dev/urandom >"$WORK/garbage"
 tap_run "garbage" 2 "$ASSAY" swarm plan "$WORK/garbage"
 tap_like "is told by line and column" "$WORK/err" 'garbage:1:[0-9]+: '
-PATH=/nonexistent tap_run "no Slurm" 3 "$(realpath "$ASSAY")" swarm run "$WORK/file" --slurm -o "$WORK/s"
+PATH=/nonexistent tap_run "no Slurm" 3 "$(realpath "$ASSAY")" swarm run "$WORK/file" --slurm \
+	-o "$WORK/s"
 
 tap_done

@@ -449,6 +449,7 @@ fromAddress();
 byId("sec-findings").hidden = !all.length;
 compare();
 score();
+assayHeat(data.runs);
 /* The list is shown first; charts take longer. */
 requestAnimationFrame(() => setTimeout(() => {
 	charts();
