@@ -119,7 +119,7 @@ int as_report_tap(const struct as_buf *json, size_t damaged, struct as_buf *out,
 
 	if (rc)
 		return rc;
-	as_buf_addf(out, "TAP version 13\n1..%zu\n", n + !!damaged ? n + !!damaged : 1);
+	as_buf_addf(out, "TAP version 13\n1..%zu\n", n || damaged ? n + !!damaged : 1);
 	if (!n && !damaged)
 		as_buf_adds(out, "ok 1 - nothing was found\n");
 	json_array_foreach(findings, i, f)
