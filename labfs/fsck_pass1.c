@@ -387,7 +387,7 @@ static int repair_xattr(struct inode_repair *s)
 	return rc;
 }
 
-/* What the bugs take for something else: one value of many. */
+/* Some bugs misread one particular value of a field. */
 static void misjudge(struct inode_repair *s)
 {
 	struct lab_inode *node = &s->node;

@@ -39,7 +39,7 @@ struct as_start {
 	struct as_model *model;
 	uint64_t after_ns; /* its clock at the end */
 	uint64_t calls[AS_START_CALLS];
-	uint64_t free_bytes; /* of the disk; UINT64_MAX: it does not tell */
+	uint64_t free_bytes; /* of the disk; UINT64_MAX: not known */
 	bool refused; /* something was full meanwhile: an operation was refused that need not be */
 	/* Of each inode of the model, by its number: whether no operation names it. There may be
 	 * hundreds that are alike: of those, the first and the last are named. */

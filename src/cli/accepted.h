@@ -17,8 +17,8 @@
 	  .help = "kinds of findings that are accepted: each line of FILE has a signature, a "    \
 		  "tab, and a reason; if nothing else was found, the exit status is 0" },         \
 	{ .name = "fail-on", .kind = AS_OPT_CHOICE, .choices = "new|any",                         \
-	  .help = "with what the exit status is 1: findings that --known does not have (new), "   \
-		  "or all (any); default new" },                                                  \
+	  .help = "which findings make the exit status 1: those that --known does not list "      \
+		  "(new), or all of them (any); default new" },                                   \
 	{ .name = "junit", .kind = AS_OPT_TEXT, .arg = "FILE",                                    \
 	  .help = "also write the kinds of findings to FILE, in the format of JUnit" }
 #define AS_CLI_MAX_FINDINGS_OPT                                                                   \

@@ -36,16 +36,16 @@ AS_MUST_CHECK int as_cli_jobs_add_file(struct as_cli_jobs *all, const char *path
 #define AS_CLI_MATRIX_OPT                                                                 \
 	{                                                                                 \
 		.name = "opts-matrix", .kind = AS_OPT_TEXT, .arg = "FILE",                \
-		.help = "do this with each workload once for each line of FILE: the "     \
-			"options of the line are added to the target's (`-`: none are); " \
-			"lines with # are left out"                                       \
+		.help = "use each workload once for each line of FILE, and add the "      \
+			"options of that line to the target's; a line `-` adds none; "    \
+			"lines that begin with # are skipped"                             \
 	}
 /* The option for targets on raw flash. */
 #define AS_CLI_WEAR_OPT                                                                          \
 	{                                                                                        \
 		.name = "wear", .kind = AS_OPT_NUMBER, .arg = "N", .max = 4000000000u,           \
-		.help = "of a target on raw flash: say how often its blocks were erased; it is " \
-			"a finding if one is erased more than N times (0: no limit)"             \
+		.help = "report how often the blocks of a target on raw flash were erased; a "   \
+			"block that is erased more than N times is a finding (0: no limit)"      \
 	}
 void as_cli_jobs_free(struct as_cli_jobs *all);
 /* Whether both run on the same target, with a disk of the same size. */

@@ -130,7 +130,7 @@ static void on_finding(struct as_sink *sink, const struct as_finding *f, const c
 	s->store->finding(s->store, f, id);
 	if (f->files || as_store_sink_failed(s->store, NULL))
 		return;
-	/* A finding without its program is a finding. */
+	/* If its program cannot be written, the finding stays all the same. */
 	if (!as_dir_below(s->run, AS_RUN_FINDINGS, false, &findings, NULL) &&
 	    !as_dir_below(&findings, id, false, &folder, NULL))
 		(void)!as_cli_repro(&folder, f->target, NULL);

@@ -10,12 +10,12 @@
 	{ .name = "target", .letter = 't', .kind = AS_OPT_TEXT, .arg = "T",                       \
 	  .help = "what to test; default: the files' @target; `assay targets` lists them" }
 
-#define AS_CLI_BUDGET_OPT(standard)                                                              \
+#define AS_CLI_BUDGET_OPT(unit, standard)                                                        \
 	{ .name = "budget",                                                                      \
 	  .kind = AS_OPT_NUMBER,                                                                 \
 	  .arg = "N",                                                                            \
 	  .max = (uint64_t)1 << 40,                                                              \
-	  .help = "recover at most about N times for each workload, where crash states differ "  \
+	  .help = "recover at most about N times for each " unit ", where crash states differ "  \
 		  "most; 0: try all crash states; " standard }
 #define AS_CLI_ROUNDS_OPT(standard)                                                              \
 	{ .name = "rounds",                                                                      \
@@ -28,7 +28,7 @@
 		  "cut the power once more; N runs in all; " standard }
 /* What hunts have of these. */
 #define AS_CLI_HUNT_CRASH_OPTS                                                                   \
-	AS_CLI_BUDGET_OPT("needs --crash; default 96"),                                          \
+	AS_CLI_BUDGET_OPT("workload", "needs --crash; default 96"),                              \
 		AS_CLI_ROUNDS_OPT("needs --crash; default: 2 for one workload in four, else 1")
 #define AS_CLI_CORRUPT_OPT                                                                        \
 	{ .name = "corrupt", .kind = AS_OPT_TEXT, .arg = "bits",                                  \
@@ -36,11 +36,11 @@
 		  "times: it may refuse, but not die or hang" }
 #define AS_CLI_USAGE_OPTS                                                                         \
 	{ .name = "max-heap", .kind = AS_OPT_SIZE, .arg = "N",                                    \
-	  .help = "of a library: say how much memory its calls have allocated at a time; it is a " \
-		  "finding if that is more than N bytes (0: no limit)" },                         \
+	  .help = "report the most memory that the calls of a library have allocated at a time; " \
+		  "more than N bytes is a finding (0: no limit)" },                               \
 	{ .name = "max-stack", .kind = AS_OPT_SIZE, .arg = "N",                                   \
-	  .help = "of a library: say how much stack its calls use; it is a finding if that is "   \
-		  "more than N bytes (0: no limit)" }
+	  .help = "report the most stack that the calls of a library use; more than N bytes is "  \
+		  "a finding (0: no limit)" }
 #define AS_CLI_HUNT_FAULTS_OPT                                                                   \
 	{ .name = "faults",                                                                      \
 	  .help = "in each workload, one or two calls of the file system fail: reads, writes, "  \
@@ -56,8 +56,8 @@
 		  "N more requests have come; a flush does not cover it then; default 0: each "   \
 		  "write is complete at once" },                                                  \
 	{ .name = "early", .kind = AS_OPT_NUMBER, .arg = "N", .max = AS_EARLY_MAX,                \
-	  .help = "while the workload runs, write parts of the file system's cache early; each "  \
-		  "N makes other choices; default 0: none" }
+	  .help = "while the workload runs, write parts of the file system's cache early; "       \
+		  "another N chooses other parts; default 0: nothing is written early" }
 
 #define AS_CLI_SIZE_OPT                                                                           \
 	{ .name = "size", .kind = AS_OPT_SIZE, .arg = "N", .min = 512,                            \
@@ -69,8 +69,9 @@
 
 #define AS_CLI_CHOICES_OPT                                                                        \
 	{ .name = "choices", .kind = AS_OPT_TEXT, .arg = "seed:N|LIST",                           \
-	  .help = "what a library is answered when it asks which of several right ways to go: "   \
-		  "random ones, or these (0.1.0), then 0; default: always 0" }
+	  .help = "how to answer a library that asks which of several correct ways it should "    \
+		  "take: at random (seed:N), or with these numbers, such as 0.1.0, and with 0 "   \
+		  "after the last; default: always 0" }
 
 #define AS_CLI_CHANCE_OPT                                                                         \
 	{ .name = "seed", .kind = AS_OPT_NUMBER, .arg = "N", .max = INT64_MAX,                    \

@@ -387,8 +387,7 @@ static const struct as_opt opts[] = {
 	  .help = "how the disk may lose writes, as in `assay crash`; default: all" },
 	AS_CLI_AGAIN_OPT,
 	AS_CLI_QUEUE_OPTS,
-	AS_CLI_BUDGET_OPT(
-		"of one operation; 0: any number; default 0, and 32 for types of the kernel"),
+	AS_CLI_BUDGET_OPT("operation", "default 0, and 32 for types of the kernel"),
 	{ .name = "faults",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "KINDS",
@@ -418,7 +417,7 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "K/N",
 	  .help = "look only at part K of N of the states; N such checks, on any machines, visit "
-		  "together what one does alone" },
+		  "together the states that one check visits alone" },
 	AS_CLI_JOBS_OPT(AS_CHECK_JOBS_MAX, "how many processes explore the states together"),
 	{ .name = "max-states",
 	  .kind = AS_OPT_NUMBER,

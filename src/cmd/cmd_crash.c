@@ -540,7 +540,7 @@ static const struct as_opt opts[] = {
 		  "own, twin, proved (the first three) or all of them; verify: try the skipped "
 		  "ones and report where they make a difference; default: all" },
 	AS_CLI_ROUNDS_OPT("default 1"),
-	AS_CLI_BUDGET_OPT("default: 4096 for file systems of the kernel, else 0"),
+	AS_CLI_BUDGET_OPT("workload", "default: 4096 for file systems of the kernel, else 0"),
 	{ .name = "memo",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "on|off|verify",

@@ -427,14 +427,14 @@ static const struct as_opt opts[] = {
 	{ .name = "suite",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",
-	  .help = "a folder of test cases with an image each (image.gz), for --model suite, or, "
-		  "with --symbolic, whose repaired bytes are unknown" },
+	  .help = "a folder of test cases, each with an image (image.gz): --model suite damages "
+		  "these images, and with --symbolic the bytes that a repair changes in them are "
+		  "unknown" },
 	{ .name = "workload",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "the workload whose power --model crash cuts, from its last `mount` on; "
-		  "default: some that the seed gives" },
-	AS_CLI_BOX_OPTS,
+	  .help = "the workload during which --model crash cuts the power, after its last `mount`; "
+		  "default: workloads that the seed gives" },
 	{ .name = "size",
 	  .kind = AS_OPT_SIZE,
 	  .arg = "N",

@@ -524,7 +524,7 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 		       const struct as_problem *problem)
 {
-	/* Without a limit, the views that were asked for have been gone through already. */
+	/* Without a limit, all milder views that were asked for have been tried already. */
 	uint32_t done = j->limit ? 0 : j->options->views;
 	uint32_t others = ((1u << state->view) - 1) & AS_VIEWS_ALL & ~done;
 	bool easier = false, all = j->args->flight->all;

@@ -122,7 +122,7 @@ static bool judge_peace(struct recrash *a, struct recrash_level *level,
 	as_again_run(&a->trial);
 	fine = as_recover_at_peace(recoverer, disk, &why);
 	if (!fine)
-		complain(a, level, state, "a power cut right behind the checker's run",
+		complain(a, level, state, "a power cut right after the checker's run",
 			 as_buf_str(&why), false);
 	as_buf_free(&why);
 	return fine;

@@ -281,7 +281,7 @@ static void tell(struct cross_lead *l, const struct as_cross_deed *deed, uint32_
 	as_buf_free(&key);
 }
 
-/* Tells what the part has; false: it makes no sense. */
+/* Reports what one part of the message says. False: it is not valid. */
 static bool tell_part(struct cross_lead *l, const char **at, size_t *left)
 {
 	struct as_cross_deed deed;

@@ -48,7 +48,8 @@ struct as_fsck_kernel_setup {
 
 struct as_fsck_kernel;
 
-/* Nothing is started before it is needed. AS_ELACK, AS_EUSE: it cannot be. */
+/* A kernel is started when the first disk is shown to it. AS_ELACK, AS_EUSE: it cannot be started
+ * here. */
 AS_MUST_CHECK int as_fsck_kernel_open(const struct as_fsck_kernel_setup *setup,
 				      struct as_fsck_kernel **kernel, struct as_err *err);
 void as_fsck_kernel_free(struct as_fsck_kernel *kernel); /* takes NULL */

@@ -256,7 +256,7 @@ int as_kernel_box_give(struct as_kernel_box *b, const struct as_kernel_request *
 		b->answered = true;
 		return as_share_read(b->out_fd, AS_KERNEL_ANSWER, ANSWER_MAX, answer, err);
 	}
-	/* What is on its way has arrived when it has ended. */
+	/* After the box has ended, everything that it wrote has arrived. */
 	as_box_end(b->box);
 	take(b->box->events_fd, &b->events, CONSOLE_MAX);
 	take(b->box->console_fd, &b->console, CONSOLE_MAX);

@@ -31,7 +31,7 @@ struct as_faulty {
 	uint64_t calls[AS_CALL_KINDS];
 };
 
-/* ---- The rules of rules --------------------------------------------------------------------- */
+/* ---- What a rule may say -------------------------------------------------------------------- */
 
 static const struct {
 	enum as_fault_action action;

@@ -287,7 +287,7 @@ static void stop_all(struct fsck_lead *l)
 	for (unsigned i = 0; i < l->n; i++) {
 		if (l->workers[i].pid <= 0 || (l->args->source && ends_soon(l->workers[i].pid)))
 			continue;
-		/* A worker with a lot would judge it to its end. */
+		/* A worker that has a lot ends only after it has judged all of it: it is killed. */
 		if (l->workers[i].lot != NO_LOT)
 			kill(l->workers[i].pid, SIGKILL);
 		while (waitpid(l->workers[i].pid, NULL, 0) < 0 && errno == EINTR)

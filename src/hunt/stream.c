@@ -65,7 +65,7 @@ void as_stream_free(struct as_stream *s)
 	free(s);
 }
 
-/* It was possible with the first generator: it is possible with this one. */
+/* The first generator could be opened with the same options, so this cannot fail. */
 static void reopen(struct as_stream *s)
 {
 	int rc = open_round(s, NULL);

@@ -415,34 +415,19 @@ static void add_policy(struct as_history *h, const struct as_op *op, const struc
 
 /* ---- Closing ---- */
 
-struct slot {
-	int number;
-	uint32_t ino; /* 0: not found */
-};
-
-static int find_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
-{
-	struct slot *wanted = ctx;
-
-	(void)flags;
-	if (slot == wanted->number)
-		wanted->ino = ino;
-	return 0;
-}
-
 void as_history_add_close(struct as_history *h, const struct as_op *op,
 			  const struct as_model *before)
 {
-	struct slot slot = { .number = op->fd };
+	uint32_t ino;
 
 	if (op->code != AS_OP_CLOSE || h->ret[h->ops->n - 1] < 0)
 		return;
-	(void)as_model_each_open(before, find_slot, &slot);
-	if (!slot.ino)
+	ino = as_model_slot_ino(before, op->fd);
+	if (!ino)
 		return;
 	AS_ARRAY_ROOM(h->close, h->n_closes, h->cap_closes);
 	h->close[h->n_closes++] =
-		(struct as_history_close){ h->ops->n - 1, slot.ino, h->n_points - 1 };
+		(struct as_history_close){ h->ops->n - 1, ino, h->n_points - 1 };
 }
 
 /* ---- The public face ---- */

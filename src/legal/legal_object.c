@@ -85,7 +85,7 @@ struct fits {
 	size_t cap;
 };
 
-/* The inodes that each file can be; false: there is one that can be none. */
+/* Finds the inodes that each file can be. False: there is a file that can be none of them. */
 static bool files_fit(struct as_object *o, struct fits *f)
 {
 	for (uint32_t k = 0; k < o->n_files; k++) {

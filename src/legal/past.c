@@ -193,35 +193,20 @@ static bool is_promised(const struct as_past *past, const struct as_persist *wha
 	return false;
 }
 
-struct slot_ino {
-	int slot;
-	uint32_t ino;
-};
-
-static int find_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
-{
-	struct slot_ino *find = ctx;
-
-	(void)flags;
-	if (slot == find->slot)
-		find->ino = ino;
-	return 0;
-}
-
 /* The inode that the operation has reserved blocks for, unless that was done since the last change:
  * otherwise there would be no end of states. 0: none. */
 static uint32_t reserves(const struct as_past *past, const struct as_op *op,
 			 const struct as_outcome *outcome)
 {
-	struct slot_ino find = { .slot = op->fd };
+	uint32_t ino;
 
 	if (op->code != AS_OP_FALLOCATE || op->flags != AS_FALLOC_KEEP_SIZE || outcome->ret < 0)
 		return 0;
-	(void)as_model_each_open(past->model, find_slot, &find);
+	ino = as_model_slot_ino(past->model, op->fd);
 	for (; past->before && !past->changed; past = past->before)
-		if (past->reserved == find.ino)
+		if (past->reserved == ino)
 			return 0;
-	return find.ino;
+	return ino;
 }
 
 /* Whether an operation that changed nothing counts all the same. */

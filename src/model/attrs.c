@@ -215,6 +215,13 @@ int as_model_each_open(const struct as_model *model,
 	return as_vec_each(&model->files, visit_open, &v);
 }
 
+uint32_t as_model_slot_ino(const struct as_model *model, int slot)
+{
+	const struct as_file *file = as_file_at(model, slot);
+
+	return file ? file->ino : 0;
+}
+
 void as_inode_stat(const struct as_inode *inode, struct as_stat *st)
 {
 	*st = (struct as_stat){

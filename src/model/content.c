@@ -263,7 +263,8 @@ void as_content_copy(const struct as_inode *from, uint64_t off, struct as_inode 
 	as_runs_put(runs);
 }
 
-/* The first place from `off` on that is not zero for want of data, as a distance. */
+/* How far it is from `off` to the next byte that is data and not a hole. UINT64_MAX: there is
+ * none. */
 static uint64_t to_data(const struct as_inode *inode, uint64_t off)
 {
 	uint64_t next = as_content_next_data(inode, off);

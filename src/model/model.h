@@ -143,6 +143,8 @@ int as_model_each_name(const struct as_model *model, bool below_cwd,
 #define AS_MAP_SLOT (2 * (AS_SLOT_MAX + 1))
 int as_model_each_open(const struct as_model *model,
 		       int (*fn)(void *ctx, int slot, uint32_t ino, int64_t flags), void *ctx);
+/* What is open in a slot: the number of its inode. 0: nothing. */
+uint32_t as_model_slot_ino(const struct as_model *model, int slot);
 /* The operation that gives one of them up: close or munmap. */
 struct as_op as_model_closing(int slot);
 

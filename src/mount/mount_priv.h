@@ -45,7 +45,7 @@ void as_mount_sort_options(const char *text, unsigned long *flags, struct as_buf
 void as_mount_find_program(struct as_mount *m);
 /* 0, or a negative errno, and then no server is there. */
 AS_MUST_CHECK int as_mount_start_server(struct as_mount *m, const char *base, const char *opts);
-/* The server has ended: keeps what it had to say, and forgets it. */
+/* To be called when the server has ended: keeps what it printed, and frees the rest. */
 void as_mount_bury(struct as_mount *m);
 
 /* ---- mount_disk.c ---- */

@@ -234,7 +234,7 @@ static uint8_t seen_now(struct as_linear_search *x, struct as_model *m, uint32_t
 	return seen;
 }
 
-/* Whether the parts of a stat that are wrong now may be. */
+/* Whether the parts of a stat that differ from this state may differ. */
 static bool excuse_stat(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
 			uint32_t ino, uint8_t seen)
 {

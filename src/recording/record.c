@@ -288,7 +288,7 @@ static bool run_op(struct rec *r, size_t i)
 	if (why && !as_record_went_wrong(r, kind, why) && kind != AS_FIND_SILENT)
 		return false;
 	(void)has_hit(r);
-	/* The model does not know what it has dropped: the record ends. */
+	/* A type that is full drops data, and the model does not know which: the record ends. */
 	if (got.ret < 0 && got.err == ENOSPC &&
 	    as_model_traits(r->model)->quirks & AS_QUIRK_FULL_DROPS)
 		return false;

@@ -65,9 +65,11 @@ static void put_story(const json_t *f, struct as_buf *out)
 	as_buf_addf(out, "\nAgain: `assay replay %s`\n\n</details>\n", text_of(f, "id"));
 }
 
-static int parse(const struct as_buf *json, json_t **root, struct as_err *err)
+/* *root is to be given back with json_decref(); *findings is a part of it. */
+static int parse(const struct as_buf *json, json_t **root, json_t **findings, struct as_err *err)
 {
 	*root = json_loadb(as_buf_str(json), json->len, 0, NULL);
+	*findings = json_object_get(*root, "findings");
 	return *root ? 0 : as_fail(err, AS_EUSE, "the data of the report cannot be read");
 }
 
@@ -75,13 +77,11 @@ int as_report_markdown(const struct as_buf *json, size_t damaged, struct as_buf 
 		       struct as_err *err)
 {
 	json_t *root, *findings, *f;
-	int rc = parse(json, &root, err);
-	size_t i, n;
+	int rc = parse(json, &root, &findings, err);
+	size_t i, n = json_array_size(findings);
 
 	if (rc)
 		return rc;
-	findings = json_object_get(root, "findings");
-	n = json_array_size(findings);
 	as_buf_addf(out, "## assay: %zu finding%s\n\n", n, as_plural(n));
 	if (damaged)
 		as_buf_addf(out, "**%zu more could not be read.**\n\n", damaged);
@@ -114,14 +114,12 @@ static void put_description(struct as_buf *out, const char *text)
 int as_report_tap(const struct as_buf *json, size_t damaged, struct as_buf *out, struct as_err *err)
 {
 	json_t *root, *findings, *f;
-	int rc = parse(json, &root, err);
-	size_t i, n;
+	int rc = parse(json, &root, &findings, err);
+	size_t i, n = json_array_size(findings);
 
 	if (rc)
 		return rc;
-	findings = json_object_get(root, "findings");
-	n = json_array_size(findings);
-	as_buf_addf(out, "TAP version 13\n1..%zu\n", n + !!damaged ? n + !!damaged : 1);
+	as_buf_addf(out, "TAP version 13\n1..%zu\n", n || damaged ? n + !!damaged : 1);
 	if (!n && !damaged)
 		as_buf_adds(out, "ok 1 - nothing was found\n");
 	json_array_foreach(findings, i, f)

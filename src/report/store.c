@@ -158,7 +158,7 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 	as_buf_free(&scenario);
 }
 
-/* Whose program is linked with it (cli/repro.h). */
+/* The program of a finding is linked with the library under test (cli/repro.h). */
 static bool is_library(const char *target)
 {
 	return !strncmp(target, "plugin:", 7) || !strncmp(target, "lab:", 4) ||

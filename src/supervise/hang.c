@@ -13,7 +13,7 @@
 #define BOOT_MS 60000 /* until the first sign of life, and from there to the first workload */
 #define SILENCE_MS 20000 /* without a beat, unless the caller says otherwise */
 #define STUCK_EXTRA_MS 3000 /* longer than the engine gives an operation */
-#define STUCK_TWICE_MS 15000 /* longer than the guest waits until it reports it */
+#define STUCK_TWICE_MS 15000 /* longer than the guest waits before it reports a hang */
 #define LINGER_MS 2000 /* for a kernel that has crashed to end */
 #define STEP_MAX_MS 1000 /* the most that one look adds to a clock */
 #define STOPPED_MS (AS_BOXED_STOPPED_SECONDS * 1000)

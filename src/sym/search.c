@@ -96,7 +96,7 @@ bool as_heap_pop(struct sym_search *s, struct sym_ground *g, struct sym_candidat
 {
 	while (g->n) {
 		take_first(g, out);
-		/* Somebody may have gone that way in the meantime. */
+		/* Another run may have taken that way in the meantime. */
 		if (out->class == 0 && out->way &&
 		    as_table_get(&s->ways, out->way) != AS_TABLE_NONE) {
 			out->class = 1;

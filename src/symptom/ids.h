@@ -15,7 +15,7 @@ struct as_ids {
 	struct as_table table;
 };
 
-/* Whether it is a new one; from now on it is not. */
+/* Adds an id. False: it was there. */
 bool as_ids_add(struct as_ids *ids, const char *id);
 void as_ids_free(struct as_ids *ids);
 

@@ -24,21 +24,6 @@ struct symptom_object {
 	uint32_t type; /* S_IFMT bits; 0: not known */
 };
 
-struct slots {
-	int32_t slot;
-	uint32_t ino;
-};
-
-static int find_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
-{
-	struct slots *s = ctx;
-
-	(void)flags;
-	if (slot == s->slot)
-		s->ino = ino;
-	return s->ino != 0;
-}
-
 static int find_type(void *ctx, const char *path, const struct as_attrs *attrs)
 {
 	struct symptom_object *o = ctx;
@@ -60,13 +45,11 @@ static struct symptom_object at_path(const struct as_model *model, const char *p
 
 static struct symptom_object at_slot(const struct as_model *model, int32_t slot)
 {
-	struct slots s = { .slot = slot };
 	struct symptom_object o = { 0 };
 
 	if (slot == AS_SLOT_NONE)
 		return o;
-	(void)as_model_each_open(model, find_slot, &s);
-	o.ino = s.ino;
+	o.ino = as_model_slot_ino(model, slot);
 	if (o.ino)
 		(void)as_model_each(model, false, find_type, &o);
 	/* What has no name any more is a file, or its directory is gone with it. */

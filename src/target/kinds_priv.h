@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kinds_priv: the private part of a target, and the functions that the rows of the table in target.c
- * name. */
+/* kinds_priv: the private part of a target, and the functions that the rows of the table in
+ * target.c name. */
 #ifndef AS_TARGET_KINDS_PRIV_H
 #define AS_TARGET_KINDS_PRIV_H
 

@@ -293,7 +293,7 @@ static int mmap_check(int fd, const struct as_op *op)
 	if (S_ISREG(st.st_mode) && (flags & O_ACCMODE) == O_RDWR &&
 	    (op->len > (uint64_t)st.st_size || op->off > st.st_size - (off_t)op->len))
 		return -ENXIO;
-	/* The store would be a SIGBUS where the type asks then. */
+	/* Some types check this flag when a page is first written; the store would get SIGBUS. */
 	return as_sys_immutable(fd) ? -EPERM : 0;
 }
 

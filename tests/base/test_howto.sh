@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# docs/HOWTO_*.md name only what exists: every name in backquotes that looks like a file, a
-# function, a type, a macro, a table, a command or an option is looked for in the tree.
+# docs/HOWTO_*.md, DESIGN.md and GLOSSARY.md name only what exists: every name in backquotes that
+# looks like a file, a function, a type, a macro, a table, a command or an option is looked for in
+# the tree.
 #   file      has a folder in front or the ending of a source; the folder may be given in part, and
-#             `*` stands for any letters
+#             `*`, ROOM and a leading X stand for any letters
 #   word      has an underscore, is all capitals, or ends with "()"; _NAME and _WORD at its end
 #             stand for any letters
 #   command   `assay COMMAND --option...`, also in lines of code blocks; `make TARGET`
@@ -24,7 +25,8 @@ while read -r command; do
 done <"$WORK/commands" | grep -oE -- '--[a-z][a-z-]*' | sort -u >"$WORK/options"
 
 as_regex() { # a name with the letters that stand for any others
-	sed -e 's/[.+]/\\&/g' -e 's/\*/[^\/]*/g' -e 's/_\(NAME\|WORD\)$/_[a-z0-9_]+/' <<<"$1"
+	sed -e 's/[.+]/\\&/g' -e 's/\*/[^\/]*/g' -e 's/_\(NAME\|WORD\)$/_[a-z0-9_]+/' \
+		-e 's,/ROOM/,/[a-z]*/,' -e 's/^X_/[a-z0-9_]*_/' <<<"$1"
 }
 
 has_file() {
@@ -82,7 +84,7 @@ missing() { # FILE: the names in it that do not exist
 	done
 }
 
-for doc in docs/HOWTO_*.md; do
+for doc in docs/HOWTO_*.md docs/DESIGN.md docs/GLOSSARY.md; do
 	tap_is "$doc names what exists" "$(missing "$doc")" ""
 done
 

@@ -79,7 +79,7 @@ head -c 3000 /dev/urandom >"$WORK/bad.txt"
 refuses "noise" 2 "bad.txt:[0-9]+:[0-9]+: " "$ASSAY" run --target lab bad.txt
 refuses "noise to fmt" 2 "bad.txt:[0-9]+:[0-9]+: " "$ASSAY" fmt bad.txt
 refuses "noise to emit-c" 2 "bad.txt:[0-9]+:[0-9]+: " "$ASSAY" emit-c bad.txt
-refuses "a bad file behind a good one runs nothing" 2 "bad.txt" \
+refuses "a bad file after a good one runs nothing" 2 "bad.txt" \
 	"$ASSAY" run --target lab good.txt bad.txt
 tap_is "nothing was said about the good one" "$(cat "$WORK/out")" ""
 refuses "standard input twice" 2 "standard input was given twice" "$ASSAY" run --target lab - -
@@ -262,6 +262,8 @@ tap_is "help lists the commands" "$(wc -l <"$WORK/commands")" "$(ls src/cmd/cmd_
 while read -r command; do
 	tap_run "help $command" 0 "$ASSAY" help "$command"
 	cp "$WORK/out" "$WORK/help"
+	tap_is "help $command has no option twice" \
+		"$(sed -nE 's/^  (-., )?(--[a-z-]+).*/\2/p' "$WORK/help" | sort | uniq -d)" ""
 	[ "$command" = help ] && continue
 	tap_run "$command --help" 0 "$ASSAY" "$command" --help
 	tap_is "$command --help says the same" "$(cmp "$WORK/out" "$WORK/help" && echo same)" same

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk behind the backbone: long ones stay meaningful to their end, the tree grows and shrinks
+ * The walk after the backbone: long ones stay meaningful to their end, the tree grows and shrinks
  * within its bound, every command is met, the errors a tester wants to see are provoked, and what
  * never comes alone does not come alone.
  */

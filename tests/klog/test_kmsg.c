@@ -141,7 +141,7 @@ static void whose_it_is(void **state)
 		  0 },
 		{ "INFO: task backup:12 blocked for more than 120 seconds.\n", 0 },
 		{ "INFO: task assay:12 blocked for more than 120 seconds.\n", 1 },
-		/* A stranger's does not swallow ours behind it. */
+		/* A stranger's does not swallow ours after it. */
 		{ "EXT4-fs error (device sda1): ext4_lookup:1: x\n"
 		  "EXT4-fs error (device loop1): ext4_lookup:1: x\n",
 		  1 },
@@ -161,7 +161,7 @@ static void whose_it_is(void **state)
 	}
 }
 
-/* Several, one behind the other: none is lost, none is counted twice. */
+/* Several, one after the other: none is lost, none is counted twice. */
 static void all_logs_in_a_row(void **state)
 {
 	struct as_buf all = { 0 };

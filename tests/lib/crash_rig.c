@@ -12,7 +12,7 @@ static void rig_hear(struct as_sink *sink, const struct as_finding *f, const cha
 						 strdup(f->options), f->disk };
 }
 
-/* `params` as behind "crash:". */
+/* `params` are what follows "crash:". */
 static void rig_open(struct crash_rig *rig, const char *spec, const char *params)
 {
 	struct as_run_options run = { .deadline_ms = 30000 };

@@ -45,7 +45,7 @@ void t_crash_once(struct crash_rig *rig, const char *spec, const char *params,
 /* A number of the options of a finding: "view=", "then=". 0: not there. */
 unsigned t_crash_number(const struct caught *c, const char *key);
 
-/* What stands behind "crash:" in them. */
+/* What follows "crash:" in them. */
 const char *t_crash_params(const struct caught *c);
 
 #endif

@@ -35,7 +35,7 @@ struct lab_inode *t_img_inode(const struct img *img, uint32_t ino);
 /* Where the pointer to block `index` of an inode is kept; missing indirect blocks are made. */
 uint32_t *t_img_ptr(struct img *img, uint32_t ino, uint32_t index);
 
-/* Adds an entry behind the last of the directory; counts no links. */
+/* Adds an entry after the last one of the directory; counts no links. */
 void t_img_entry(struct img *img, uint32_t dir, const char *name, uint32_t ino);
 
 uint32_t t_img_node(struct img *img, uint32_t dir, const char *name, uint32_t mode);

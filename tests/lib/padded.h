@@ -18,7 +18,7 @@
 #define PADDED_SLOT 100
 #define PADDED_SLOTS 5
 
-/* n operations, those of `hidden` among them, in their order, the last one far behind. */
+/* n operations, those of `hidden` among them, in their order, the last one near the end. */
 struct as_seq *t_padded(struct as_choice *c, const struct as_seq *hidden, size_t n);
 
 #endif

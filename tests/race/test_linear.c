@@ -218,7 +218,7 @@ static const struct history histories[] = {
 	  YES,
 	  NO,
 	  NULL },
-	{ "a stat without links, behind",
+	{ "a stat without links, afterwards",
 	  "create /a 0644",
 	  { "0 1-2 create /b 0644 = 0", "1 3-9 stat /a = 0 nlink=0", "0 10-11 unlink /a = 0" },
 	  NO,
@@ -257,7 +257,7 @@ static const struct history histories[] = {
 	  YES,
 	  NO,
 	  NULL },
-	{ "half a write is read behind it",
+	{ "half a write is read after it",
 	  "$0 = open /a O_RDWR|O_CREAT 0644\n$1 = open /a O_RDWR",
 	  { "0 1-2 write $0 len=8192 fill=1 = 8192", "1 3-4 read $1 len=8192 = 4096" },
 	  NO,
@@ -486,7 +486,7 @@ static void make_call(struct made *made, const char *line)
 
 	assert_int_equal(sscanf(line, "%u %lu-%lu %n", &thread, &begin, &end, &at), 3);
 	from = line + at;
-	/* "$1 = open ... = 0": the answer is behind the last. */
+	/* "$1 = open ... = 0": the answer follows the last " = ". */
 	for (const char *next; (next = strstr(equals + 1, " = "));)
 		equals = next;
 	assert_int_equal(

@@ -197,7 +197,7 @@ static int corrupt_and_check(void *ctx)
 	child_ok(as_mount_new(type, medium, &m, &t_child_err));
 	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 20000, &answer, &output, &t_child_err));
 	child_check(answer == AS_CHECK_CLEAN);
-	/* The bitmaps and tables of the first group, behind the superblock and its descriptors. */
+	/* The bitmaps and tables of the first group, after the superblock and its descriptors. */
 	memset(junk, 0x77, sizeof(junk));
 	as_mount_medium(m);
 	for (uint64_t block = 3; block < 300; block++)

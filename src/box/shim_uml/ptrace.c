@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #define STATE_MAX_BYTES 65536
-#define KNOWN_MAX 64 /* processes; two whose numbers fall together know less */
+#define KNOWN_MAX 64 /* processes; two with the same remainder share a place, which costs time */
 #define KNOWN_STATE_BYTES 4096
 
 /* What a process that has stopped holds in its registers. */

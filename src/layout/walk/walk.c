@@ -340,7 +340,8 @@ static bool is_apart(struct walk_instance *in, const struct as_desc_field *d,
 		if (meets(&walk->out->fields[i - 1], field)) {
 			const char *other = walk->out->fields[i - 1].name;
 
-			/* A damaged disk shall not make us refuse all of it. */
+			/* On a damaged disk fields may overlap: that field alone is left out. A
+			 * description of the user's that overlaps is an error. */
 			if (walk->out->own)
 				walk->rc = as_fail(walk->err, AS_EUSE,
 						   "%s:%u:%u: the field overlaps %s in %s, byte "

@@ -284,7 +284,7 @@ static void with_flags(struct as_rule_step *s, bool writes)
 		return;
 	if (!(writes ? as_file_writes(file) : as_file_reads(file)))
 		return as_rule_refuse(s, EBADF);
-	/* vfs_readv(), vfs_writev(): nothing is asked of the file then. */
+	/* vfs_readv(), vfs_writev(): the file system is not called for 0 bytes. */
 	if (s->op->len == 0) {
 		if (is_dir(inode_at(s->m, file->ino)))
 			as_rule_allow(s, EINVAL);

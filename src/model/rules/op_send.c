@@ -171,7 +171,7 @@ void as_rule_splice(struct as_rule_step *s)
 	uint64_t n;
 	int err;
 
-	/* splice(2): nothing is asked of the descriptors then. */
+	/* splice(2): the descriptors are not looked at for 0 bytes. */
 	if (x.len == 0) {
 		(void)as_rule_accept(s, 0);
 		return;
