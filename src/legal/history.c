@@ -407,7 +407,7 @@ static void add_policy(struct as_history *h, const struct as_op *op, const struc
 	policy.sync = first.sync;
 	policy.dirsync = kept || first.sync;
 	as_policy_mount(&policy, op->opts);
-	if (remounts && !policy.sync)
+	if (remounts && (!policy.sync || first.late_sync))
 		policy.dirsync = kept;
 	AS_ARRAY_ROOM(h->policy, h->n_policies, h->cap_policies);
 	h->policy[h->n_policies++] = (struct as_history_policy){ h->ops->n - 1, policy };

@@ -162,6 +162,7 @@ struct as_policy as_policy_of(const struct as_target *target)
 		.lost_found = promise.crash & AS_CRASH_RESCUES,
 		.makes_found = promise.crash & AS_CRASH_MAKES_FOUND,
 		.no_remount = promise.crash & AS_CRASH_NO_REMOUNT,
+		.late_sync = promise.crash & AS_CRASH_LATE_SYNC,
 		.apart = promise.crash & AS_CRASH_APART,
 		.redo_differs = promise.crash & AS_CRASH_REDO_DIFFERS,
 		.block_bytes = as_target_block_bytes(target),

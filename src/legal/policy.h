@@ -56,8 +56,8 @@ struct as_policy {
 	/* A recovery that was interrupted may come to another state that is allowed. */
 	bool redo_differs;
 	bool apart; /* each object is of a moment of its own, also after a sync */
-	/* The options of a remount change nothing. */
-	bool no_remount;
+	/* The options of a remount change nothing; "sync" of a remount is for data alone. */
+	bool no_remount, late_sync;
 	uint32_t block_bytes; /* what the file system writes at once; 0: not known */
 };
 

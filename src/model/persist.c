@@ -355,7 +355,7 @@ struct as_persist as_model_persists(const struct as_model *m, const struct as_op
 			return of_fd(m, op->fd, AS_PERSIST_DATA);
 		if (as_op_table[op->code].changes & AS_CHANGES_AS_OPENED)
 			return of_write(m, op, got, mounted);
-		if ((mounted & (AS_MOUNTED_SYNC | AS_MOUNTED_DIRSYNC)) && makes_names(m, op))
+		if ((mounted & AS_MOUNTED_DIRSYNC) && makes_names(m, op))
 			p.kind = AS_PERSIST_OP;
 		return p;
 	}

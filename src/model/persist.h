@@ -81,7 +81,7 @@ struct as_persist {
 	uint64_t off, len; /* the bytes, 0 and UINT64_MAX for all */
 };
 
-/* CLOSE: a library's contract (AS_PROMISE_AT_CLOSE). */
+/* SYNC: data; DIRSYNC: names; CLOSE: a library's contract (AS_PROMISE_AT_CLOSE). */
 enum { AS_MOUNTED_SYNC = 1, AS_MOUNTED_DIRSYNC = 2, AS_MOUNTED_CLOSE = 4 };
 
 /*

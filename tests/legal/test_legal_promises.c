@@ -168,6 +168,36 @@ static void test_options(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* Of xfs: "sync" of a remount is for data alone. */
+static void test_late_sync(void **state)
+{
+	static const struct {
+		const char *workload, *how;
+		size_t state;
+		bool late, legal;
+	} late[] = {
+		{ "remount opts=sync\nmkdir /a 0755\n", "", 1, true, true },
+		{ "remount opts=sync\nmkdir /a 0755\n", "", 1, false, false },
+		{ "umount\nmount opts=sync\nmkdir /a 0755\n", "", 2, true, false },
+		{ "$0 = open /f O_RDWR|O_CREAT 0644\nremount opts=sync\npwrite $0 len=9 at=0 fill=1\n",
+		  "size /f 0", 3, true, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
+		struct as_policy policy = { .guarantee = P,
+					    .data = AS_DATA_ORDERED,
+					    .fsync_names = true,
+					    .late_sync = late[i].late,
+					    .block_bytes = 1024 };
+		char why[256];
+
+		if (judge(&policy, late[i].workload, late[i].state, late[i].how, why) !=
+		    late[i].legal)
+			fail_msg("%zu: %s", i, why);
+	}
+}
+
 static const struct {
 	const char *name;
 	enum as_guarantee guarantee;
@@ -232,6 +262,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_late_sync),
 		cmocka_unit_test(test_fdatasync),
 	};
 
