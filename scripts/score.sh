@@ -5,11 +5,11 @@
 #
 # usage: [CHECKS=FILE] [HUNT=0] scripts/score.sh ASSAY [BUG...]
 #
-# HUNT=0: without the hunt. Seconds are those of the CPU, of all processes together, so the table does
-# not depend on what else the machine does. A check is ended when it has used its budget. A hunt gets ten
-# times what the check has used, at least 10 s and at most the budget. "length": of the shortest trace that
-# was found. What was not found has "-" there, and ">" before the seconds. "first": who found it with
-# less CPU time. The exit status is 1 if `assay check` missed one.
+# HUNT=0: without the hunt. Seconds are those of the CPU, of all processes together, so the table
+# does not depend on what else the machine does. A check is ended when it has used its budget. A hunt
+# gets ten times what the check has used, at least 10 s and at most the budget. "length": of the
+# shortest trace that was found. What was not found has "-" there, and ">" before the seconds.
+# "first": who found it with less CPU time. The exit status is 1 if `assay check` missed one.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 ASSAY=$1
@@ -20,7 +20,8 @@ missed=0
 
 TICKS=$(getconf CLK_TCK)
 
-# used_up SESSION SECONDS: whether its processes, with their children that have ended, used so much CPU.
+# used_up SESSION SECONDS: whether its processes, with their children that have ended, have used so
+# much CPU time.
 used_up() {
 	local ticks=0 name stat field
 	for name in /proc/[0-9]*/stat; do
@@ -71,10 +72,13 @@ first() {
 		if (check == "" && hunt == "") print "-"
 		else if (hunt == "") print "check"
 		else if (check == "") print "hunt"
-		else print check + 0 < hunt + 0 ? "check" : check + 0 == hunt + 0 ? "both" : "hunt" }'
+		else if (check + 0 == hunt + 0) print "both"
+		else print check + 0 < hunt + 0 ? "check" : "hunt" }'
 }
 
-echo '| bug | class | budget s | check: CPU s | trace | hunt: CPU s | workload | first | check with |'
+printf '%s' '| bug | class | budget s | check: CPU s | trace ' \
+	'| hunt: CPU s | workload | first | check with |'
+echo
 echo '|---|---|---|---|---|---|---|---|---|'
 while read -r bug seconds options; do
 	[ $# -eq 0 ] || [[ " $* " == *" $bug "* ]] || continue
@@ -91,7 +95,8 @@ while read -r bug seconds options; do
 	# shellcheck disable=SC2046
 	[ "${HUNT:-1}" = 0 ] ||
 		measure "$most" "$ASSAY" hunt --target "lab:bug=$bug" -o "$WORK/hunt" --json \
-			--max-findings 1 --no-reduce --for 2h --seed 1 $(hunt_options "$bug" "$class")
+			--max-findings 1 --no-reduce --for 2h --seed 1 \
+			$(hunt_options "$bug" "$class")
 	first=$(first "$checked" "$found")
 	echo "| $bug | $class | $seconds | $check | $cpu | $length | $first | \`$options\` |"
 done < <(grep -v '^#' "${CHECKS:-labfs/checks.txt}")

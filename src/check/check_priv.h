@@ -123,12 +123,6 @@ struct as_checking {
 #define AS_CHECK_ADD(checking, field, n) \
 	__atomic_fetch_add(&(checking)->shared->counts.field, (n), __ATOMIC_RELAXED)
 
-/* As as_store_add(), with the bounds of the check. It waits while another process judges a state that
- * is met by a shorter trace: so whoever calls it judges none. */
-enum as_store_added as_check_add(const struct as_checking *checking, struct as_check_lane *lane,
-				 const struct as_store_state *state, const char *line,
-				 uint32_t *id);
-
 /* ---- suspect.c ---- */
 
 void as_try_begin(struct as_try *tried, const char *line);
@@ -182,6 +176,12 @@ AS_MUST_CHECK int as_check_lane_run(const struct as_checking *checking, unsigned
 /* What killed a process of the lane is a suspect. */
 void as_check_died(const struct as_checking *checking, struct as_check_lane *lane,
 		   const struct as_ended *ended);
+
+/* As as_store_add(), with the bounds of the check. It waits while another process judges a state
+ * that is met by a shorter trace: so whoever calls it judges none. */
+enum as_store_added as_check_add(const struct as_checking *checking, struct as_check_lane *lane,
+				 const struct as_store_state *state, const char *line,
+				 uint32_t *id);
 
 /* Meanwhile, a kernel in a sandbox may complain of its disk; they nest. */
 void as_check_excuse(const struct as_checking *checking, struct as_check_lane *lane, bool excuse);

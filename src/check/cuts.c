@@ -471,8 +471,8 @@ static void add(struct as_cuts *cuts, uint32_t id, const char *before, const str
 		as_buf_addf(&line, "%s\n", before);
 	print_step(cuts, f, &line);
 	AS_CHECK_ADD(w->c, recovered, 1);
-	recovered.digest = as_digest_add(
-		as_check_key(model, past, as_era_cut(w->era, f->fuller)), f->disk);
+	recovered.digest =
+		as_digest_add(as_check_key(model, past, as_era_cut(w->era, f->fuller)), f->disk);
 	switch (as_check_add(w->c, w->lane, &recovered, as_buf_str(&line), &fresh)) {
 	case AS_STORE_LATER:
 	case AS_STORE_KNOWN:

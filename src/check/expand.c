@@ -23,9 +23,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How long another process may take to judge a state, all in all. */
-#define LATER_US 60000000
-
 /* ---- One operation --------------------------------------------------------------------------- */
 
 static enum as_did suspect(struct as_expander *w, enum as_finding_kind kind, unsigned code,
@@ -275,32 +272,6 @@ static bool is_too_deep(const struct as_expander *w, uint32_t id)
 	unsigned depth = w->c->options->depth;
 
 	return depth && as_store_at(w->c->store, id).depth >= depth;
-}
-
-/* A state that was met at the end of a longer trace may have been too deep to be expanded. So it is
- * expanded again, by the shorter one. */
-enum as_store_added as_check_add(const struct as_checking *c, struct as_check_lane *lane,
-				 const struct as_store_state *state, const char *line, uint32_t *id)
-{
-	int64_t until_us = 0;
-	enum as_store_added added;
-
-	while ((added = as_store_add(c->store, state->digest, state->parent, line,
-				     c->options->depth, id)) == AS_STORE_LATER &&
-	       !c->shared->stop && (!until_us || as_now_us() < until_us)) {
-		until_us = until_us ? until_us : as_now_us() + LATER_US;
-		lane->alive++;
-		usleep(AS_CHECK_IDLE_US);
-	}
-	if (added == AS_STORE_SHORTER)
-		AS_CHECK_ADD(c, shorter, 1);
-	if (added == AS_STORE_FULL)
-		AS_CHECK_ADD(c, discarded, 1);
-	if (added == AS_STORE_LATER)
-		AS_CHECK_ADD(c, missed, 1);
-	if (added == AS_STORE_FULL || added == AS_STORE_LATER)
-		as_store_gap(c->store, 1);
-	return added;
 }
 
 void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,

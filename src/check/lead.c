@@ -25,6 +25,7 @@
 #define TICK_US 20000
 #define TELL_US 200000
 #define GRACE_US 1000000 /* for a lane to end by itself */
+#define LATER_US 60000000 /* for another process to judge a state, all in all */
 
 /* ---- A lane ---------------------------------------------------------------------------------- */
 
@@ -52,6 +53,32 @@ void as_check_excuse(const struct as_checking *c, struct as_check_lane *lane, bo
 	lane->excused += excuse ? 1 : -1u;
 	if (state && lane->excused == excuse)
 		state->faults++;
+}
+
+/* A state that was met at the end of a longer trace may have been too deep to be expanded. So it is
+ * expanded again, by the shorter one. */
+enum as_store_added as_check_add(const struct as_checking *c, struct as_check_lane *lane,
+				 const struct as_store_state *state, const char *line, uint32_t *id)
+{
+	int64_t until_us = 0;
+	enum as_store_added added;
+
+	while ((added = as_store_add(c->store, state->digest, state->parent, line,
+				     c->options->depth, id)) == AS_STORE_LATER &&
+	       !c->shared->stop && (!until_us || as_now_us() < until_us)) {
+		until_us = until_us ? until_us : as_now_us() + LATER_US;
+		lane->alive++;
+		usleep(AS_CHECK_IDLE_US);
+	}
+	if (added == AS_STORE_SHORTER)
+		AS_CHECK_ADD(c, shorter, 1);
+	if (added == AS_STORE_FULL)
+		AS_CHECK_ADD(c, discarded, 1);
+	if (added == AS_STORE_LATER)
+		AS_CHECK_ADD(c, missed, 1);
+	if (added == AS_STORE_FULL || added == AS_STORE_LATER)
+		as_store_gap(c->store, 1);
+	return added;
 }
 
 /* After the death of a worker: where the next one goes on. Its number is that of the first move. */

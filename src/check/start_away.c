@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * start_away: see start.h. A sandbox is started for the start alone. The engine there makes it and
- * tells the workload that it took (inside.c); that workload goes to each sandbox of the check later,
+ * tells the workload that it took (inside.c). That workload goes to each sandbox later,
  * before the trace of a state, and is carried out there once more.
  *
  * The guest is not believed: what it tells must be operations, and no more of them than a start
@@ -88,7 +88,7 @@ static int make(struct away *a, const struct as_seq *given, struct as_err *err)
 	return rc;
 }
 
-/* A kernel that dies of it takes with it how far a row had come; a workload of the user is known. */
+/* A kernel that dies of it takes along how far a row had come; a workload of the user is known. */
 static int take_over(struct as_start *s, struct away *a, const char *given, struct as_err *err)
 {
 	struct as_seq *seq = NULL;

@@ -48,7 +48,13 @@ AS_MUST_CHECK int as_store_open(int fd, const char *ident, uint32_t max, struct 
 				struct as_err *err);
 void as_store_close(struct as_store *store); /* takes NULL */
 
-enum as_store_added { AS_STORE_NEW, AS_STORE_SHORTER, AS_STORE_LATER, AS_STORE_KNOWN, AS_STORE_FULL };
+enum as_store_added {
+	AS_STORE_NEW,
+	AS_STORE_SHORTER,
+	AS_STORE_LATER,
+	AS_STORE_KNOWN,
+	AS_STORE_FULL
+};
 
 /* Adds a state, unless there is one with this digest. The new one's number is *id. It is to be
  * judged now, and then pushed or stopped. shorter: a state that is known, but was met at the end of

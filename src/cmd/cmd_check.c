@@ -351,7 +351,8 @@ static const struct as_opt opts[] = {
 		  "mount" },
 	{ .name = "wide",
 	  .help = "try more values of arguments, such as O_APPEND, O_SYNC, ranges that are "
-		  "inserted or collapsed, large writes and a second attribute" },
+		  "inserted or collapsed, large writes, a size within a block and a second "
+		  "attribute" },
 	{ .name = "narrow",
 	  .help = "try one value of each argument: fewer states, so longer traces in the same "
 		  "time" },

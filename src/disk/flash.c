@@ -418,6 +418,7 @@ void as_emuflash_replaced(struct as_emuflash *f)
 {
 	memset(f->erases, 0, f->n_blocks * sizeof(*f->erases));
 	memset(f->reads, 0, f->n_blocks * sizeof(*f->reads));
+	f->misuse[0] = '\0';
 }
 
 const char *as_emuflash_misuse(const struct as_emuflash *f)

@@ -424,6 +424,11 @@ const char *as_medium_misuse(const struct as_medium *s)
 	return s->misuse[0] ? s->misuse : NULL;
 }
 
+void as_medium_forget_misuse(struct as_medium *s)
+{
+	s->misuse[0] = '\0';
+}
+
 struct as_disk *as_medium_disk(const struct as_medium *s)
 {
 	return s->disk;

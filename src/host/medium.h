@@ -79,6 +79,8 @@ void as_medium_drop(struct as_medium *medium, struct as_medium_mark *mark);
 
 /* The first call outside the disk, in words; NULL: there was none. */
 const char *as_medium_misuse(const struct as_medium *medium);
+/* There was none: another workload begins. */
+void as_medium_forget_misuse(struct as_medium *medium);
 
 /* Its disk. */
 struct as_disk *as_medium_disk(const struct as_medium *medium);

@@ -293,6 +293,7 @@ static int library_restore(struct as_instance *i, struct as_disk *disk, struct a
 {
 	(void)err;
 	as_disk_restore(as_medium_disk(i->args.disk), disk);
+	as_medium_forget_misuse(i->args.disk);
 	if (((struct library_instance *)i)->flash)
 		as_emuflash_replaced(((struct library_instance *)i)->flash);
 	return 0;

@@ -16,6 +16,21 @@ tap_like "is not all" "$WORK/out" '^not all states were explored: the check that
 tap_run "its JSON" 0 "${few[@]}" --resume --json
 tap_like "says so, too" "$WORK/out" '"all":false'
 
+# A folder that is full.
+mkdir "$WORK/disk"
+if mount -t tmpfs -o size=16k tmpfs "$WORK/disk" 2>/dev/null; then
+	tap_run "a full disk" 0 "$ASSAY" check --nodes 2 --depth 3 --no-crash -o "$WORK/disk/x"
+	tap_like "a full disk: is not all" "$WORK/out" '^not all states were explored: there was no'
+	head -c 16k /dev/zero >"$WORK/disk/fill" 2>/dev/null
+	rm -rf "$WORK/disk/x/check"
+	tap_run "a disk without room" 2 "$ASSAY" check --nodes 2 --depth 3 --no-crash \
+		-o "$WORK/disk/x"
+	tap_like "a disk without room: is said" "$WORK/err" 'No space left on device'
+	umount "$WORK/disk"
+else
+	tap_skip "a full disk" "mounting a tmpfs needs root"
+fi
+
 refused() { # NAME OPTION...
 	local name=$1
 	shift

@@ -86,7 +86,8 @@ if sound uml; then
 	printf 'mkdir /d 0755\ncreate /d/a 0644\n$0 = open /d/a O_RDONLY\n' >"$WORK/mine.txt"
 	for start in names "$WORK/mine.txt"; do
 		name=${start##*/}
-		tap_run "uml: start $name" 0 "$ASSAY" check --target ext4 "${began[@]}" --start "$start"
+		tap_run "uml: start $name" 0 "$ASSAY" check --target ext4 "${began[@]}" \
+			--start "$start"
 		tap_like "uml: start $name: all" "$WORK/out" '"all":true'
 		[ -z "$states" ] || {
 			n=$(count states <"$WORK/out") moves=$(count transitions <"$WORK/out")
@@ -98,7 +99,8 @@ if sound uml; then
 	done
 	tap_run "uml: a start is not fresh" 0 "$ASSAY" check --target ext4 "${began[@]}"
 	tap_is "uml: it has more moves" "$((moves > $(count transitions <"$WORK/out")))" 1
-	tap_run "uml: no such start" 2 "$ASSAY" check --target ext4 --start "$WORK/nowhere" --no-store
+	tap_run "uml: no such start" 2 "$ASSAY" check --target ext4 --no-store \
+		--start "$WORK/nowhere"
 	printf 'create /a 0644\ncrash\n' >"$WORK/cut.txt"
 	tap_run "uml: a start that cuts the power" 2 "$ASSAY" check --target ext4 --no-store \
 		--start "$WORK/cut.txt"

@@ -56,8 +56,9 @@ static void use(struct as_store *store)
 		as_store_done(store, id);
 	}
 	for (uint32_t i = 0; i < 2 * STATES; i++) {
-		enum as_store_added added = as_store_add(store, digest_of(i),
-							 n ? n - 1 : AS_STORE_NONE, "x", i % 2, &id);
+		uint32_t parent = n ? n - 1 : AS_STORE_NONE;
+		enum as_store_added added =
+			as_store_add(store, digest_of(i), parent, "x", i % 2, &id);
 
 		as_assert(added == AS_STORE_FULL || id < as_store_n(store));
 	}
