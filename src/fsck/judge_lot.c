@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #define WORTH 4u /* fewer disks are not worth it */
-#define EARLY 10u /* a stop within the first tenth of a run is not worth it either */
+#define EARLY 4u /* a stop within the first fourth of a run is not worth it either */
 #define BEGUN_MAX 3u /* places for one lot: a damaged disk, and what its runs leave */
 
 /* The sectors that any of the damages touches. False: they are too many. */
@@ -100,7 +100,7 @@ static int when_touched(struct as_judge *j, enum as_subject_mode mode, uint64_t 
 /* Whether another place would save more than it costs: `at` reads, where `have` are saved now. */
 static bool is_worth(const struct as_judge *j, const struct stops *s, uint64_t at, uint64_t have)
 {
-	return at * EARLY >= s->reads && at > have && j->lot_n * (at - have) > 2 * at;
+	return at * EARLY >= s->reads && at > have && j->lot_n * (at - have) > 3 * at;
 }
 
 /* The place that is the latest of those that the disk fits; AS_SUBJECT_FORKS: it fits none. */
