@@ -232,7 +232,7 @@ static int do_all(struct as_cross_member *m, const struct as_score_args *a, int6
 		n = as_corrupt_lots(corrupt);
 	while (!rc && (i = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED)) < n) {
 		as_corrupt_lot(corrupt, (uint64_t)((unsigned __int128)i * step_for(n) % n), &lot);
-		rc = as_judge_lot_begin(m->judge, &m->base, lot.damages, lot.n, err);
+		as_judge_lot_begin(m->judge, &m->base, lot.damages, lot.n);
 		for (size_t k = 0; !rc && k < lot.n && !is_over(a, start_us, shared); k++)
 			rc = do_damage(m, &lot.damages[k], score, err);
 		as_judge_lot_end(m->judge);

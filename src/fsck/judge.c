@@ -79,6 +79,7 @@ void as_judge_free(struct as_judge *j)
 	if (!j)
 		return;
 	forget(j);
+	as_judge_end_stops(j);
 	as_table_free(&j->table);
 	free(j->known);
 	free(j);
@@ -143,12 +144,7 @@ static int run(struct as_judge *j, enum as_subject_mode mode, struct as_disk *di
 		return 0;
 	}
 	j->counts.runs++;
-	if (j->first && j->forks[w.mode]) {
-		rc = as_subject_run_forked(j->subject, w.mode, disk, &got, err);
-		j->counts.forked++;
-	} else {
-		rc = as_subject_run(j->subject, w.mode, disk, &got, err);
-	}
+	rc = as_judge_run(j, w.mode, disk, &got, err);
 	if (!rc) {
 		k = as_xcalloc(1, sizeof(*k));
 		k->mode = w.mode;
@@ -542,9 +538,7 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 	if (j->n >= KNOWN_MAX)
 		forget(j);
 	j->counts.disks++;
-	j->first = true;
 	rc = run(j, AS_SUBJECT_REPAIR, disk, &s->run[0], err);
-	j->first = false;
 	if (rc)
 		return rc;
 	s->n = 1;
@@ -566,9 +560,7 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 	if (!as_subject_has(j->subject, AS_SUBJECT_CHECK) || j->repairs_only ||
 	    v->problems & 1u << AS_FSCK_HANGS)
 		return 0;
-	j->first = true;
 	rc = run(j, AS_SUBJECT_CHECK, disk, &s->check, err);
-	j->first = false;
 	if (!rc && ended_well(j, v, damage, AS_SUBJECT_CHECK, s->check, "read-only") &&
 	    s->run[0]->ended.how == AS_END_EXIT)
 		judge_check(j, v, base, damage, disk);

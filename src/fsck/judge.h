@@ -110,8 +110,8 @@ AS_MUST_CHECK int as_judge_disk(struct as_judge *judge, const struct as_fsck_bas
  * does before it looks at a damaged byte. Nothing else changes. Where that is not possible, or not
  * worth it, nothing happens.
  */
-AS_MUST_CHECK int as_judge_lot_begin(struct as_judge *judge, const struct as_fsck_base *base,
-				     const struct as_damage *damages, size_t n, struct as_err *err);
+void as_judge_lot_begin(struct as_judge *judge, const struct as_fsck_base *base,
+			const struct as_damage *damages, size_t n);
 void as_judge_lot_end(struct as_judge *judge);
 
 /* What it did so far. */

@@ -18,11 +18,27 @@ struct as_judge {
 	size_t n, cap;
 	struct as_table table;
 	struct as_judge_counts counts;
-	bool forks[AS_SUBJECT_MODES]; /* runs of that mode can be forked */
-	bool first; /* this run is on a disk of the lot */
+	/* The lot: where its disks differ, and what runs are forked from (judge_lot.c). */
+	struct as_disk *lot_disk; /* undamaged; NULL: there is no lot */
+	struct as_tool_range ranges[AS_TOOL_STOPS_MAX];
+	unsigned n_ranges; /* 0: it is not worth to stop for it */
+	size_t lot_n; /* disks */
+	struct stops {
+		uint32_t *order; /* when a run touches each sector; NULL: not known yet */
+		uint64_t sectors, reads; /* of a whole run */
+		uint64_t used[AS_SUBJECT_FORKS]; /* when; 0: never */
+		unsigned begun; /* in this lot */
+	} stops[AS_SUBJECT_MODES];
+	uint64_t clock; /* for `used` */
 	struct as_fsck_kernel *kernel; /* NULL: it is not asked */
 	bool repairs_only; /* it is not run to look only */
 };
+
+/* judge_lot.c: a run on a disk that is not known yet, forked if that is possible. */
+AS_MUST_CHECK int as_judge_run(struct as_judge *j, enum as_subject_mode mode, struct as_disk *disk,
+			       struct as_subject_run *run, struct as_err *err);
+
+void as_judge_end_stops(struct as_judge *j);
 
 /* judge_kernel.c: after the runs of the checker. */
 AS_MUST_CHECK int as_judge_ask_kernel(struct as_judge *j, const struct as_fsck_base *base,

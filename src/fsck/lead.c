@@ -143,8 +143,7 @@ static int judge_lot(const struct as_fsck_args *a, struct as_fsck_subject *subje
 
 	as_corrupt_lot(a->corrupt, number, &lot);
 	if (a->fork && shares_base(&lot))
-		rc = as_judge_lot_begin(judge, &a->bases[lot.damages[0].base], lot.damages, lot.n,
-					err);
+		as_judge_lot_begin(judge, &a->bases[lot.damages[0].base], lot.damages, lot.n);
 	for (size_t i = 0; !rc && i < lot.n && hangs < HANGS_MAX; i++) {
 		j.number = i;
 		rc = judge_damage(&j, &lot.damages[i], err);

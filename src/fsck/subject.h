@@ -86,18 +86,33 @@ struct as_subject_run {
 AS_MUST_CHECK int as_subject_run(struct as_fsck_subject *subject, enum as_subject_mode mode,
 				 struct as_disk *disk, struct as_subject_run *run,
 				 struct as_err *err);
+#define AS_SUBJECT_FORKS 6u /* places of a command to fork from at the same time */
 /*
- * Many runs on disks that differ from `disk` in the ranges only (tool/stop.h). Until
- * as_subject_fork_end(), as_subject_run_forked() runs the checker on such a disk; other runs are
- * possible, too. *forks false: it cannot be done for this checker or these ranges.
+ * Many runs on disks that differ from `disk` in the ranges, and elsewhere only in what the checker
+ * reads later (tool/stop.h). Until as_subject_fork_end(), as_subject_run_forked() runs the checker
+ * on such a disk, if it fits; other runs are possible, too. *forks false: it cannot be done for
+ * this checker or these ranges, or nothing is won. `which` is the number of the place.
  */
-AS_MUST_CHECK int as_subject_fork_begin(struct as_fsck_subject *subject, enum as_subject_mode mode,
-					struct as_disk *disk, const struct as_tool_range *ranges,
-					unsigned n, bool *forks, struct as_err *err);
-AS_MUST_CHECK int as_subject_run_forked(struct as_fsck_subject *subject, enum as_subject_mode mode,
-					struct as_disk *disk, struct as_subject_run *run,
+AS_MUST_CHECK int as_subject_fork_begin(struct as_fsck_subject *subject, unsigned which,
+					enum as_subject_mode mode, struct as_disk *disk,
+					const struct as_tool_range *ranges, unsigned n, bool *forks,
 					struct as_err *err);
-void as_subject_fork_end(struct as_fsck_subject *subject, enum as_subject_mode mode);
+/*
+ * When it first touches each sector of the disk: how often it had read the disk by then, 0 for the
+ * first time; UINT32_MAX: never. *reads: of the whole run; 0: that cannot be told. *order is to be
+ * freed.
+ */
+AS_MUST_CHECK int as_subject_order(struct as_fsck_subject *subject, enum as_subject_mode mode,
+				   struct as_disk *disk, uint32_t **order, uint64_t *reads,
+				   struct as_err *err);
+/* How often it had read a disk like this one there; 0: the disk does not fit. */
+uint64_t as_subject_fork_fits(const struct as_fsck_subject *subject, unsigned which,
+			      enum as_subject_mode mode, const struct as_disk *disk);
+AS_MUST_CHECK int as_subject_run_forked(struct as_fsck_subject *subject, unsigned which,
+					enum as_subject_mode mode, struct as_disk *disk,
+					struct as_subject_run *run, struct as_err *err);
+void as_subject_fork_end(struct as_fsck_subject *subject, unsigned which,
+			 enum as_subject_mode mode);
 void as_subject_run_free(struct as_subject_run *run);
 /* How it ended, for people: "exit status 1 (repaired)", "died of SIGSEGV in f". */
 void as_subject_describe(const struct as_subject_run *run, struct as_buf *out);

@@ -177,6 +177,7 @@ struct harvest {
 	struct as_tool *tool;
 	struct as_tool_result *result;
 	struct as_bd *bd; /* of the recorder */
+	bool reads; /* are asked for: else they are not repeated */
 	uint64_t size;
 	unsigned char *piece; /* MOST_BYTES */
 };
@@ -262,7 +263,8 @@ static bool apply(struct harvest *h, const struct as_shim_record *rec, const uns
 		return true;
 	switch (rec->kind) {
 	case AS_CALL_READ:
-		read_around(h, rec->off, rec->len);
+		if (h->reads)
+			read_around(h, rec->off, rec->len);
 		break;
 	case AS_CALL_WRITE:
 		write_around(h, rec->off, rec->len, data);
@@ -349,7 +351,10 @@ static void trim(struct as_tool *tool)
 void as_tool_harvest(struct as_tool *tool, struct as_disk *disk, unsigned flags,
 		     struct as_tool_result *result)
 {
-	struct harvest h = { .tool = tool, .result = result, .size = as_disk_size(disk) };
+	struct harvest h = { .tool = tool,
+			     .result = result,
+			     .reads = flags & AS_TOOL_READS,
+			     .size = as_disk_size(disk) };
 
 	result->log_disk = as_disk_snapshot(disk);
 	result->log = as_reclog_new(as_disk_bd(result->log_disk),

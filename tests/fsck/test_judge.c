@@ -164,23 +164,50 @@ static void same_run(const struct as_subject_run *whole, const struct as_subject
 	assert_int_equal(as_reclog_len(whole->run.log), as_reclog_len(part->run.log));
 }
 
+/* The same of what a run has left: on the first such disk it is stopped, and others fit or not. */
+static void go_on(struct rig *r, enum as_subject_mode mode, struct as_disk *disk,
+		  const struct as_tool_range *ranges, unsigned n, unsigned *left)
+{
+	struct as_subject_run whole, part;
+	struct as_err err = { 0 };
+	bool forks = as_subject_fork_fits(r->subject, 1, mode, disk);
+
+	if (!forks) {
+		as_subject_fork_end(r->subject, 1, mode);
+		assert_int_equal(as_subject_fork_begin(r->subject, 1, mode, disk, ranges, n, &forks,
+						       &err),
+				 0);
+	}
+	if (!forks)
+		return;
+	assert_int_equal(as_subject_run(r->from_main, mode, disk, &whole, &err), 0);
+	assert_int_equal(as_subject_run_forked(r->subject, 1, mode, disk, &part, &err), 0);
+	same_run(&whole, &part);
+	as_subject_run_free(&whole);
+	as_subject_run_free(&part);
+	++*left;
+}
+
 static void compare(struct rig *r, enum as_subject_mode mode, const struct as_corrupt_lot *lot,
-		    const struct as_tool_range *ranges, unsigned n, unsigned *forked)
+		    const struct as_tool_range *ranges, unsigned n, unsigned *forked,
+		    unsigned *left)
 {
 	struct as_err err = { 0 };
 	bool forks;
 
-	assert_int_equal(
-		as_subject_fork_begin(r->subject, mode, r->base.disk, ranges, n, &forks, &err), 0);
+	assert_int_equal(as_subject_fork_begin(r->subject, 0, mode, r->base.disk, ranges, n, &forks,
+					       &err),
+			 0);
 	for (size_t i = 0; forks && i < lot->n; i++) {
 		struct as_disk *disk = as_damage_apply(&lot->damages[i], r->base.disk, NULL);
 		struct as_subject_run whole, part, later;
 
 		assert_int_equal(as_subject_run(r->from_main, mode, disk, &whole, &err), 0);
-		assert_int_equal(as_subject_run_forked(r->subject, mode, disk, &part, &err), 0);
+		assert_int_equal(as_subject_run_forked(r->subject, 0, mode, disk, &part, &err), 0);
 		assert_int_equal(as_subject_run(r->subject, mode, disk, &later, &err), 0);
 		same_run(&whole, &part);
 		same_run(&whole, &later);
+		go_on(r, mode, part.run.disk, ranges, n, left);
 		as_subject_run_free(&later);
 		++*forked;
 		as_subject_run_free(&whole);
@@ -188,7 +215,8 @@ static void compare(struct rig *r, enum as_subject_mode mode, const struct as_co
 		as_disk_free(disk);
 	}
 	if (forks)
-		as_subject_fork_end(r->subject, mode);
+		as_subject_fork_end(r->subject, 0, mode);
+	as_subject_fork_end(r->subject, 1, mode);
 }
 
 static unsigned find_ranges(const struct as_corrupt_lot *lot, struct as_tool_range *ranges)
@@ -217,7 +245,7 @@ static void same_as_whole(const char *checker)
 	struct rig r = { .store = as_chunks_new() };
 	struct as_corrupt_setup how;
 	struct as_err err = { 0 };
-	unsigned forked = 0;
+	unsigned forked = 0, left = 0;
 	int rc = as_subject_open(&setup, &r.subject, &err);
 
 	if (rc == AS_ELACK) {
@@ -248,12 +276,13 @@ static void same_as_whole(const char *checker)
 		as_corrupt_lot(r.corrupt, i, &lot);
 		n = find_ranges(&lot, ranges);
 		if (n) {
-			compare(&r, AS_SUBJECT_REPAIR, &lot, ranges, n, &forked);
-			compare(&r, AS_SUBJECT_CHECK, &lot, ranges, n, &forked);
+			compare(&r, AS_SUBJECT_REPAIR, &lot, ranges, n, &forked, &left);
+			compare(&r, AS_SUBJECT_CHECK, &lot, ranges, n, &forked, &left);
 		}
 		as_corrupt_lot_free(&lot);
 	}
 	assert_true(forked > 50);
+	assert_true(left > 20);
 	as_corrupt_free(r.corrupt);
 	as_judge_free(r.judge);
 	as_fsck_base_free(&r.base);
@@ -298,6 +327,50 @@ static void test_loss_after_crash(void **state)
 	as_chunks_free(store);
 }
 
+/* Damage where the checker has been already does not fit; damage of what comes later does. */
+static void test_fits(void **state)
+{
+	struct as_subject_setup setup = { .spec = "fsck.minix", .deadline_ms = 20000 };
+	struct as_tool_range inodes = { 4 * 1024, 512 };
+	struct as_fsck_subject *subject = NULL;
+	struct as_chunks *store = as_chunks_new();
+	struct as_generic generic;
+	struct as_err err = { 0 };
+	unsigned char byte[512];
+	struct as_disk *early, *late;
+	bool forks;
+	int rc = as_subject_open(&setup, &subject, &err);
+
+	(void)state;
+	if (rc == AS_ELACK) {
+		as_chunks_free(store);
+		skip_because("%s", err.msg);
+		return;
+	}
+	assert_int_equal(rc, 0);
+	assert_int_equal(as_generic_make(store, "minix", 1 << 20, &generic, &err), 0);
+	assert_int_equal(as_subject_fork_begin(subject, 0, AS_SUBJECT_REPAIR, generic.disk, &inodes,
+					       1, &forks, &err),
+			 0);
+	assert_true(forks);
+	early = as_disk_snapshot(generic.disk);
+	late = as_disk_snapshot(generic.disk);
+	assert_int_equal(as_bd_read(as_disk_bd(early), 1024, byte, sizeof(byte)), 0);
+	byte[500] ^= 1; /* in the sector of the superblock */
+	assert_int_equal(as_bd_write(as_disk_bd(early), 1024, byte, sizeof(byte)), 0);
+	assert_int_equal(as_bd_write(as_disk_bd(late), 512 << 10, byte, sizeof(byte)), 0);
+	assert_int_equal(as_subject_fork_fits(subject, 0, AS_SUBJECT_REPAIR, early), 0);
+	assert_true(as_subject_fork_fits(subject, 0, AS_SUBJECT_REPAIR, late));
+	assert_true(as_subject_fork_fits(subject, 0, AS_SUBJECT_REPAIR, generic.disk));
+	assert_int_equal(as_subject_fork_fits(subject, 1, AS_SUBJECT_REPAIR, generic.disk), 0);
+	as_subject_fork_end(subject, 0, AS_SUBJECT_REPAIR);
+	as_disk_free(early);
+	as_disk_free(late);
+	as_subject_free(subject);
+	as_generic_free(&generic);
+	as_chunks_free(store);
+}
+
 static void test_forks_e2fsck(void **state)
 {
 	(void)state;
@@ -318,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_state),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_loss_after_crash),
+		cmocka_unit_test(test_fits),
 		cmocka_unit_test(test_forks_e2fsck),
 		cmocka_unit_test(test_forks_minix),
 	};
