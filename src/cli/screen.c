@@ -193,6 +193,24 @@ static void remove_block(void)
 	shared->rows = 0;
 }
 
+/* Whether a line is begun after the text; colours at its end are no part of a line. */
+static bool ends_within(const struct as_buf *text, bool before)
+{
+	size_t len = text->len, was;
+
+	do {
+		was = len;
+		for (size_t i = 0; i < NOWN; i++) {
+			size_t own_bytes = strlen(own[i]);
+
+			if (len >= own_bytes &&
+			    !memcmp(text->data + len - own_bytes, own[i], own_bytes))
+				len -= own_bytes;
+		}
+	} while (len < was);
+	return len ? text->data[len - 1] != '\n' : before;
+}
+
 /* Writes what passed the filter, above the block. */
 static bool put(const struct filter *f, const struct as_buf *text)
 {
@@ -204,7 +222,7 @@ static bool put(const struct filter *f, const struct as_buf *text)
 		as_shlock_take(&shared->lock);
 		if (f->terminal)
 			remove_block();
-		shared->within[f->fd] = text->data[text->len - 1] != '\n';
+		shared->within[f->fd] = ends_within(text, shared->within[f->fd]);
 	}
 	fine = write_all(f->fd, text->data, text->len);
 	if (shared)

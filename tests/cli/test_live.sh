@@ -90,7 +90,7 @@ done
 
 # Every finding that was announced is still on the screen, whole.
 announced=$(ls "$WORK/t/findings" | wc -l)
-tap_is "no finding was overwritten" "$(screen | grep -cE '^  again: assay replay lab-')" "$announced"
+tap_is "no finding was overwritten" "$(screen | grep -cE '^lab-[a-z]+-[0-9a-f]{8}  lab:bug=3  hunt-')" "$announced"
 
 rm -rf "$WORK/t"
 terminal 80 "$assay check -t lab --for 300s -o $WORK/t"
