@@ -6,8 +6,8 @@
 #include "cli/pages.h"
 #include "cli/rows.h"
 #include "cli/stopping.h"
-#include "cmd/fsck_cross.h"
-#include "cmd/fsck_session.h"
+#include "cmd/fsck/fsck_cross.h"
+#include "cmd/fsck/fsck_session.h"
 #include "layout/field.h"
 #include "os/spawn.h"
 
