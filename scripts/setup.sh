@@ -33,6 +33,8 @@ table() {
 	chromium           test       the report looked at in a browser
 	libsqlite3-dev     test       the index of joined run folders: assay merge
 	sqlite3            test       the index asked by another program than ours
+	npm                test       installs what drives that browser (playwright-core)
+	tmux               test       live progress looked at in a terminal
 	libz3-dev          test       branches of checkers solved: assay fsck --symbolic
 	user-mode-linux    fs         kernels in a process: file systems without root
 	bindfs             fs         a FUSE server that passes on
@@ -100,9 +102,30 @@ format='${db:Status-Status} ${Package}\n'
 installed=$(dpkg-query -W -f="$format" "${packages[@]}" 2>/dev/null || true)
 missing=()
 for package in "${packages[@]}"; do
+	# Node.js of another source brings npm with it, and conflicts with that package.
+	if [ "$package" = npm ] && command -v npm >/dev/null; then continue; fi
 	grep -qxF "installed $package" <<<"$installed" || missing+=("$package")
 done
-[ ${#missing[@]} -gt 0 ] || exit 0
+
+# What npm gives: it drives the browser. A test without it skips, and says so.
+browser_tests() {
+	local folder version
+	folder=$(dirname "$0")/../tests/report/browser
+	case " $* " in *" test "*) ;; *) return 0 ;; esac
+	version=$(sed -n 's/.*"playwright-core": "\(.*\)".*/\1/p' "$folder/package.json" 2>/dev/null)
+	[ -n "$version" ] && command -v npm >/dev/null || return 0
+	grep -qs "\"version\": \"$version\"" "$folder/node_modules/playwright-core/package.json" &&
+		return 0
+	echo "setup: installing playwright-core $version for the test of the report"
+	timeout 300 npm install --prefix "$folder" --no-audit --no-fund --no-save --no-package-lock \
+		--loglevel=error >/dev/null ||
+		echo "setup: npm could not install it: the test of the report in a browser skips"
+}
+
+if [ ${#missing[@]} = 0 ]; then
+	browser_tests "$@"
+	exit 0
+fi
 
 echo "setup: missing:"
 for package in "${missing[@]}"; do
@@ -135,3 +158,4 @@ for package in "${missing[@]}"; do
 	fi
 done
 "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive $command || refuse "apt-get install failed"
+browser_tests "$@"

@@ -170,16 +170,45 @@ static void measure(const struct as_buf *block)
 	}
 }
 
+/* Row by row: what clears the screen from its first row on is kept by some terminals as if it had
+ * scrolled away. */
+static void add_removal(struct as_buf *out)
+{
+	unsigned rows = rows_now();
+
+	for (unsigned i = 0; i < rows; i++)
+		as_buf_adds(out, i ? "\033[A\033[2K" : "\r\033[A\033[2K");
+}
+
 /* With the lock. */
 static void remove_block(void)
 {
-	char up[32];
+	struct as_buf up = { 0 };
 
 	if (!shared->rows)
 		return;
-	snprintf(up, sizeof(up), "\r\033[%uA\033[J", rows_now());
-	(void)write_all(STDERR_FILENO, up, strlen(up));
+	add_removal(&up);
+	(void)write_all(STDERR_FILENO, as_buf_str(&up), up.len);
+	as_buf_free(&up);
 	shared->rows = 0;
+}
+
+/* Whether a line is begun after the text; colours at its end are no part of a line. */
+static bool ends_within(const struct as_buf *text, bool before)
+{
+	size_t len = text->len, was;
+
+	do {
+		was = len;
+		for (size_t i = 0; i < NOWN; i++) {
+			size_t own_bytes = strlen(own[i]);
+
+			if (len >= own_bytes &&
+			    !memcmp(text->data + len - own_bytes, own[i], own_bytes))
+				len -= own_bytes;
+		}
+	} while (len < was);
+	return len ? text->data[len - 1] != '\n' : before;
 }
 
 /* Writes what passed the filter, above the block. */
@@ -193,7 +222,7 @@ static bool put(const struct filter *f, const struct as_buf *text)
 		as_shlock_take(&shared->lock);
 		if (f->terminal)
 			remove_block();
-		shared->within[f->fd] = text->data[text->len - 1] != '\n';
+		shared->within[f->fd] = ends_within(text, shared->within[f->fd]);
 	}
 	fine = write_all(f->fd, text->data, text->len);
 	if (shared)
@@ -210,8 +239,14 @@ bool as_cli_screen_block(const struct as_buf *block)
 	as_shlock_take(&shared->lock);
 	if ((!out_filter.terminal || !shared->within[STDOUT_FILENO]) &&
 	    !shared->within[STDERR_FILENO]) {
-		remove_block();
-		drawn = write_all(STDERR_FILENO, as_buf_str(block), block->len);
+		struct as_buf all = { 0 };
+
+		/* In one piece, so that it does not flicker. */
+		add_removal(&all);
+		as_buf_add(&all, as_buf_str(block), block->len);
+		drawn = write_all(STDERR_FILENO, as_buf_str(&all), all.len);
+		as_buf_free(&all);
+		shared->rows = 0;
 		if (drawn)
 			measure(block);
 	}

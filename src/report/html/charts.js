@@ -35,7 +35,8 @@ function options(title, x, y, legend) {
 
 	return { responsive: true, maintainAspectRatio: false, animation: false, normalized: true,
 		 interaction: { mode: "nearest", axis: "x", intersect: false },
-		 plugins: { legend: { display: legend, labels: { color: ink, boxWidth: 12 } },
+		 plugins: { legend: { display: legend, position: "bottom",
+				      labels: { color: ink, boxWidth: 10, font: { size: 11 } } },
 			    title: { display: true, text: title, color: ink,
 				     font: { size: 14 } } },
 		 scales: { x: { ...axis(x), type: "linear" }, y: axis(y) } };
@@ -79,11 +80,11 @@ function bars(title, pairs) {
 
 	opts.indexAxis = "y";
 	opts.scales.x.ticks.precision = 0;
-	opts.scales.y = { grid: { display: false }, ticks: { color: colours().ink } };
+	opts.scales.y = { grid: { display: false }, ticks: { color: colours().ink, autoSkip: false, font: { size: 11 } } };
 	delete opts.interaction;
 	made.push(new Chart(frame(title), {
 		type: "bar",
-		data: { labels: pairs.map((p) => cut(p[0], 34)),
+		data: { labels: pairs.map((p) => cut(p[0], 30)),
 			datasets: [{ data: pairs.map((p) => p[1]), backgroundColor: INKS[0] }] },
 		options: opts,
 	}));
@@ -112,7 +113,7 @@ function ofRuns(runs, title, y, make) {
 		if (r.history)
 			for (const s of make(r.history))
 				sets.push({ ...s, label: runs.length > 1 ?
-					`${s.label}, ${r.folder}` : s.label });
+					`${s.label}, ${r.name}` : s.label });
 	lines(title, sets, "seconds", y);
 }
 
@@ -150,7 +151,7 @@ function checkers(runs) {
 			const sets = c.columns.map((name, i) => ({ label: name, points: of(i),
 				axis: i === share ? "y2" : "y" })).slice(1);
 
-			lines(`${c.name.replace(/\.csv$/, "")}${runs.length > 1 ? ", " + r.folder :
+			lines(`${c.name.replace(/\.csv$/, "")}${runs.length > 1 ? ", " + r.name :
 				""}`, sets, "seconds", "number", share > 0 ? "percent" : "");
 		}
 }
@@ -159,7 +160,7 @@ function firsts(runs) {
 	lines("Distinct findings over time", runs.filter((r) => (r.firsts || []).length).map((r) => {
 		const at = r.firsts.slice().sort((a, b) => a - b);
 
-		return { label: r.folder, stepped: true,
+		return { label: r.name, stepped: true,
 			 points: [{ x: 0, y: 0 }, ...at.map((us, n) => ({ x: us / 1e6, y: n + 1 })),
 				  { x: (r.used_us || at[at.length - 1]) / 1e6, y: at.length }] };
 	}), "seconds", "kinds");

@@ -23,6 +23,18 @@ function tally(list, of) {
 	return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
 }
 
+/* What tells the folders of several runs apart. */
+function shortNames() {
+	const parts = data.runs.map((r) => r.folder.split("/"));
+	let same = 0;
+
+	while (parts.length && parts.every((p) => p.length > same + 1 && p[same] === parts[0][same]))
+		same++;
+	data.runs.forEach((r, i) => {
+		r.name = parts[i].slice(same).join("/") || r.folder;
+	});
+}
+
 /* ---- Summary ---- */
 
 function card(value, label, cls) {
@@ -73,17 +85,17 @@ function state(r) {
 
 function runs() {
 	const columns = [
-		["folder", (r) => r.folder, "mono"],
+		["folder", (r) => r.name, "mono"],
 		["command", (r) => counter(r, "command") || "", ""],
 		["target", (r) => counter(r, "target") || "", ""],
 		["scenario", (r) => r.scenario, ""],
 		["seed", (r) => r.seed, "n"],
 		["state", state, ""],
+		["findings", (r, i) => number(all.filter((f) => f.run === i).length), "n"],
 		["time", (r) => wall(r) ? seconds(wall(r)) : "", "n"],
 		...COUNTERS.map(([key, label]) => [label, (r) => counter(r, key) === undefined ||
 			!data.runs.some((x) => counter(x, key)) ? "" : number(counter(r, key)),
 			"n"]),
-		["findings", (r, i) => number(all.filter((f) => f.run === i).length), "n"],
 	];
 	const rows = data.runs.map((r, i) => columns.map(([, of]) => {
 		const v = of(r, i);
@@ -98,7 +110,8 @@ function runs() {
 		rows.forEach((row, i) => {
 			const tr = byId("runs").children[i] || byId("runs").appendChild(make("tr"));
 
-			tr.append(make("td", { class: cls }, row[c]));
+			tr.append(make("td", { class: cls, title: c ? undefined :
+				data.runs[i].folder }, row[c]));
 		});
 	});
 }
@@ -110,7 +123,7 @@ function compare() {
 		return;
 	byId("sec-compare").hidden = false;
 	byId("compare-head").append(make("th", {}, "likely cause"),
-		...data.runs.map((r) => make("th", { class: "n" }, r.folder)));
+		...data.runs.map((r) => make("th", { class: "n" }, r.name)));
 	const rows = new Map();
 
 	for (const f of all) {
@@ -343,7 +356,7 @@ function choose(id, pairs) {
 
 function chooseRun() {
 	byId("run").hidden = data.runs.length < 2;
-	data.runs.forEach((r, i) => byId("run").append(make("option", { value: i }, r.folder)));
+	data.runs.forEach((r, i) => byId("run").append(make("option", { value: i }, r.name)));
 	byId("run").addEventListener("change", filter);
 }
 
@@ -433,6 +446,7 @@ function nav() {
 				s.querySelector("h2").textContent));
 }
 
+shortNames();
 summary();
 runs();
 choose("kind", tally(all, (f) => f.kind));

@@ -128,7 +128,7 @@ function lastFlush(steps) {
 
 /* ---- The drawing ---- */
 
-const STEP = 15, LANE = 22, LEFT = 210, TOP = 78;
+const LANE = 22, LEFT = 215, TOP = 100, WIDE = 1080;
 
 function tip(node, text) {
 	node.append(draw("title", {}, document.createTextNode(text)));
@@ -151,7 +151,7 @@ function mark(e, x, y) {
 				    cx: x, cy: y, r: 5 }), text);
 }
 
-function columns(svg, steps, ops, height) {
+function columns(svg, steps, ops, height, STEP) {
 	for (const [i, op] of ops.entries()) {
 		const from = op.from, to = i + 1 < ops.length ? ops[i + 1].from : steps.length;
 		const x = LEFT + from * STEP, wide = (to - from) * STEP;
@@ -162,7 +162,7 @@ function columns(svg, steps, ops, height) {
 			y: TOP - 10, width: wide, height: height - TOP }), op.label));
 		svg.append(tip(draw("text", { class: "op", x: 0, y: 0,
 			transform: `translate(${x - 3} ${TOP - 16}) rotate(-32)` },
-			document.createTextNode(label(op.label, 18))), op.label));
+			document.createTextNode(label(op.label, 20))), op.label));
 	}
 	for (const e of steps) {
 		const x = LEFT + e.at * STEP;
@@ -178,6 +178,7 @@ function timeline(story) {
 	const first = steps.length ? steps[0].at : 0;
 	const lanes = [...new Set(steps.filter((e) => e.lane).map((e) => e.lane))].slice(0, LANES_MAX);
 	const height = TOP + lanes.length * LANE + 10;
+	const STEP = Math.max(14, Math.min(40, (WIDE - LEFT) / Math.max(1, steps.length)));
 	const width = LEFT + steps.length * STEP + 60;
 
 	if (!lanes.length || !steps.some((e) => e.kind === "cut"))
@@ -190,7 +191,7 @@ function timeline(story) {
 		viewBox: `0 0 ${width} ${height}`,
 		"aria-label": "Writes to each structure, flushes and the power cut, in time" });
 
-	columns(svg, steps, ops, height);
+	columns(svg, steps, ops, height, STEP);
 	lanes.forEach((lane, i) => {
 		const y = TOP + i * LANE + 6;
 
