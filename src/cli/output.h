@@ -5,6 +5,7 @@
 
 #include "base/event.h"
 #include "cli/cli.h"
+#include "cli/forms.h"
 #include "os/dir.h"
 
 #define AS_OUT_DEFAULT "assay.out"
@@ -14,6 +15,7 @@
 	{ .name = "out", .letter = 'o', .kind = AS_OPT_TEXT, .arg = "DIR",                \
 	  .help = "keep findings in this folder; default " AS_OUT_DEFAULT },              \
 	{ .name = "no-store", .help = "keep no findings" },                               \
+	AS_CLI_JUNIT_OPT, AS_CLI_FORM_OPTS,                                               \
 	{ .name = "json", .help = "print everything as JSON lines" }
 /* clang-format on */
 
@@ -21,6 +23,7 @@
 struct as_cli_output {
 	struct as_sink *talk, *store; /* store NULL: nothing is kept */
 	struct as_sink *chain; /* both */
+	struct as_cli_forms *forms;
 	const char *folder;
 	bool json;
 	bool given; /* `talk` belongs to the caller */

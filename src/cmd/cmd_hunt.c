@@ -43,9 +43,9 @@
 /* The options that the state of a hunt keeps. */
 static bool is_remembered(const char *name)
 {
-	static const char *const new[] = { "resume",  "out",	       "json",	       "trust",
-					   "for",     "max-workloads", "max-findings", "known",
-					   "fail-on", "junit" };
+	static const char *const new[] = { "resume",	   "out",	   "json",  "trust", "for",
+					   "max-workloads", "max-findings", "known", "tap",   "sarif",
+					   "fail-on",	   "markdown",	   "junit" };
 
 	for (size_t i = 0; i < sizeof(new) / sizeof(new[0]); i++)
 		if (!strcmp(name, new[i]))

@@ -355,6 +355,10 @@ dir) if [ "$way" = assay ]; then by_assay; else in_directory; fi ;;
 	make_image
 	if [ "$way" = sandbox ] && [ -z "$server" ]; then in_sandbox; else on_host; fi
 	check_image
+	if [ "$how" = crash ] && [ -s "$work/tree.1" ]; then
+		echo 'the recovered tree (type, mode, owners, links, size, name):'
+		sed 's/^/  /' "$work/tree.1"
+	fi
 	if [ -n "$why" ] && [ ! -s "$work/wrong" ]; then
 		echo "nothing is wrong that shows without assay"
 		by_assay
