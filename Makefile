@@ -72,7 +72,10 @@ LIBS := -lxxhash -lzstd -ljansson -ldl -lpthread -lm \
 
 # ---- Sources, all found by name ------------------------------------------------------------------
 
-LIB_SRC := $(filter-out src/cmd/main.c $(foreach p,$(LACK),$(SOURCES_$p)),$(wildcard src/*/*.c))
+# Folders within a room that are parts of it; what other folders there hold is built apart.
+PARTS := model/rules layout/walk cmd/cov cmd/fsck
+LIB_SRC := $(filter-out src/cmd/main.c $(foreach p,$(LACK),$(SOURCES_$p)), \
+	$(wildcard src/*/*.c $(PARTS:%=src/%/*.c)))
 LABFS_MAINS := labfs/mkfs_main.c labfs/fsck_main.c
 LABFS_SRC := $(filter-out $(LABFS_MAINS),$(wildcard labfs/*.c))
 BENCH_SRC := $(wildcard bench/*.c) tests/lib/padded.c

@@ -8,8 +8,8 @@
  */
 #include "check/cuts.h"
 
-#include "run/known.h"
 #include "scenario/scenario.h"
+#include "symptom/known.h"
 #include "work/parse.h"
 
 #include <stddef.h>

@@ -21,7 +21,7 @@
 
 #include "base/array.h"
 #include "base/digests.h"
-#include "crash/orders.h"
+#include "recording/orders.h"
 #include "snapshot/tree.h"
 #include "work/parse.h"
 

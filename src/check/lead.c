@@ -7,10 +7,10 @@
 #include "check/check_priv.h"
 
 #include "crash/dedup.h"
+#include "instance/instance.h"
+#include "instance/outside.h"
 #include "legal/past.h"
 #include "os/spawn.h"
-#include "run/instance.h"
-#include "run/outside.h"
 #include "target/facts.h"
 
 #include <errno.h>

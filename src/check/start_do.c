@@ -7,8 +7,8 @@
  */
 #include "check/start_priv.h"
 
+#include "child/child.h"
 #include "disk/call.h"
-#include "run/child.h"
 #include "work/print.h"
 
 #include <stddef.h>

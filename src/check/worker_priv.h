@@ -5,10 +5,10 @@
 
 #include "check/check_priv.h"
 
+#include "child/space.h"
+#include "instance/instance.h"
 #include "legal/past.h"
 #include "legal/policy.h"
-#include "run/instance.h"
-#include "run/space.h"
 
 struct as_asks;
 struct as_kwatch;

@@ -3,10 +3,10 @@
 #include "cli/boxes.h"
 
 #include "crash/boxed.h"
-#include "run/instance.h"
+#include "host/medium.h"
+#include "instance/instance.h"
 #include "target/cache.h"
 #include "target/fstype.h"
-#include "target/medium.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,14 +2,14 @@
 /*
  * repro: the finding of a library as a C program that is linked with the library's sources and
  * needs no assay (include/assay/solo.h). The finding is played once more, and the calls that were
- * made are written down (target/trail.h).
+ * made are written down (host/trail.h).
  */
 #ifndef AS_CLI_REPRO_H
 #define AS_CLI_REPRO_H
 
+#include "host/trail.h"
 #include "os/dir.h"
 #include "report/sinks.h"
-#include "target/trail.h"
 #include "work/seq.h"
 
 /* Replaces repro.c in the folder of a finding. Where the target is no library, the program makes

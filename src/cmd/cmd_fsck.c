@@ -5,8 +5,8 @@
 #include "cli/hunts.h"
 #include "cli/rows.h"
 #include "cli/stopping.h"
-#include "cmd/fsck_cross.h"
-#include "cmd/fsck_session.h"
+#include "cmd/fsck/fsck_cross.h"
+#include "cmd/fsck/fsck_session.h"
 #include "layout/field.h"
 #include "os/spawn.h"
 

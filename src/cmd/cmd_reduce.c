@@ -8,7 +8,7 @@
 #include "cli/repro.h"
 #include "cli/stored.h"
 #include "cli/trust.h"
-#include "cmd/fsck_again.h"
+#include "cmd/fsck/fsck_again.h"
 #include "os/spawn.h"
 #include "reduce/reduce.h"
 #include "work/print.h"

@@ -4,7 +4,7 @@
 #include "cli/output.h"
 #include "cli/stored.h"
 #include "cli/trust.h"
-#include "cmd/fsck_again.h"
+#include "cmd/fsck/fsck_again.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -23,10 +23,10 @@
 #include "crash/ends.h"
 #include "crash/faults.h"
 #include "crash/floor.h"
-#include "crash/orders.h"
-#include "crash/plan.h"
 #include "crash/recrash.h"
 #include "crash/spending.h"
+#include "cuts/plan.h"
+#include "recording/orders.h"
 
 #include <string.h>
 

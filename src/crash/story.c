@@ -10,10 +10,10 @@
  */
 #include "crash/story.h"
 
-#include "crash/orders.h"
+#include "host/medium.h"
 #include "layout/layout.h"
+#include "recording/orders.h"
 #include "target/facts.h"
-#include "target/medium.h"
 #include "work/print.h"
 
 #include <stdlib.h>

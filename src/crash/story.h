@@ -8,7 +8,7 @@
 #define AS_CRASH_STORY_H
 
 #include "crash/judge.h"
-#include "crash/perm.h"
+#include "cuts/perm.h"
 
 struct as_story {
 	const struct as_target *target;

@@ -14,8 +14,8 @@
  */
 #include "supervise/boxed_priv.h"
 
+#include "host/medium.h"
 #include "os/share.h"
-#include "target/medium.h"
 #include "work/parse.h"
 
 #include <stdio.h>
