@@ -208,6 +208,14 @@ static void put_type(const struct as_letter *l)
 		put_harmless(l->out, checker->harmless);
 		put_function(l->out, "check_fs", NULL, checker->command, "timeout -k 5 120 ");
 	}
+	/* Its log is replayed by the checker, not by the kernel. */
+	if (is_power(l) && type->replayed_by_checker && type->check[AS_CHECK_QUICK].command)
+		put_function(l->out, "replay_fs", NULL, type->check[AS_CHECK_QUICK].command,
+			     "timeout -k 5 120 ");
+	put_value(l->out, "replay",
+		  is_power(l) && type->replayed_by_checker && type->check[AS_CHECK_QUICK].command
+			  ? "yes"
+			  : "");
 	put_value(l->out, "server", type->server ? "yes" : "");
 	if (type->server)
 		put_function(l->out, "serve", NULL, type->server, "");
@@ -247,7 +255,7 @@ static void put_head(const struct as_letter *l, const char *how, const char *why
 	put_value(l->out, "why", why ? why : "");
 	put_value(l->out, "found_in", as_finding_is_on_host(l->f) ? "host" : "sandbox");
 	put_value(l->out, "trust", own_code ? "--trust" : "");
-	as_buf_adds(l->out, "type= modules= options= size= good= harmless= server= sources= object=\n");
+	as_buf_adds(l->out, "type= modules= options= size= good= harmless= replay= server= sources= object=\n");
 }
 
 static void print(const struct as_letter *l)

@@ -155,6 +155,12 @@ make_image() {
 		need zstd
 		zstd -q -d -f "$here/disk.img.zst" -o "$disk" || lack "disk.img.zst cannot be unpacked"
 		if [ -f "$here/before.img.zst" ] && [ -f "$here/writes.txt" ]; then rebuild; fi
+		if [ -n "$replay" ]; then
+			replay_fs >"$work/replay.out" 2>&1
+			status=$?
+			[ $status != 127 ] || lack "the checker, which replays the log, is not here"
+			echo "the checker has replayed the log, with status $status"
+		fi
 		return
 	fi
 	[ -n "$size" ] || return 0
