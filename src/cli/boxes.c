@@ -202,3 +202,13 @@ void as_cli_box_close(struct as_cli_box *box)
 	as_medium_free(box->fresh);
 	*box = (struct as_cli_box){ 0 };
 }
+
+void as_cli_show_where(struct as_live *live, const struct as_args *args, const char *spec,
+		       uint64_t jobs)
+{
+	as_live_target(live, spec,
+		       as_cli_wants_box(args, spec) ? "in a sandbox"
+		       : as_cli_fstype(spec)	    ? "on the running kernel"
+						    : "",
+		       jobs);
+}

@@ -25,6 +25,11 @@ struct as_story {
 /* Adds at most about max_bytes; the oldest operations are left out where it would be more. */
 void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf *out);
 
+/* Adds how two trees differ, a name on each line, in about max_bytes at most; nothing where they do
+ * not. */
+void as_story_trees(const struct as_tree *before, const struct as_tree *after, size_t max_bytes,
+		    struct as_buf *out);
+
 /* "op 7 `rename /a /b`"; "power cut during op 7 `rename /a /b`". */
 void as_story_say_op(const struct as_recording *recording, size_t op, struct as_buf *out);
 void as_story_say_moment(const struct as_recording *recording, struct as_moment moment,

@@ -58,6 +58,15 @@ static void print_json(const struct as_cross_counts *n, int64_t wall_us)
 	as_buf_free(&line);
 }
 
+static void progress(void *ctx, const struct as_cross_counts *n)
+{
+	struct as_live *live = ctx;
+
+	as_live_set(live, AS_COUNT_disks, n->damaged);
+	as_live_set(live, AS_COUNT_problems, n->differing);
+	as_live_set(live, AS_COUNT_findings, n->findings);
+}
+
 static int compare(const struct as_args *args, const struct as_cross_setup *setup,
 		   struct as_cross *cross, struct as_cli_output *out, struct as_run_stats *stats,
 		   struct as_err *err)
@@ -67,18 +76,23 @@ static int compare(const struct as_args *args, const struct as_cross_setup *setu
 				     .max_findings = as_args_number(args, "max-findings", 0),
 				     .jobs = (unsigned)as_args_number(args, "jobs", 1),
 				     .stop = as_cli_stop_catch(),
-				     .sinks = out->chain };
+				     .sinks = out->chain,
+				     .progress = progress,
+				     .ctx = out->live };
 	struct as_cross_counts n = { 0 };
 	struct as_buf text = { 0 };
 	int64_t start_us = as_now_us();
 	int rc = time ? as_cli_read_duration("for", time, &how.for_us, err) : 0;
 
+	as_live_target(out->live, as_args_text(args, "compare", ""), "", how.jobs);
+	as_live_goal(out->live, how.for_us, 0);
 	as_cross_describe(cross, &text);
 	tell(out->chain, as_buf_str(&text));
 	as_buf_clear(&text);
 	if (!rc)
 		rc = how.jobs > 1 ? as_cross_run_jobs(cross, setup, &how, &n, err)
 				  : as_cross_run(cross, &how, &n, err);
+	as_cli_output_quiet(out, rc, err);
 	stats->wall_us = as_now_us() - start_us;
 	stats->workloads = n.damaged;
 	stats->findings = n.findings;
@@ -107,6 +121,7 @@ int as_fsck_compare(const struct as_args *args, struct as_err *err)
 	if (!rc)
 		rc = as_cli_output_open(args, &out, err);
 	if (!rc) {
+		out.reports = args;
 		rc = compare(args, &setup, cross, &out, &stats, err);
 		rc = as_cli_output_close(&out, &stats, rc, err);
 	}

@@ -134,12 +134,16 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 	const volatile int *stop = as_cli_stop_catch();
 	struct checkers list = checkers_of(args);
 	struct as_score *scores = as_xcalloc(list.n + 1, sizeof(*scores));
+	struct as_live *live = as_live_open(&(struct as_live_setup){
+		.command = "fsck --score", .json = as_args_has(args, "json"),
+		.quiet = as_args_has(args, "quiet") });
 	size_t n = 0;
 	int64_t us;
 	int rc = time_for(args, &us, err);
 
 	if (!rc)
 		rc = as_fsck_word_box(args, "ext4", &setup.kernel, err);
+	as_live_goal(live, 0, list.n);
 	for (size_t i = 0; !rc && i < list.n && !*stop; i++) {
 		struct as_score_args how = {
 			.checker = list.spec[i],
@@ -149,7 +153,10 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 			.stop = stop,
 		};
 
+		as_live_target(live, list.spec[i], "", how.jobs);
+		as_live_done(live, i);
 		rc = as_score_run(&how, &scores[n], err);
+		as_live_add(live, AS_COUNT_disks, scores[n].all.disks);
 		if (rc && !list.chosen) {
 			fprintf(stderr, "assay: %s is left out: %s\n", list.spec[i], err->msg);
 			as_score_free(&scores[n]);
@@ -160,6 +167,7 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 		if (!rc && as_args_has(args, "json"))
 			print_json(&scores[n - 1]);
 	}
+	as_live_close(live, false, rc, err);
 	if (!rc && !as_args_has(args, "json"))
 		print_table(scores, n);
 	for (size_t i = 0; i < n; i++)

@@ -45,8 +45,6 @@ struct as_fsck_session {
 	struct as_fsck_kernel *kernel;
 	bool asks; /* the kernel about repaired disks */
 	struct as_fsck_covering covering;
-	bool terminal, shown;
-	int64_t note_us;
 };
 
 /* The name of its file in the folder of sessions. */
