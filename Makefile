@@ -235,7 +235,7 @@ $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
 $(B)/src/cmd/cmd_demo.o: src/cmd/demo/demo.sh
 $(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
-$(B)/src/report/script.o: src/report/script/body.sh
+$(B)/src/report/script.o: src/report/emitted/repro.sh
 $(B)/src/report/html.o: $(wildcard src/report/html/*) $(CHART_JS)
 $(B)/src/report/html.o: EMBED = $(if $(CHART_JS),-DAS_CHART_JS='"$(CHART_JS)"')
 $(B)/src/box/sandbox_uml.o: $(B)/shim_uml.so

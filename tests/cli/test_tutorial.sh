@@ -50,8 +50,10 @@ tap_run "nor what is more" 1 matches "$WORK/want" "$WORK/got"
 
 lacks() {
 	case $1 in
-	*--target\ ext4*) command -v linux >/dev/null || echo "no program linux (user-mode-linux)" ;;
-	*bindfs*) { command -v bindfs && [ -w /dev/fuse ]; } >/dev/null || echo "no bindfs or FUSE" ;;
+	*--target\ ext4*) command -v linux >/dev/null || echo "no linux (user-mode-linux)" ;;
+	*bindfs*)
+		{ command -v bindfs && [ -w /dev/fuse ]; } >/dev/null || echo "no bindfs or FUSE"
+		;;
 	*pkg-config*) command -v make >/dev/null || echo "no make" ;;
 	esac
 }

@@ -30,11 +30,16 @@ reproduced() {
 	shift 3
 	[ $# = 0 ] || shift
 	(cd "$WORK" && PATH=$path sh "$folder/repro.sh" "$@") >"$WORK/out" 2>"$WORK/err" || got=$?
-	case $want in 0) word=REPRODUCED ;; 1) word='NOT REPRODUCED' ;; *) word= ;; esac
-	if [ $got = "$want" ] && { [ -z "$word" ] || [ "$(tail -n 1 "$WORK/out")" = "$word" ]; }; then
+	case $want in
+	0) word=REPRODUCED ;;
+	1) word='NOT REPRODUCED' ;;
+	*) word=$(tail -n 1 "$WORK/out") ;;
+	esac
+	if [ $got = "$want" ] && [ "$(tail -n 1 "$WORK/out")" = "$word" ]; then
 		tap_ok "$name"
 	else
-		tap_not_ok "$name" "exit status $got, wanted $want" "$(tail -n 6 "$WORK/out" "$WORK/err")"
+		tap_not_ok "$name" "exit status $got, wanted $want" \
+			"$(tail -n 6 "$WORK/out" "$WORK/err")"
 	fi
 }
 whole() { # NAME FOLDER: what the folder of each finding has
@@ -181,8 +186,12 @@ sed -i "s/\"workload_name\":\"[^\"]*\"/\"workload_name\":\"';touch PWNED;'\"/
 (cd "$WORK" && "$ASSAY" reduce "$one") >/dev/null 2>&1
 tap_is "the script is one for sh" "$(sh -n "$one/repro.sh" 2>&1)" ""
 reproduced "and does nothing else" 0 "$one" "$with"
-printf 'mkdir "/a\\n$(touch PWNED)" 0755\ncreate "/q'"'"'$(touch PWNED)`x`" 0644\nchown / 5 7\ncreate /f 0644\n' \
-	>"$WORK/names.txt"
+cat >"$WORK/names.txt" <<'END'
+mkdir "/a\n$(touch PWNED)" 0755
+create "/q'$(touch PWNED)`x`" 0644
+chown / 5 7
+create /f 0644
+END
 "$ASSAY" fmt "$WORK/names.txt" >/dev/null 2>"$WORK/err" || tap_not_ok "names" "$(cat "$WORK/err")"
 if command -v linux >/dev/null && found names run --target ext4:grpid "$WORK/names.txt"; then
 	reproduced "names of files that are hostile" 0 "${findings[0]}"

@@ -39,8 +39,9 @@ attack() {
 	local status=$?
 	kills=$((kills + 1))
 	if [ -n "$resume" ] && [ $status = 2 ]; then
-		if grep -Eq 'nothing to (resume|go on)|no hunt|no check|no session|is over' complained
-		then :; else cat complained; wrong=$((wrong + 1)); fi
+		# A kill between its first file and its first state.
+		grep -Eq 'nothing to (resume|go on)|no hunt|no check|no session|is over' \
+			complained || { cat complained; wrong=$((wrong + 1)); }
 	elif [ -n "$resume" ]; then
 		resumed=$((resumed + 1))
 	fi

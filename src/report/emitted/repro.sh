@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # ---- Below here, all such scripts are the same ---------------------------------------------------
 
 usage() {
