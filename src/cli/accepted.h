@@ -28,7 +28,8 @@
 	  .help = "end when N kinds of findings were found and reduced; default: no limit" }
 /* clang-format on */
 
-/* Says at the end of a hunt which kinds are accepted, and writes the files that --junit and its like ask for.
+/* Says at the end of a hunt which kinds are accepted, and writes the files that --junit and its
+ * like ask for.
  * *fails: whether there is a kind that is not. The sinks hear of what is in the file and was not
  * met. */
 AS_MUST_CHECK int as_cli_accepted(const struct as_args *args, const struct as_hunt_state *state,

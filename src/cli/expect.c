@@ -3,9 +3,9 @@
  * expect: see expect.h.
  *
  * Method. The model goes through the workload alone, always with its first choice. The answer that
- * the finding is about is compared, if the model allows exactly one. That the others succeed or fail
- * as the model says first is an assumption: if the file system answers otherwise, the program says
- * so and compares nothing more, because there may be several right answers.
+ * the finding is about is compared, if the model allows exactly one. That the others succeed or
+ * fail as the model says first is an assumption: if the file system answers otherwise, the program
+ * says so and compares nothing more, because there may be several right answers.
  */
 #include "cli/expect.h"
 

@@ -73,7 +73,8 @@ static int save(const struct as_dir *folder, struct cli_writes *w, struct as_err
 		&text,
 		"# What the power cut left: before.img with these bytes is disk.img. The bytes "
 		"of writes.bin\n# come one after the other: zstd -d writes.bin.zst, and for each "
-		"line\n#   dd if=writes.bin of=before.img bs=512 conv=notrunc skip=BYTES-BEFORE/512 "
+		"line\n#   dd if=writes.bin of=before.img bs=512 conv=notrunc "
+		"skip=BYTES-BEFORE/512 "
 		"seek=OFFSET/512 count=LENGTH/512\n# offset length (bytes; %llu range%s)\n%s",
 		(unsigned long long)w->n, as_plural(w->n), as_buf_str(&w->text));
 	rc = as_dir_write(folder, "writes.bin.zst", &packed, err);

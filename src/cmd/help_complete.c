@@ -80,8 +80,8 @@ static const char bash[] =
 	"\tlocal word=${COMP_WORDS[COMP_CWORD]} command=\n"
 	"\tCOMPREPLY=()\n"
 	"\t[ \"$COMP_CWORD\" = 1 ] || command=${COMP_WORDS[1]}\n"
-	"\tmapfile -t COMPREPLY < <(compgen -W \"$(_assay_words \"${COMP_WORDS[0]}\" \"$command\" \\\n"
-	"\t\t\"${COMP_WORDS[COMP_CWORD - 1]}\")\" -- \"$word\")\n"
+	"\tmapfile -t COMPREPLY < <(compgen -W \"$(_assay_words \"${COMP_WORDS[0]}\" \\\n"
+	"\t\t\"$command\" \"${COMP_WORDS[COMP_CWORD - 1]}\")\" -- \"$word\")\n"
 	"}\n\n"
 	"complete -o default -F _assay assay\n";
 

@@ -120,7 +120,8 @@ if command -v linux >/dev/null; then
 		reproduced "a checker that is content" 1 "${findings[0]}" "$WORK/fake:$PATH"
 	fi
 	if found ext4 run --target ext4:grpid "$WORK/g.txt"; then
-		reproduced "ext4, in the sandbox, without assay" 0 "${findings[0]}" "$PATH" --sandbox
+		reproduced "ext4, in the sandbox, without assay" 0 "${findings[0]}" "$PATH" \
+			--sandbox
 		tap_like "it says what is wrong" "$WORK/out" 'found: +f 644 0:7 2 0 /d/f'
 		sed "s/^options=.*/options=''/; s/^why=.*/why=''/" "${findings[0]}/repro.sh" \
 			>"${findings[0]}/other.sh"

@@ -76,11 +76,13 @@ static void test_real_outputs(void **state)
 	    "run --json --target lab:bug=16 -o run \"$TREE/labfs/cases/16-write-after-prune.txt\" "
 	    ">run.jsonl");
 	assert_true(check_lines("event", "run.jsonl") >= 2);
-	run("printf 'mkdir /a 0755\\n$0 = open /f O_RDWR|O_CREAT 0644\\nhardlink /f /g\\nfsync $0\\n' "
+	run("printf '%s\\n' 'mkdir /a 0755' '$0 = open /f O_RDWR|O_CREAT 0644' "
+	    "'hardlink /f /g' 'fsync $0' "
 	    ">w.txt; " A "crash --json --target lab:bug=29 -o crash w.txt >crash.jsonl");
 	assert_true(check_lines("event", "crash.jsonl") >= 2);
 	run(A "fsck labfs-fsck:bug=50 --for 2s --json -o fsck >fsck.jsonl");
-	run("for d in hunt run crash fsck; do cat $d/findings/*/finding.json; done >findings.jsonl");
+	run("for d in hunt run crash fsck; do cat $d/findings/*/finding.json; done "
+	    ">findings.jsonl");
 	assert_true(check_lines("finding", "findings.jsonl") >= 4);
 	run(A "report hunt run crash fsck --json >report.json");
 	assert_int_equal(check_lines("report", "report.json"), 1);
