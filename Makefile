@@ -166,19 +166,20 @@ torture: ## attack it TORTURE_SECONDS (60) each, fuzz FUZZ_SECONDS (30); ONLY=li
 # installed: its headers are not an interface.
 D = $(DESTDIR)$(PREFIX)
 MAN := share/man/man1
+PC ?= lib/pkgconfig
 LAYOUTS := share/assay/layouts
 BASH := share/bash-completion/completions
 ZSH := share/zsh/site-functions
 VERSION := $(shell sed -n 's/^.define AS_VERSION "\(.*\)"/\1/p' src/base/version.h)
 VG_DIR := lib/assay/vg
 install: $(PROGRAMS) $(VG_MADE) ## install below PREFIX (/usr/local), itself below DESTDIR
-	install -d $(addprefix $D/,bin include/assay lib/pkgconfig $(LAYOUTS) $(MAN) $(BASH) $(ZSH))
+	install -d $(addprefix $D/,bin include/assay $(PC) $(LAYOUTS) $(MAN) $(BASH) $(ZSH))
 	install -m 755 $(PROGRAMS) $D/bin
 	install -m 644 $(wildcard include/assay/*.h) $D/include/assay
 	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),' scripts/assay.pc.in \
-		>$D/lib/pkgconfig/assay.pc
+		>$D/$(PC)/assay.pc
 	install -m 644 $(wildcard layouts/*.layout) $D/$(LAYOUTS)
-	install -m 644 docs/assay.1 $D/$(MAN)
+	install -m 644 docs/assay.1 docs/labfs-mkfs.1 docs/labfs-fsck.1 $D/$(MAN)
 	for c in $$($(B)/assay help | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p'); do \
 		$(B)/assay help --man $$c >$D/$(MAN)/assay-$$c.1 || exit 1; \
 	done
@@ -234,7 +235,7 @@ $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
 $(B)/src/cmd/cmd_demo.o: src/cmd/demo/demo.sh
 $(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
-$(B)/src/report/script.o: src/report/script/body.sh
+$(B)/src/report/script.o: src/report/emitted/repro.sh
 $(B)/src/report/html.o: $(wildcard src/report/html/*) $(CHART_JS)
 $(B)/src/report/html.o: EMBED = $(if $(CHART_JS),-DAS_CHART_JS='"$(CHART_JS)"')
 $(B)/src/box/sandbox_uml.o: $(B)/shim_uml.so

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/event.h"
+#include "cli/output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -150,6 +151,8 @@ int as_cli_accepted(const struct as_args *args, const struct as_hunt_state *stat
 		*fails = state->n_signs && !strcmp(as_args_text(args, "fail-on", "new"), "any");
 	if (!rc && as_args_has(args, "junit"))
 		rc = write_junit(as_args_text(args, "junit", ""), state, &list, err);
+	if (!rc)
+		rc = as_cli_forms_of_folder(args, as_args_text(args, "out", AS_OUT_DEFAULT), err);
 	free(list.rows);
 	as_buf_free(&list.text);
 	return rc;

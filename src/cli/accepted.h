@@ -9,6 +9,7 @@
 #define AS_CLI_ACCEPTED_H
 
 #include "cli/cli.h"
+#include "cli/forms.h"
 #include "hunt/state.h"
 
 /* clang-format off */
@@ -20,13 +21,15 @@
 	  .help = "which findings make the exit status 1: those that --known does not list "      \
 		  "(new), or all of them (any); default new" },                                   \
 	{ .name = "junit", .kind = AS_OPT_TEXT, .arg = "FILE",                                    \
-	  .help = "also write the kinds of findings to FILE, in the format of JUnit" }
+	  .help = "also write the kinds of findings to FILE, in the format of JUnit" },           \
+	AS_CLI_FORM_OPTS
 #define AS_CLI_MAX_FINDINGS_OPT                                                                   \
 	{ .name = "max-findings", .kind = AS_OPT_NUMBER, .arg = "N", .min = 1, .max = INT64_MAX,  \
 	  .help = "end when N kinds of findings were found and reduced; default: no limit" }
 /* clang-format on */
 
-/* Says at the end of a hunt which kinds are accepted, and writes the report that --junit asks for.
+/* Says at the end of a hunt which kinds are accepted, and writes the files that --junit and its
+ * like ask for.
  * *fails: whether there is a kind that is not. The sinks hear of what is in the file and was not
  * met. */
 AS_MUST_CHECK int as_cli_accepted(const struct as_args *args, const struct as_hunt_state *state,

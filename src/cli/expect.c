@@ -3,9 +3,9 @@
  * expect: see expect.h.
  *
  * Method. The model goes through the workload alone, always with its first choice. The answer that
- * the finding is about is compared, if the model allows exactly one. That the others succeed or fail
- * as the model says first is an assumption: if the file system answers otherwise, the program says
- * so and compares nothing more, because there may be several right answers.
+ * the finding is about is compared, if the model allows exactly one. That the others succeed or
+ * fail as the model says first is an assumption: if the file system answers otherwise, the program
+ * says so and compares nothing more, because there may be several right answers.
  */
 #include "cli/expect.h"
 
@@ -74,8 +74,13 @@ static void expect_op(struct expecting *x, size_t i)
 /* As find(1) has it. */
 static char type_letter(uint32_t mode)
 {
-	return S_ISDIR(mode) ? 'd' : S_ISLNK(mode) ? 'l' : S_ISREG(mode) ? 'f' : S_ISFIFO(mode) ? 'p' :
-	       S_ISSOCK(mode) ? 's' : S_ISCHR(mode) ? 'c' : 'b';
+	return S_ISDIR(mode)	? 'd'
+	       : S_ISLNK(mode)	? 'l'
+	       : S_ISREG(mode)	? 'f'
+	       : S_ISFIFO(mode) ? 'p'
+	       : S_ISSOCK(mode) ? 's'
+	       : S_ISCHR(mode)	? 'c'
+				: 'b';
 }
 
 static int add_line(void *ctx, const char *path, const struct as_attrs *attrs)

@@ -47,6 +47,7 @@ struct both {
 	struct as_sink *talk, *store;
 	struct as_sink *repro; /* hands to the store; NULL: there is none */
 	struct as_report_groups *groups;
+	struct as_cli_forms *forms;
 	struct as_live *live;
 	struct as_sink kept; /* after `talk`, which then knows that findings are kept */
 };
@@ -56,6 +57,7 @@ static void both_finding(struct as_sink *sink, const struct as_finding *f, const
 	struct both *b = (struct both *)sink;
 
 	as_report_groups_add(b->groups, f, id);
+	as_cli_forms_add(b->forms, f, id);
 	as_live_finding(b->live, f, id);
 	if (b->repro)
 		b->repro->finding(b->repro, f, id);
@@ -97,6 +99,7 @@ static void join(struct as_cli_output *out)
 					 .done = both_done },
 			       .talk = out->talk,
 			       .store = out->store,
+			       .forms = out->forms,
 			       .live = out->live,
 			       .groups = as_report_groups_new() };
 	if (out->store) {
@@ -112,7 +115,8 @@ int as_cli_output_open(const struct as_args *args, struct as_cli_output *out, st
 
 	*out = (struct as_cli_output){ .folder = as_args_text(args, "out", AS_OUT_DEFAULT),
 				       .json = as_args_has(args, "json") };
-	if (!as_args_has(args, "no-store"))
+	rc = as_cli_forms_open(args, args->command->name, &out->forms, err);
+	if (!rc && !as_args_has(args, "no-store"))
 		rc = as_store_sink_new(out->folder, false, as_cli_save_disk, &out->store, err);
 	if (rc)
 		return rc;
@@ -170,6 +174,8 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 		as_emit_note(out->chain, "findings are kept in %s/findings", out->folder);
 	if (!rc || stats->workloads)
 		as_emit_done(out->chain, stats);
+	rc = rc ? rc : failed;
+	failed = as_cli_forms_close(out->forms, rc ? NULL : err);
 	rc = rc ? rc : failed;
 	as_store_sink_free(out->store);
 	if (!out->given)

@@ -5,6 +5,7 @@
 
 #include "base/event.h"
 #include "cli/cli.h"
+#include "cli/forms.h"
 #include "cli/live.h"
 #include "os/dir.h"
 
@@ -15,6 +16,7 @@
 	{ .name = "out", .letter = 'o', .kind = AS_OPT_TEXT, .arg = "DIR",                \
 	  .help = "keep findings in this folder; default " AS_OUT_DEFAULT },              \
 	{ .name = "no-store", .help = "keep no findings" },                               \
+	AS_CLI_JUNIT_OPT, AS_CLI_FORM_OPTS,                                               \
 	{ .name = "json", .help = "print everything as JSON lines" },                     \
 	AS_CLI_QUIET_OPT
 /* clang-format on */
@@ -23,6 +25,7 @@
 struct as_cli_output {
 	struct as_sink *talk, *store; /* store NULL: nothing is kept */
 	struct as_sink *chain; /* both */
+	struct as_cli_forms *forms;
 	struct as_live *live; /* set counters in it; NULL: an engine in a sandbox */
 	const char *folder;
 	bool json;

@@ -69,12 +69,14 @@ static int save(const struct as_dir *folder, struct cli_writes *w, struct as_err
 	if (ZSTD_isError(len))
 		return as_fail(err, AS_EIO, "zstd: %s", ZSTD_getErrorName(len));
 	packed.len = len;
-	as_buf_addf(&text,
-		    "# What the power cut left: before.img with these bytes is disk.img. The bytes "
-		    "of writes.bin\n# come one after the other: zstd -d writes.bin.zst, and for each "
-		    "line\n#   dd if=writes.bin of=before.img bs=512 conv=notrunc skip=BYTES-BEFORE/512 "
-		    "seek=OFFSET/512 count=LENGTH/512\n# offset length (bytes; %llu range%s)\n%s",
-		    (unsigned long long)w->n, as_plural(w->n), as_buf_str(&w->text));
+	as_buf_addf(
+		&text,
+		"# What the power cut left: before.img with these bytes is disk.img. The bytes "
+		"of writes.bin\n# come one after the other: zstd -d writes.bin.zst, and for each "
+		"line\n#   dd if=writes.bin of=before.img bs=512 conv=notrunc "
+		"skip=BYTES-BEFORE/512 "
+		"seek=OFFSET/512 count=LENGTH/512\n# offset length (bytes; %llu range%s)\n%s",
+		(unsigned long long)w->n, as_plural(w->n), as_buf_str(&w->text));
 	rc = as_dir_write(folder, "writes.bin.zst", &packed, err);
 	if (!rc)
 		rc = as_dir_write(folder, "writes.txt", &text, err);

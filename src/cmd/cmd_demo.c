@@ -31,7 +31,8 @@ static int write_script(const char *path, struct as_dir *dir, struct as_err *err
 
 	if (!rc && !made && as_dir_each(dir, is_entry, NULL) && !as_dir_has(dir, "demo.sh"))
 		rc = as_fail(err, AS_EUSE,
-			     "%s: there are files in this folder: choose another one with -o", path);
+			     "%s: there are files in this folder: choose another one with -o",
+			     path);
 	/* What an earlier demonstration left. */
 	if (!rc && !made)
 		as_dir_empty(dir->fd);
@@ -49,7 +50,8 @@ static int run(const struct as_args *args, struct as_err *err)
 	char self[PATH_MAX], *out = NULL;
 	struct as_buf script = { 0 };
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	int rc = len < 0 ? as_fail_errno(err, errno, "/proc/self/exe") : write_script(path, &dir, err);
+	int rc = len < 0 ? as_fail_errno(err, errno, "/proc/self/exe")
+			 : write_script(path, &dir, err);
 
 	if (!rc && !(out = realpath(path, NULL)))
 		rc = as_fail_errno(err, errno, "%s", path);

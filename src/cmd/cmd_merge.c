@@ -131,7 +131,8 @@ const struct as_command as_cmd_merge = {
 		" has runs, counters over time, findings and coverage as tables. A run that comes "
 		"twice counts once, also by way of a folder that was joined before; a folder that "
 		"is in use can be joined again later. What cannot be read is kept and told. Other "
-		"commands take a joined folder as any run folder: `assay report`, `assay replay -o`. "
+		"commands take a joined folder as any run folder: `assay report`, "
+		"`assay replay -o`. "
 		"Without operands, the folder is indexed anew.",
 	.opts = opts,
 	.min_operands = 0,

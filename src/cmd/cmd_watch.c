@@ -46,7 +46,7 @@ static int read_progress(struct watch *w, struct as_err *err)
 	int rc = as_dir_read(&w->dir, AS_RUN_PROGRESS, AS_PROGRESS_MAX_BYTES, &text, err);
 
 	if (!rc && as_progress_parse(as_buf_str(&text), text.len, &p, err))
-		rc = as_fail_in(err, w->dir.path);
+		rc = as_fail_in(err, "%s", w->dir.path);
 	if (!rc) {
 		if (p.number != w->number || p.pid != w->p.pid)
 			w->heard_us = as_now_us();

@@ -44,8 +44,9 @@ static void put_command(FILE *out, const struct as_command *c)
 		if (o->kind == AS_OPT_CHOICE)
 			put_choices(out, c, o);
 		else if (!strcmp(o->name, "target"))
-			fprintf(out, "\t%s:--target | %s:-t) \"$1\" targets 2>/dev/null |\n"
-				     "\t\tsed -nE 's/^ +([a-z][a-z0-9_-]*).*/\\1/p' ;;\n",
+			fprintf(out,
+				"\t%s:--target | %s:-t) \"$1\" targets 2>/dev/null |\n"
+				"\t\tsed -nE 's/^ +([a-z][a-z0-9_-]*).*/\\1/p' ;;\n",
 				c->name, c->name);
 		else if (o->kind != AS_OPT_FLAG)
 			fprintf(out, "\t%s:--%s) ;;\n", c->name, o->name);
@@ -62,9 +63,10 @@ static void put_command(FILE *out, const struct as_command *c)
 
 static void put_words(FILE *out)
 {
-	fprintf(out, "# Made by `assay help --completion`; change the tables in src/cmd instead.\n\n"
-		     "# PROGRAM COMMAND WORD-BEFORE: the words that may come next.\n"
-		     "_assay_words() {\n\tcase $2:$3 in\n\t:*) echo '");
+	fprintf(out,
+		"# Made by `assay help --completion`; change the tables in src/cmd instead.\n\n"
+		"# PROGRAM COMMAND WORD-BEFORE: the words that may come next.\n"
+		"_assay_words() {\n\tcase $2:$3 in\n\t:*) echo '");
 	for (unsigned i = 0; as_cli_command(i); i++)
 		fprintf(out, "%s ", as_cli_command(i)->name);
 	fprintf(out, "--version' ;;\n");
@@ -78,8 +80,8 @@ static const char bash[] =
 	"\tlocal word=${COMP_WORDS[COMP_CWORD]} command=\n"
 	"\tCOMPREPLY=()\n"
 	"\t[ \"$COMP_CWORD\" = 1 ] || command=${COMP_WORDS[1]}\n"
-	"\tmapfile -t COMPREPLY < <(compgen -W \"$(_assay_words \"${COMP_WORDS[0]}\" \"$command\" \\\n"
-	"\t\t\"${COMP_WORDS[COMP_CWORD - 1]}\")\" -- \"$word\")\n"
+	"\tmapfile -t COMPREPLY < <(compgen -W \"$(_assay_words \"${COMP_WORDS[0]}\" \\\n"
+	"\t\t\"$command\" \"${COMP_WORDS[COMP_CWORD - 1]}\")\" -- \"$word\")\n"
 	"}\n\n"
 	"complete -o default -F _assay assay\n";
 

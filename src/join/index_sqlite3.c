@@ -44,8 +44,15 @@ static const char schema[] =
 	"CREATE VIEW signatures AS SELECT signature, min(cause) AS cause, count(*) AS findings,"
 	" sum(count) AS count, min(id) AS example FROM findings GROUP BY signature;";
 
-enum index_table { INTO_META, INTO_RUNS, INTO_COUNTERS, INTO_FINDINGS, INTO_MET, INTO_COVERAGE,
-		   INTO_END };
+enum index_table {
+	INTO_META,
+	INTO_RUNS,
+	INTO_COUNTERS,
+	INTO_FINDINGS,
+	INTO_MET,
+	INTO_COVERAGE,
+	INTO_END
+};
 
 static const struct {
 	const char *sql;
@@ -128,10 +135,10 @@ static char *next_cell(char **rest)
 
 static bool is_time(const char *name, int64_t *unit_us)
 {
-	*unit_us = !strcmp(name, "wall_us") || !strcmp(name, "at_us")  ? 1
-		   : !strcmp(name, "wall_ms") || !strcmp(name, "at_ms") ? 1000
+	*unit_us = !strcmp(name, "wall_us") || !strcmp(name, "at_us")	 ? 1
+		   : !strcmp(name, "wall_ms") || !strcmp(name, "at_ms")	 ? 1000
 		   : !strcmp(name, "seconds") || !strcmp(name, "wall_s") ? 1000000
-									: 0;
+									 : 0;
 	return *unit_us;
 }
 
@@ -200,9 +207,9 @@ out:
 static void add_run(struct indexing *x, const json_t *run, const char *name,
 		    const struct as_dir *dir)
 {
-	static const char *const members[] = { "folder",    "command", "target",  "scenario",
-					       "seed",	    "workloads", "ops",	  "skipped",
-					       "used_us",   "state",   "in_use",  "assay" };
+	static const char *const members[] = { "folder",  "command",   "target", "scenario",
+					       "seed",	  "workloads", "ops",	 "skipped",
+					       "used_us", "state",     "in_use", "assay" };
 	json_t *one;
 	const char *id;
 
@@ -210,7 +217,8 @@ static void add_run(struct indexing *x, const json_t *run, const char *name,
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		put_member(x, INTO_RUNS, run, members[i]);
 	end_row(x, INTO_RUNS);
-	json_object_foreach(as_join_run_findings(run), id, one) {
+	json_object_foreach(as_join_run_findings(run), id, one)
+	{
 		put_text(x, INTO_MET, name);
 		put_text(x, INTO_MET, id);
 		put_member(x, INTO_MET, one, "count");
@@ -245,10 +253,10 @@ static void add_runs(struct indexing *x)
 
 static void add_finding(struct indexing *x, const json_t *f)
 {
-	static const char *const members[] = { "id",	   "kind",    "target",	       "summary",
-					       "detail",   "signature", "group",       "options",
-					       "op",	   "line",    "workload_name", "log",
-					       "kernel",   "disk",    "count" };
+	static const char *const members[] = { "id",	 "kind",      "target",	       "summary",
+					       "detail", "signature", "group",	       "options",
+					       "op",	 "line",      "workload_name", "log",
+					       "kernel", "disk",      "count" };
 
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		put_member(x, INTO_FINDINGS, f, members[i]);

@@ -11,8 +11,8 @@
  */
 #include "join/join.h"
 
-#include "join/run.h"
 #include "cover/counts.h"
+#include "join/run.h"
 #include "report/mail.h"
 #include "report/sinks.h"
 
@@ -46,8 +46,7 @@ static void told(struct as_join *j, const char *what, const char *where, const c
 
 static void add_sum(json_t *sums, const char *id, uint64_t count)
 {
-	json_object_set_new(sums, id,
-			    json_integer((json_int_t)(as_join_number(sums, id) + count)));
+	json_object_set_new(sums, id, json_integer((json_int_t)(as_join_number(sums, id) + count)));
 }
 
 /* Adds the counts of all runs: id -> number. *had is the run of that name, or NULL. */
@@ -110,7 +109,8 @@ static bool read_own(const struct as_dir *dir, const struct as_dir *runs, const 
 	as_join_run_read(dir, path, run);
 	sums = sum_runs(runs, run->name, &had, &n);
 	findings = as_join_run_findings(run->object);
-	json_object_foreach_safe(findings, next, id, one) {
+	json_object_foreach_safe(findings, next, id, one)
+	{
 		uint64_t count = as_join_number(one, "count"), sum = as_join_number(sums, id);
 		const json_t *before = json_object_get(as_join_run_findings(had), id);
 
@@ -212,7 +212,8 @@ static int copy_findings(struct as_join *j, const struct as_dir *dir, json_t *ru
 
 	if (as_dir_has(dir, AS_RUN_FINDINGS))
 		rc = as_dir_below(dir, AS_RUN_FINDINGS, false, &findings, err);
-	json_object_foreach_safe(as_join_run_findings(run), next, id, one) {
+	json_object_foreach_safe(as_join_run_findings(run), next, id, one)
+	{
 		bool there = findings.fd >= 0 && as_dir_has(&findings, id);
 
 		if (!rc && there)
@@ -399,10 +400,9 @@ int as_join_open(const char *path, as_join_tell_fn tell, void *ctx, struct as_jo
 	struct join_run own = { 0 };
 	int rc;
 
-	*j = (struct as_join){ .runs = AS_DIR_NONE,
-			       .findings = AS_DIR_NONE,
-			       .tell = tell,
-			       .ctx = ctx };
+	*j = (struct as_join){
+		.runs = AS_DIR_NONE, .findings = AS_DIR_NONE, .tell = tell, .ctx = ctx
+	};
 	rc = as_rundir_open(path, AS_RUNDIR_MAKE, &j->out, err);
 	if (!rc)
 		rc = as_dir_below(&j->out.dir, AS_RUN_FINDINGS, true, &j->findings, err);

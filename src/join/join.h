@@ -8,8 +8,8 @@
  *      joined before, counts once.
  *   2. A run is replaced, never added to: for each finding the larger count stays. So a folder that
  *      was in use can be joined again later, and one that lost something takes nothing away.
- *   3. The folder of a finding is there before a run.json names it. Whenever we are killed, the same
- *      command does the rest.
+ *   3. The folder of a finding is there before a run.json names it. Whenever we are killed, the
+ *      same command does the rest.
  *   4. Nothing is written to the folders that are read, and no link in them is followed.
  *   5. What cannot be read is kept as it is, in runs/NAME/damaged/, and told.
  */

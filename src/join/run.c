@@ -87,7 +87,8 @@ static void read_hunt(const struct as_dir *dir, json_t *object)
 			json_object_set(object, members[i], json_object_get(state, members[i]));
 	if (state)
 		json_object_set_new(object, "command", json_string("hunt"));
-	json_array_foreach(json_object_get(state, "signatures"), i, sign) {
+	json_array_foreach(json_object_get(state, "signatures"), i, sign)
+	{
 		const char *id = json_string_value(json_object_get(sign, "id"));
 
 		one = id ? json_object_get(as_join_run_findings(object), id) : NULL;
@@ -112,9 +113,9 @@ static void read_progress(const struct as_dir *dir, json_t *object)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (json_is_string(json_object_get(progress, texts[i])))
 			json_object_set(object, texts[i], json_object_get(progress, texts[i]));
-	json_object_foreach(progress, key, value)
-		if (json_is_integer(value) && !json_object_get(object, key))
-			json_object_set(object, key, value);
+	json_object_foreach(progress, key,
+			    value) if (json_is_integer(value) && !json_object_get(object, key))
+		json_object_set(object, key, value);
 	json_decref(progress);
 }
 
@@ -166,8 +167,8 @@ json_t *as_join_run_load(const struct as_dir *dir, char name[static AS_RUN_ID_LE
 		good = as_digest_parse(name, &digest);
 	}
 	if (good)
-		json_object_foreach(as_join_run_findings(object), id, one)
-			good = good && as_finding_is_id(id) && as_join_number(one, "count");
+		json_object_foreach(as_join_run_findings(object), id, one) good =
+			good && as_finding_is_id(id) && as_join_number(one, "count");
 	if (good)
 		return object;
 	json_decref(object);
@@ -180,8 +181,8 @@ static uint64_t work_of(const json_t *object)
 	const char *id;
 	json_t *one;
 
-	json_object_foreach(as_join_run_findings(object), id, one)
-		sum += as_join_number(one, "count");
+	json_object_foreach(as_join_run_findings(object), id, one) sum +=
+		as_join_number(one, "count");
 	return sum;
 }
 
@@ -191,14 +192,15 @@ void as_join_run_take(json_t *to, const json_t *from)
 	bool more = work_of(from) > work_of(to);
 	const char *id, *key;
 
-	json_object_foreach(as_join_run_findings(from), id, one) {
+	json_object_foreach(as_join_run_findings(from), id, one)
+	{
 		had = json_object_get(mine, id);
 		if (!had || as_join_number(one, "count") > as_join_number(had, "count"))
 			json_object_set(mine, id, one);
 	}
-	json_object_foreach((json_t *)from, key, value)
-		if (strcmp(key, "findings") && (more || !json_object_get(to, key)))
-			json_object_set(to, key, value);
+	json_object_foreach((json_t *)from, key, value) if (strcmp(key, "findings") &&
+							    (more || !json_object_get(to, key)))
+		json_object_set(to, key, value);
 }
 
 void as_join_run_free(struct join_run *run)

@@ -137,7 +137,8 @@ static int is_entry(void *ctx, const char *name)
 }
 
 /* Only the existence of the file counts, so a kill leaves an empty folder or a run folder. The text
- * in it is for people, and a name that no other run has; it may be missing when the disk is full. */
+ * in it is for people, with a name that no other run has; it may be missing when the disk is full.
+ */
 static int put_mark(const struct as_dir *dir, struct as_err *err)
 {
 	int fd = openat(dir->fd, AS_RUN_MARK, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);

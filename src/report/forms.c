@@ -13,10 +13,6 @@ static int print_json(const struct as_buf *json, size_t damaged, struct as_buf *
 }
 
 const struct as_report_form as_report_forms[] = {
-	{ "json", print_json },
-	{ "junit", as_report_junit },
-	{ "tap", as_report_tap },
-	{ "sarif", as_report_sarif },
-	{ "markdown", as_report_markdown },
-	{ 0 },
+	{ "json", print_json },	      { "junit", as_report_junit },	  { "tap", as_report_tap },
+	{ "sarif", as_report_sarif }, { "markdown", as_report_markdown }, { 0 },
 };

@@ -70,9 +70,8 @@ static void put_case(struct as_buf *out, const json_t *f)
 	as_buf_adds(out, ">");
 	put_lines(out, text_of(f, "signature"));
 	put_lines(out, text_of(f, "detail"));
-	as_buf_addf(out,
-		    "met %lld times\nagain: assay replay ", (long long)json_integer_value(
-								    json_object_get(f, "count")));
+	as_buf_addf(out, "met %lld times\nagain: assay replay ",
+		    (long long)json_integer_value(json_object_get(f, "count")));
 	as_report_xml(out, text_of(f, "id"));
 	as_buf_adds(out, "\n</failure>\n");
 	if (*text_of(f, "log")) {
@@ -88,8 +87,8 @@ static size_t count_of(const json_t *findings, size_t run)
 	json_t *f;
 	size_t i, n = 0;
 
-	json_array_foreach(findings, i, f)
-		n += (size_t)json_integer_value(json_object_get(f, "run")) == run;
+	json_array_foreach(findings, i, f) n +=
+		(size_t)json_integer_value(json_object_get(f, "run")) == run;
 	return n;
 }
 
@@ -104,9 +103,9 @@ static void put_suite(struct as_buf *out, const json_t *run, size_t number, cons
 	as_buf_addf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n",
 		    failures + 1, failures);
 	as_buf_adds(out, "    <testcase classname=\"assay\" name=\"the run ended\"/>\n");
-	json_array_foreach(findings, i, f)
-		if ((size_t)json_integer_value(json_object_get(f, "run")) == number)
-			put_case(out, f);
+	json_array_foreach(findings, i,
+			   f) if ((size_t)json_integer_value(json_object_get(f, "run")) == number)
+		put_case(out, f);
 	as_buf_adds(out, "  </testsuite>\n");
 }
 
@@ -125,8 +124,7 @@ int as_report_junit(const struct as_buf *json, size_t damaged, struct as_buf *ou
 		    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay\" "
 		    "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n",
 		    n + json_array_size(runs) + damaged, n, damaged);
-	json_array_foreach(runs, i, run)
-		put_suite(out, run, i, findings);
+	json_array_foreach(runs, i, run) put_suite(out, run, i, findings);
 	if (damaged)
 		as_buf_addf(out,
 			    "  <testsuite name=\"damaged\" tests=\"%zu\" failures=\"0\" "

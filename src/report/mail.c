@@ -247,8 +247,9 @@ static void put_again(const struct as_letter *l)
 				"that found it.");
 	if (is_power(l) && as_dir_has(l->folder, AS_BEFORE_NAME))
 		as_plain_text(l->out, "  ",
-			      "before.img.zst is the disk before the steps, and writes.txt says which "
-			      "bytes of it the writes that survived have changed (writes.bin.zst).");
+			      "before.img.zst is the disk before the steps, and writes.txt says "
+			      "which bytes of it the writes that survived have changed "
+			      "(writes.bin.zst).");
 	if (l->recipe.type && !l->recipe.type->journal_bytes)
 		as_recipe_kept(&l->recipe, l->out);
 }

@@ -37,7 +37,7 @@ static const char *read_number(const char *s, unsigned *number)
 	return n ? s : NULL;
 }
 
-static bool is_other(const struct as_place *place)
+static bool is_other(const struct as_code_place *place)
 {
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (memmem(place->file, place->len, others[i], strlen(others[i])))
@@ -46,11 +46,12 @@ static bool is_other(const struct as_place *place)
 }
 
 /* `colon` is the one after the file name. */
-static bool read_place(const char *text, const char *colon, size_t ending, struct as_place *place)
+static bool read_place(const char *text, const char *colon, size_t ending,
+		       struct as_code_place *place)
 {
 	const char *first = colon, *end;
 
-	*place = (struct as_place){ 0 };
+	*place = (struct as_code_place){ 0 };
 	end = read_number(colon + 1, &place->line);
 	if (!end)
 		return false;
@@ -63,7 +64,7 @@ static bool read_place(const char *text, const char *colon, size_t ending, struc
 	return place->len > ending && colon - first < FILE_MAX;
 }
 
-bool as_place_find(const char *text, struct as_place *place)
+bool as_place_find(const char *text, struct as_code_place *place)
 {
 	for (const char *s = strchr(text, '.'); s; s = strchr(s + 1, '.'))
 		for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct as_place {
+struct as_code_place {
 	const char *file; /* in the text, `len` bytes */
 	size_t len;
 	unsigned line, column; /* from 1; column 0: unknown */
@@ -14,6 +14,6 @@ struct as_place {
 
 /* The first place that is not one of the C library's or of a sanitizer's: "fs.c:12",
  * "fs/ext4/inode.c:120!", "#1 0x55 in do_it /src/fs.c:12:3". */
-bool as_place_find(const char *text, struct as_place *place);
+bool as_place_find(const char *text, struct as_code_place *place);
 
 #endif

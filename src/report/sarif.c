@@ -53,7 +53,7 @@ static void put_rules(struct as_json *json)
 }
 
 /* A reference of a URI: what is not plain is written as %XX. */
-static void put_uri(struct as_buf *out, const struct as_place *place)
+static void put_uri(struct as_buf *out, const struct as_code_place *place)
 {
 	as_buf_adds(out, place->file[0] == '/' ? "file://" : "");
 	for (size_t i = 0; i < place->len; i++) {
@@ -69,7 +69,7 @@ static void put_uri(struct as_buf *out, const struct as_place *place)
 static void put_location(struct as_json *json, const json_t *f)
 {
 	static const char *const members[] = { "log", "summary", "detail" };
-	struct as_place place = { 0 };
+	struct as_code_place place = { 0 };
 	struct as_buf uri = { 0 };
 	bool known = false;
 
@@ -163,8 +163,7 @@ static void put_run(struct as_json *json, const json_t *findings, size_t damaged
 	put_invocation(json, damaged);
 	as_json_key(json, "results");
 	as_json_array(json);
-	json_array_foreach(findings, i, f)
-		put_result(json, f);
+	json_array_foreach(findings, i, f) put_result(json, f);
 	as_json_end(json);
 	as_json_end(json);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-AS_EMBED(as_script_body, "report/script/body.sh");
+AS_EMBED(as_script_body, "report/emitted/repro.sh");
 
 /* ---- How it is reproduced -------------------------------------------------------------------- */
 
@@ -126,8 +126,8 @@ static void put_word(struct as_buf *out, const char *word)
 }
 
 /* "make_fs() { env A=1 mke2fs -q "$disk"; }" */
-static void put_function(struct as_buf *out, const char *name, const char *env,
-			 const char *command, const char *before)
+static void put_function(struct as_buf *out, const char *name, const char *env, const char *command,
+			 const char *before)
 {
 	char *words = as_xstrdup(command), *save = NULL;
 
@@ -208,6 +208,14 @@ static void put_type(const struct as_letter *l)
 		put_harmless(l->out, checker->harmless);
 		put_function(l->out, "check_fs", NULL, checker->command, "timeout -k 5 120 ");
 	}
+	/* Its log is replayed by the checker, not by the kernel. */
+	if (is_power(l) && type->replayed_by_checker && type->check[AS_CHECK_QUICK].command)
+		put_function(l->out, "replay_fs", NULL, type->check[AS_CHECK_QUICK].command,
+			     "timeout -k 5 120 ");
+	put_value(l->out, "replay",
+		  is_power(l) && type->replayed_by_checker && type->check[AS_CHECK_QUICK].command
+			  ? "yes"
+			  : "");
 	put_value(l->out, "server", type->server ? "yes" : "");
 	if (type->server)
 		put_function(l->out, "serve", NULL, type->server, "");
@@ -238,16 +246,19 @@ static void put_head(const struct as_letter *l, const char *how, const char *why
 {
 	bool own_code = is_of(l, "plugin") || is_of(l, "fuse") || is_of(l, "dir");
 
-	as_buf_adds(l->out, "#!/bin/sh\n# SPDX-License-Identifier: MIT\n");
+	as_buf_adds(l->out, "#!/bin/sh\n");
 	put_comment(l->out, l->stored.record.id);
 	put_comment(l->out, l->f->summary ? l->f->summary : "");
-	as_buf_adds(l->out, "# It says REPRODUCED, with exit status 0, or NOT REPRODUCED, with 1; 2: "
-			    "it cannot be run here.\n# `./repro.sh --help` lists what it takes.\n");
+	as_buf_adds(l->out,
+		    "# It says REPRODUCED, with exit status 0, or NOT REPRODUCED, with 1; 2: "
+		    "it cannot be run here.\n# `./repro.sh --help` lists what it takes.\n");
 	put_value(l->out, "how", how);
 	put_value(l->out, "why", why ? why : "");
 	put_value(l->out, "found_in", as_finding_is_on_host(l->f) ? "host" : "sandbox");
 	put_value(l->out, "trust", own_code ? "--trust" : "");
-	as_buf_adds(l->out, "type= modules= options= size= good= harmless= server= sources= object=\n");
+	as_buf_adds(
+		l->out,
+		"type= modules= options= size= good= harmless= replay= server= sources= object=\n");
 }
 
 static void print(const struct as_letter *l)

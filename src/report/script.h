@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * script: repro.sh, which reproduces a finding of a workload in plain shell. It consists of a head
- * with what this finding needs, and of script/body.sh, which is the same in all of them. Texts from
- * outside stand in the head only, each as one quoted word.
+ * with what this finding needs, and of emitted/repro.sh, which is the same in all of them. Texts
+ * from outside stand in the head only, each as one quoted word.
  */
 #ifndef AS_REPORT_SCRIPT_H
 #define AS_REPORT_SCRIPT_H

@@ -123,7 +123,8 @@ static bool is_skipped(enum as_opcode code)
 
 static const struct as_outcome *expected_of(const struct emission *program, size_t i)
 {
-	return program->expected && (!program->how || !program->how[i]) ? &program->expected[i] : NULL;
+	return program->expected && (!program->how || !program->how[i]) ? &program->expected[i]
+									: NULL;
 }
 
 static bool is_assumed(const struct emission *program, size_t i)
@@ -317,7 +318,8 @@ static void put_op(struct emission *program, size_t i)
 	put_call(op, out);
 	if (is_assumed(program, i))
 		as_buf_addf(out, ", %d",
-			    program->how[i] == AS_EMIT_FAILURE || program->how[i] == AS_EMIT_MUST_FAIL);
+			    program->how[i] == AS_EMIT_FAILURE ||
+				    program->how[i] == AS_EMIT_MUST_FAIL);
 	if (expected) {
 		as_buf_adds(out, ", ");
 		put_int(expected->ret, out);

@@ -34,8 +34,8 @@ complete_zsh() {
 completes() {
 	local name=$1 want=$2
 	shift 2
-	tap_is "$shell: $name" "$("complete_$shell" "$ASSAY" "$@" | tr ' ' '\n' | sort -u | xargs)" \
-		"$(tr ' ' '\n' <<<"$want" | sort -u | xargs)"
+	tap_is "$shell: $name" "$("complete_$shell" "$ASSAY" "$@" | tr ' ' '\n' | sort -u |
+		xargs)" "$(tr ' ' '\n' <<<"$want" | sort -u | xargs)"
 }
 
 listed() { "$ASSAY" help | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p'; }
@@ -67,7 +67,8 @@ man_options() { tr -d '\\' | sed -nE 's/^(fB-.fR, )?fB(--[a-z-]+)fR.*/\2/p' | so
 for command in $(listed); do
 	want=$(options "$command" | xargs)
 	tap_is "the manual page has all options of $command" \
-		"$(sed -n "/^\.SS assay $command /,/^\.S[SH] /p" docs/assay.1 | man_options)" "$want"
+		"$(sed -n "/^\.SS assay $command /,/^\.S[SH] /p" docs/assay.1 | man_options)" \
+		"$want"
 	"$ASSAY" help --man "$command" >"$WORK/page"
 	tap_is "and so has that of $command alone" "$(man_options <"$WORK/page")" "$want"
 	tap_like "which is named so" "$WORK/page" '^\.TH ASSAY.-'

@@ -27,6 +27,7 @@ tap_is "what is installed" "$files" "./bin/assay ./bin/labfs-fsck ./bin/labfs-mk
 $vg./lib/pkgconfig/assay.pc \
 $(find layouts -name '*.layout' | sort | sed 's|^|./share/assay/|' | xargs) \
 ./share/bash-completion/completions/assay $pages./share/man/man1/assay.1 \
+./share/man/man1/labfs-fsck.1 ./share/man/man1/labfs-mkfs.1 \
 ./share/zsh/site-functions/_assay"
 tap_is "nothing is elsewhere" "$(ls "$root")" opt
 assay=$root$prefix/bin/assay

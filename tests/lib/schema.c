@@ -76,7 +76,8 @@ static bool on_properties(const struct visit *v, const json_t *word)
 	json_t *one;
 	bool good = true;
 
-	json_object_foreach((json_t *)word, key, one) {
+	json_object_foreach((json_t *)word, key, one)
+	{
 		const json_t *value = json_object_get(v->value, key);
 
 		good = good && (!value || below(v, one, value, key));
@@ -104,7 +105,8 @@ static bool on_additional(const struct visit *v, const json_t *word)
 	json_t *value;
 	bool good = true;
 
-	json_object_foreach((json_t *)v->value, key, value) {
+	json_object_foreach((json_t *)v->value, key, value)
+	{
 		if (json_object_get(known, key) || !good)
 			continue;
 		good = json_is_object(word) ? below(v, word, value, key) : fail(v, key);
@@ -173,25 +175,20 @@ bool as_schema_valid(const json_t *schema, const json_t *value, struct as_buf *w
 	static const struct {
 		const char *word;
 		bool (*on)(const struct visit *v, const json_t *word);
-	} rows[] = { { "type", on_type },
-		     { "enum", on_enum },
-		     { "const", on_const },
-		     { "properties", on_properties },
-		     { "required", on_required },
-		     { "additionalProperties", on_additional },
-		     { "items", on_items },
-		     { "anyOf", on_any },
-		     { "minimum", on_minimum },
-		     { "minLength", on_length },
-		     { "pattern", on_pattern },
-		     { "$schema", on_words },
+	} rows[] = { { "type", on_type },	  { "enum", on_enum },
+		     { "const", on_const },	  { "properties", on_properties },
+		     { "required", on_required }, { "additionalProperties", on_additional },
+		     { "items", on_items },	  { "anyOf", on_any },
+		     { "minimum", on_minimum },	  { "minLength", on_length },
+		     { "pattern", on_pattern },	  { "$schema", on_words },
 		     { "title", on_words } };
 	struct visit v = { schema, value, why, "" };
 	const char *key;
 	json_t *word;
 	bool good = json_is_object(schema) || fail(&v, "a schema that is none");
 
-	json_object_foreach((json_t *)schema, key, word) {
+	json_object_foreach((json_t *)schema, key, word)
+	{
 		size_t i = 0;
 
 		while (i < sizeof(rows) / sizeof(rows[0]) && strcmp(rows[i].word, key))

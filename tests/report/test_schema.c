@@ -72,14 +72,17 @@ static void test_real_outputs(void **state)
 	(void)state;
 	run(A "hunt --json --target lab:bug=3 --seed 1 --max-workloads 6 -o hunt >hunt.jsonl");
 	assert_true(check_lines("event", "hunt.jsonl") > 3);
-	run(A "run --json --target lab:bug=16 -o run \"$TREE/labfs/cases/16-write-after-prune.txt\" "
-	      ">run.jsonl");
+	run(A
+	    "run --json --target lab:bug=16 -o run \"$TREE/labfs/cases/16-write-after-prune.txt\" "
+	    ">run.jsonl");
 	assert_true(check_lines("event", "run.jsonl") >= 2);
-	run("printf 'mkdir /a 0755\\n$0 = open /f O_RDWR|O_CREAT 0644\\nhardlink /f /g\\nfsync $0\\n' "
+	run("printf '%s\\n' 'mkdir /a 0755' '$0 = open /f O_RDWR|O_CREAT 0644' "
+	    "'hardlink /f /g' 'fsync $0' "
 	    ">w.txt; " A "crash --json --target lab:bug=29 -o crash w.txt >crash.jsonl");
 	assert_true(check_lines("event", "crash.jsonl") >= 2);
 	run(A "fsck labfs-fsck:bug=50 --for 2s --json -o fsck >fsck.jsonl");
-	run("for d in hunt run crash fsck; do cat $d/findings/*/finding.json; done >findings.jsonl");
+	run("for d in hunt run crash fsck; do cat $d/findings/*/finding.json; done "
+	    ">findings.jsonl");
 	assert_true(check_lines("finding", "findings.jsonl") >= 4);
 	run(A "report hunt run crash fsck --json >report.json");
 	assert_int_equal(check_lines("report", "report.json"), 1);
@@ -100,23 +103,29 @@ static void test_mistakes(void **state)
 		const char *schema, *value;
 		bool valid;
 	} rows[] = {
-		{ "run", "{\"format\":1,\"run\":\"0123456789abcdef0123456789abcdef\",\"folder\":\"a\","
-			 "\"findings\":{\"x\":{\"count\":1}},\"in_use\":false,\"assay\":\"1\"}",
+		{ "run",
+		  "{\"format\":1,\"run\":\"0123456789abcdef0123456789abcdef\",\"folder\":\"a\","
+		  "\"findings\":{\"x\":{\"count\":1}},\"in_use\":false,\"assay\":\"1\"}",
 		  true },
-		{ "run", "{\"format\":1,\"run\":\"0123456789abcdef0123456789abcdef\",\"folder\":\"a\","
-			 "\"findings\":{\"x\":{\"count\":0}},\"in_use\":false,\"assay\":\"1\"}",
+		{ "run",
+		  "{\"format\":1,\"run\":\"0123456789abcdef0123456789abcdef\",\"folder\":\"a\","
+		  "\"findings\":{\"x\":{\"count\":0}},\"in_use\":false,\"assay\":\"1\"}",
 		  false },
-		{ "run", "{\"format\":2,\"run\":\"0123456789abcdef0123456789abcdef\",\"folder\":\"a\","
-			 "\"findings\":{},\"in_use\":false,\"assay\":\"1\"}",
+		{ "run",
+		  "{\"format\":2,\"run\":\"0123456789abcdef0123456789abcdef\",\"folder\":\"a\","
+		  "\"findings\":{},\"in_use\":false,\"assay\":\"1\"}",
 		  false },
-		{ "run", "{\"format\":1,\"run\":\"../../etc\",\"folder\":\"a\",\"findings\":{},"
-			 "\"in_use\":false,\"assay\":\"1\"}",
+		{ "run",
+		  "{\"format\":1,\"run\":\"../../etc\",\"folder\":\"a\",\"findings\":{},"
+		  "\"in_use\":false,\"assay\":\"1\"}",
 		  false },
-		{ "event", "{\"event\":\"done\",\"workloads\":1,\"ops\":1,\"findings\":0,"
-			   "\"wall_us\":3}",
+		{ "event",
+		  "{\"event\":\"done\",\"workloads\":1,\"ops\":1,\"findings\":0,"
+		  "\"wall_us\":3}",
 		  true },
-		{ "event", "{\"event\":\"done\",\"workloads\":\"1\",\"ops\":1,\"findings\":0,"
-			   "\"wall_us\":3}",
+		{ "event",
+		  "{\"event\":\"done\",\"workloads\":\"1\",\"ops\":1,\"findings\":0,"
+		  "\"wall_us\":3}",
 		  false },
 		{ "event", "{\"event\":\"surprise\"}", false },
 		{ "report", "{\"format\":1,\"runs\":[{\"folder\":\"a\"}],\"findings\":[]}", true },

@@ -1,11 +1,12 @@
+# SPDX-License-Identifier: MIT
 # ---- Below here, all such scripts are the same ---------------------------------------------------
 
 usage() {
 	cat <<-'END'
 	usage: repro.sh [--sandbox | --host | --assay] [DIRECTORY]
-	Makes a disk image in a temporary directory of its own, and touches no other disk and no other
-	directory. A finding of a directory takes DIRECTORY: it works in a new directory in it, which it
-	removes at the end.
+	Makes a disk image in a temporary directory of its own, and touches no other disk and no
+	other directory. A finding of a directory takes DIRECTORY: it works in a new directory in
+	it, which it removes at the end.
 	  --sandbox  in a kernel that runs as a program (User-Mode Linux, program `linux`): no root
 	  --host     on the running kernel, as root: a bug can take this machine down
 	  --assay    by `assay replay`, for findings that only assay can judge
@@ -49,7 +50,8 @@ finish() {
 	exit 1
 }
 
-# Type, mode, owners, links, size, name: one line for each name, in the order of bytes; a line end in a name is shown as '?'.
+# Type, mode, owners, links, size, name: one line for each name, in the order of bytes; a line
+# end in a name is shown as '?'.
 tree() {
 	(cd "$1" && find . -path ./lost+found -prune -o -type d -printf 'd %m %U:%G - - /%P\0' -o \
 		-type l -printf 'l - %U:%G %n %s /%P\0' -o \
@@ -153,8 +155,15 @@ compile() {
 make_image() {
 	if [ "$how" = crash ]; then
 		need zstd
-		zstd -q -d -f "$here/disk.img.zst" -o "$disk" || lack "disk.img.zst cannot be unpacked"
+		zstd -q -d -f "$here/disk.img.zst" -o "$disk" ||
+			lack "disk.img.zst cannot be unpacked"
 		if [ -f "$here/before.img.zst" ] && [ -f "$here/writes.txt" ]; then rebuild; fi
+		if [ -n "$replay" ]; then
+			replay_fs >"$work/replay.out" 2>&1
+			status=$?
+			[ $status != 127 ] || lack "the checker, which replays the log, is not here"
+			echo "the checker has replayed the log, with status $status"
+		fi
 		return
 	fi
 	[ -n "$size" ] || return 0
@@ -279,16 +288,22 @@ by_library() {
 	[ -n "$headers" ] || headers=$(pkg-config --cflags assay 2>/dev/null)
 	if [ -n "$sources" ]; then
 		[ -d "${ASSAY_SRC:-/none}/labfs" ] ||
-			{ why="the sources of labfs: set ASSAY_SRC to a checkout of assay"; by_assay; return; }
+			{
+				why="the sources of labfs: set ASSAY_SRC to a checkout of assay"
+				by_assay
+				return
+			}
 		set -- $(find "$ASSAY_SRC/labfs" -name '*.c' ! -name '*_main.c')
 	else
 		object=${OBJECT:-$object}
-		[ -e "$object" ] || lack "the library $object is not here; OBJECT=PATH names another one"
+		[ -e "$object" ] ||
+			lack "the library $object is not here; OBJECT=PATH names another one"
 		object=$(cd "$(dirname "$object")" && pwd)/$(basename "$object")
 		set -- "$object"
 	fi
 	# shellcheck disable=SC2086
-	cc -D_GNU_SOURCE $headers "$here/repro.c" "$@" -ldl -lpthread -o "$work/repro" 2>"$work/cc.out" || {
+	cc -D_GNU_SOURCE $headers "$here/repro.c" "$@" -ldl -lpthread -o "$work/repro" \
+		2>"$work/cc.out" || {
 		why="repro.c does not link with the library here: $(head -n 1 "$work/cc.out")"
 		by_assay
 		return
@@ -355,6 +370,10 @@ dir) if [ "$way" = assay ]; then by_assay; else in_directory; fi ;;
 	make_image
 	if [ "$way" = sandbox ] && [ -z "$server" ]; then in_sandbox; else on_host; fi
 	check_image
+	if [ "$how" = crash ] && [ -s "$work/tree.1" ]; then
+		echo 'the recovered tree (type, mode, owners, links, size, name):'
+		sed 's/^/  /' "$work/tree.1"
+	fi
 	if [ -n "$why" ] && [ ! -s "$work/wrong" ]; then
 		echo "nothing is wrong that shows without assay"
 		by_assay

@@ -1,0 +1,201 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# repro.sh of findings of many kinds, on labfs, on a plugin, on FUSE servers, in a directory, and on
+# file systems of a kernel, in the sandbox and on the running one: it says REPRODUCED where the bug
+# is, and NOT REPRODUCED where it is not. Names and options cannot break out of it.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/tap.sh
+ASSAY=$(realpath "$ASSAY")
+mkdir "$WORK/bin"
+ln -s "$ASSAY" "$WORK/bin/assay"
+with=$WORK/bin:$PATH
+export ASSAY_SRC=$PWD
+
+found() { # NAME COMMAND...: the folders of what it finds, in $WORK/NAME
+	local name=$1
+	shift
+	"$ASSAY" "$@" -o "$WORK/$name" >"$WORK/log" 2>&1
+	findings=("$WORK/$name"/findings/*/)
+	if [ -d "${findings[0]}" ]; then
+		return 0
+	fi
+	tap_not_ok "$name: something is found" "$(tail -n 5 "$WORK/log")"
+	return 1
+}
+
+# reproduced NAME STATUS FOLDER [PATH [WORD...]]
+reproduced() {
+	local name=$1 want=$2 folder=$3 path=${4:-$PATH} got=0 word
+	shift 3
+	[ $# = 0 ] || shift
+	(cd "$WORK" && PATH=$path sh "$folder/repro.sh" "$@") >"$WORK/out" 2>"$WORK/err" || got=$?
+	case $want in
+	0) word=REPRODUCED ;;
+	1) word='NOT REPRODUCED' ;;
+	*) word=$(tail -n 1 "$WORK/out") ;;
+	esac
+	if [ $got = "$want" ] && [ "$(tail -n 1 "$WORK/out")" = "$word" ]; then
+		tap_ok "$name"
+	else
+		tap_not_ok "$name" "exit status $got, wanted $want" \
+			"$(tail -n 6 "$WORK/out" "$WORK/err")"
+	fi
+}
+whole() { # NAME FOLDER: what the folder of each finding has
+	local missing=
+	for file in report.txt repro.sh repro.c finding.json; do
+		[ -s "$2/$file" ] || missing="$missing $file"
+	done
+	tap_is "$1: the folder is whole" "$missing" ""
+	tap_is "$1: the script is one for sh" "$(sh -n "$2/repro.sh" 2>&1)" ""
+}
+
+# ---- Libraries -----------------------------------------------------------------------------------
+
+library() { # NAME COMMAND...
+	local name=$1
+	found "$@" || return
+	whole "$name" "${findings[0]}"
+	reproduced "$name" 0 "${findings[0]}" "$with"
+}
+library data run --target lab:bug=3 labfs/cases/03-size-seen.txt
+library signal run --target lab:bug=16 labfs/cases/16-write-after-prune.txt
+library fault run --target lab:bug=21 --sweep alloc labfs/cases/21-no-memory-open.txt
+printf 'mkdir /a 0755\n$0 = open /f O_RDWR|O_CREAT 0644\nhardlink /f /g\nfsync $0\n' >"$WORK/w.txt"
+library crash crash --target lab:bug=29 "$WORK/w.txt"
+for file in before.img.zst disk.img.zst writes.txt writes.bin.zst; do
+	tap_is "crash: there is $file" "$([ -s "${findings[0]}/$file" ] && echo yes)" yes
+done
+if found race hunt --crash --race --target lab:bug=71 --seed 1 --max-workloads 40 --max-findings 1
+then
+	whole race "${findings[0]}"
+	reproduced "race, with a power cut" 0 "${findings[0]}" "$with"
+fi
+cp "$ASSAY_BUILD/plugins/labfs.so" "$WORK/my fs's.so"
+(cd "$WORK" && "$ASSAY" run --target "plugin:./my fs's.so:bug=3" -o plugin \
+	"$ASSAY_SRC/labfs/cases/03-size-seen.txt") >"$WORK/log" 2>&1
+reproduced "a plugin with a name that needs quotes" 0 "$(echo "$WORK"/plugin/findings/*)" "$with"
+cp "$ASSAY_BUILD/plugins/labfs.so" "$WORK/other.so"
+rm "$WORK/my fs's.so"
+reproduced "a plugin that is not there" 2 "$(echo "$WORK"/plugin/findings/*)" "$with"
+
+# ---- FUSE and directories ------------------------------------------------------------------------
+
+if command -v bindfs >/dev/null && [ -w /dev/fuse ]; then
+	if found fuse run --target 'fuse:bindfs -f {src} {mnt}' labfs/cases/16-write-after-prune.txt
+	then
+		whole fuse "${findings[0]}"
+		reproduced "a FUSE server, without assay" 0 "${findings[0]}"
+	fi
+	mkdir "$WORK/below" "$WORK/dir" "$WORK/sound"
+	bindfs "$WORK/below" "$WORK/dir"
+	if found indir run --target "dir:$WORK/dir" labfs/cases/16-write-after-prune.txt; then
+		reproduced "a directory" 0 "${findings[0]}" "$PATH" "$WORK/dir"
+		tap_is "nothing is left in it" "$(ls -A "$WORK/below")" ""
+		reproduced "a directory without the bug" 1 "${findings[0]}" "$PATH" "$WORK/sound"
+		tap_is "nothing is left there, too" "$(ls -A "$WORK/sound")" ""
+		reproduced "no directory is given" 2 "${findings[0]}"
+	fi
+	umount "$WORK/dir" 2>/dev/null || fusermount3 -u "$WORK/dir"
+else
+	tap_skip "a FUSE server" "no bindfs, or no /dev/fuse"
+fi
+if command -v fuse2fs >/dev/null && [ -w /dev/fuse ] &&
+	found fuse2fs run --target fuse2fs labfs/cases/14-longest-name.txt; then
+	reproduced "a FUSE server on a disk" 0 "${findings[0]}"
+fi
+
+# ---- Kernels -------------------------------------------------------------------------------------
+
+# What is made in a directory gets its group with this option: the model knows nothing of it.
+printf '%s\n' 'mkdir /d 0755' 'chown /d 5 7' 'create /d/f 0644' 'hardlink /d/f /g' >"$WORK/g.txt"
+if command -v linux >/dev/null; then
+	if found minix run --target minix3 labfs/cases/17-deep.txt; then
+		whole minix "${findings[0]}"
+		reproduced "a checker, in the sandbox, without assay" 0 "${findings[0]}"
+		mkdir "$WORK/fake"
+		printf '#!/bin/sh\nexit 0\n' >"$WORK/fake/fsck.minix"
+		chmod 755 "$WORK/fake/fsck.minix"
+		reproduced "a checker that is content" 1 "${findings[0]}" "$WORK/fake:$PATH"
+	fi
+	if found ext4 run --target ext4:grpid "$WORK/g.txt"; then
+		reproduced "ext4, in the sandbox, without assay" 0 "${findings[0]}" "$PATH" \
+			--sandbox
+		tap_like "it says what is wrong" "$WORK/out" 'found: +f 644 0:7 2 0 /d/f'
+		sed "s/^options=.*/options=''/; s/^why=.*/why=''/" "${findings[0]}/repro.sh" \
+			>"${findings[0]}/other.sh"
+		mv "${findings[0]}/other.sh" "${findings[0]}/repro.sh"
+		reproduced "without the option it is not there" 1 "${findings[0]}" "$PATH" --sandbox
+	fi
+	if found cut crash --target jfs --view 1 "$WORK/w.txt"; then
+		whole cut "${findings[0]}"
+		reproduced "a power cut needs assay for its rules" 2 "${findings[0]}"
+		tap_like "and says so" "$WORK/err" 'this needs assay: which trees'
+		tap_like "the disk before with the writes is the disk after" "$WORK/out" \
+			'before.img \+ writes = disk.img'
+		reproduced "with assay" 0 "${findings[0]}" "$with"
+	fi
+else
+	tap_skip "file systems of a kernel" "no program linux (package user-mode-linux)"
+fi
+if [ "$(id -u)" = 0 ] && grep -qw ext4 /proc/filesystems && [ -e /dev/loop-control ] &&
+	"$ASSAY" run --no-store --sandbox host --target ext4 "$WORK/g.txt" >/dev/null 2>&1; then
+	if found host run --sandbox host --target ext4:grpid "$WORK/g.txt"; then
+		reproduced "ext4 of the running kernel" 0 "${findings[0]}"
+		tap_is "nothing is mounted" "$(grep -c /tmp/tmp. /proc/mounts)" 0
+	fi
+else
+	tap_skip "ext4 of the running kernel" "not root, or no loop devices"
+fi
+
+# ---- Texts from outside --------------------------------------------------------------------------
+
+cp -r "$WORK/data/findings" "$WORK/evil"
+one=$(echo "$WORK"/evil/*)
+cat >"$WORK/evil.sed" <<'END'
+s/"target":"[^"]*"/"target":"ext4:a';touch PWNED;'b$(touch PWNED)`touch PWNED`\\ntouch PWNED"/
+s/"summary":"[^"]*"/"summary":"x\\n touch PWNED\\n'$(touch PWNED)]]><\/failure>|`"/
+s/"log":null/"log":"<\/failure>]]>\\u001b[31m$(touch PWNED) fs.c:12: boom"/
+END
+sed -f "$WORK/evil.sed" -i "$one/finding.json"
+mkdir -p "$WORK/evil.run/findings"
+mv "$one" "$WORK/evil.run/findings/"
+one=$(echo "$WORK"/evil.run/findings/*)
+touch "$WORK/evil.run/.assay-run"
+for form in junit tap sarif markdown json; do
+	tap_run "hostile texts: --$form" 0 "$ASSAY" report "--$form" "$WORK/evil.run"
+	cp "$WORK/out" "$WORK/evil.$form"
+done
+if command -v xmllint >/dev/null; then
+	tap_run "the XML is well-formed" 0 xmllint --noout "$WORK/evil.junit"
+	tap_is "with one failure" "$(xmllint --xpath 'count(//failure)' "$WORK/evil.junit")" 1
+fi
+if command -v jq >/dev/null; then
+	tap_is "the SARIF has one result, and its place" "$(jq -r '.runs[0].results[] | "\(
+		.locations[0].physicalLocation.artifactLocation.uri) \(
+		.locations[0].physicalLocation.region.startLine)"' "$WORK/evil.sarif")" "fs.c 12"
+fi
+tap_run "its text for maintainers" 0 "$ASSAY" report --mail "$one"
+tap_is "has one subject, on the first line" "$(grep -n '^Subject:' "$WORK/out" | cut -d: -f1)" 1
+# A reduction writes the script anew, of a target that is hostile in every way.
+reducible=$WORK/reducible
+"$ASSAY" run --target lab:bug=3 -o "$reducible" labfs/cases/03-size-seen.txt >/dev/null 2>&1
+one=$(echo "$reducible"/findings/*)
+sed -i "s/\"workload_name\":\"[^\"]*\"/\"workload_name\":\"';touch PWNED;'\"/
+	s/\"summary\":\"/&\$(touch PWNED)\\\\ntouch PWNED '/" "$one/finding.json"
+(cd "$WORK" && "$ASSAY" reduce "$one") >/dev/null 2>&1
+tap_is "the script is one for sh" "$(sh -n "$one/repro.sh" 2>&1)" ""
+reproduced "and does nothing else" 0 "$one" "$with"
+cat >"$WORK/names.txt" <<'END'
+mkdir "/a\n$(touch PWNED)" 0755
+create "/q'$(touch PWNED)`x`" 0644
+chown / 5 7
+create /f 0644
+END
+"$ASSAY" fmt "$WORK/names.txt" >/dev/null 2>"$WORK/err" || tap_not_ok "names" "$(cat "$WORK/err")"
+if command -v linux >/dev/null && found names run --target ext4:grpid "$WORK/names.txt"; then
+	reproduced "names of files that are hostile" 0 "${findings[0]}"
+fi
+tap_is "nobody broke out" "$(find "$WORK" . -maxdepth 3 -name PWNED 2>/dev/null | head -n 1)" ""
+tap_done
