@@ -108,6 +108,12 @@ static void publish(struct as_model *m, int32_t slot)
 	finish(m, file);
 }
 
+/* Everything that was written becomes the files'. A remount is a sync to a library with views. */
+static bool syncs_all(const struct as_op *op)
+{
+	return as_op_table[op->code].persists == AS_PERSISTS_ALL || op->code == AS_OP_REMOUNT;
+}
+
 static bool is_stale(const struct as_model *m, const struct as_file *file)
 {
 	const struct as_inode *inode = inode_at(m, file->ino);
@@ -181,7 +187,7 @@ void as_view_doubt(struct as_model *m, const struct as_op *op)
 		m->lost = true;
 	if (as_op_maps(op->code) || op->code == AS_OP_MMAP || op->code == AS_OP_MMAP_WRITE)
 		m->lost = true;
-	if (as_op_table[op->code].persists == AS_PERSISTS_ALL)
+	if (syncs_all(op))
 		m->lost |= as_vec_each(&m->files, find_pair, &pair) && pair.found;
 }
 
@@ -258,6 +264,6 @@ void as_view_leave(struct as_rule_step *s, struct as_view_swap *swap)
 {
 	if (swap->swapped)
 		leave_swapped(s, swap);
-	if (has_views(s->m) && is_done(s) && as_op_table[s->op->code].persists == AS_PERSISTS_ALL)
+	if (has_views(s->m) && is_done(s) && syncs_all(s->op))
 		publish_all(s->m);
 }

@@ -339,7 +339,12 @@ static int trail_chunk(void *ctx, uint64_t index, const unsigned char *data)
 static int library_insert(struct as_instance *i, struct as_disk *disk, struct as_bd *above,
 			  struct as_err *err)
 {
+	struct library_instance *l = (struct library_instance *)i;
+
 	put_on(i, above ? above : as_disk_bd(disk));
+	/* What is done to the disk may be recorded, for power cuts during a recovery. */
+	if (l->flash && above)
+		as_emuflash_tears(l->flash);
 	if (as_target_trail(i->args.target))
 		(void)as_disk_each(disk, trail_chunk, as_target_trail(i->args.target));
 	return library_new_vfs(i, err);
