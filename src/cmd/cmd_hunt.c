@@ -30,9 +30,14 @@
 #include <unistd.h>
 
 #define FOR_DEFAULT "10m"
+/* With options that only a CI has. */
+#define FOR_CI "50s"
+#define WORKLOADS_CI 200
 #define REDUCE_DEFAULT_SECONDS 60
 #define PROGRESS_US 500000
 #define RACE_BATCH 2
+/* Of a library with sets of options, so that a short hunt comes to all of them. */
+#define SETS_BATCH 8
 /* Files in the folder of the hunt. */
 #define PROFILE_COPY "profile"
 #define FEEDBACK_COPY "feedback"
@@ -294,6 +299,12 @@ static int begin(const struct as_args *args, struct hunt_session *s, struct as_e
 	return 0;
 }
 
+static bool is_ci(const struct as_args *args)
+{
+	return as_args_has(args, "known") || as_args_has(args, "junit") ||
+	       as_args_has(args, "fail-on");
+}
+
 static int read_bounds(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const char *time = as_args_text(args, "for", NULL);
@@ -301,8 +312,10 @@ static int read_bounds(const struct as_args *args, struct hunt_session *s, struc
 	int64_t us = 0;
 	int rc = 0;
 
-	if (!time && !max && !s->resume)
-		time = FOR_DEFAULT;
+	if (!time && !max && !s->resume) {
+		time = is_ci(args) ? FOR_CI : FOR_DEFAULT;
+		max = is_ci(args) ? WORKLOADS_CI : 0;
+	}
 	if (time)
 		rc = as_cli_read_duration("for", time, &us, err);
 	/* A hunt that is resumed gets the time in addition. */
@@ -346,6 +359,9 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 		s->state.seed = s->profile->seed;
 		rc = as_cli_drawn_begin(args, s->specs.n == 1 ? s->target : NULL, &s->state, err);
 	}
+	if (!rc && s->state.n_sets > 1 && !s->boxed && !s->hunt.batch &&
+	    !s->hunt.scenario->batch_here)
+		s->hunt.batch = SETS_BATCH;
 	if (!rc)
 		rc = as_cli_hunt_options(args, s->hunt.scenario->name, o, err);
 	o->size_bytes = as_args_number(args, "size", 0);
@@ -523,7 +539,8 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",
 	  .help = "how long to hunt, such as 90s, 10m, 1h (with --resume: how much longer); "
-		  "default " FOR_DEFAULT },
+		  "default " FOR_DEFAULT "; with --known, --fail-on or --junit: 200 workloads in "
+		  "at most " FOR_CI },
 	{ .name = "max-workloads",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",

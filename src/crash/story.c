@@ -214,8 +214,8 @@ static void say_entries(struct teller *t, const struct as_reclog *log, size_t fi
 			as_buf_adds(&what, e->done > i + 1 ? ", in flight for a while" : "");
 		}
 		if (lines < LINES_MAX)
-			as_buf_addf(out, "      %s%s\n",
-				    flush ? say_flush(t, e) : wrote, as_buf_str(&what));
+			as_buf_addf(out, "      %s%s\n", flush ? say_flush(t, e) : wrote,
+				    as_buf_str(&what));
 		else
 			more++;
 		lines++;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* view: see view.h. A reference to the contents that a view began with is kept: as long as the
- * inode has the same ones, nobody has changed it. */
+ * inode has the same ones, nobody has changed it.
+ *
+ * Whether a view is changed by what leaves it as it was (O_TRUNC of an empty file, an ftruncate to
+ * the size that it has) is not said. It is touched then, and it shows if another descriptor has
+ * changed the file when the view becomes the file's: the model has lost track. */
 #include "model/view.h"
 
 static bool has_views(const struct as_model *m)
@@ -48,6 +52,7 @@ uint64_t as_view_label(const struct as_file *file)
 }
 
 #define LABEL_LEN 0x9e3779b97f4a7c15u
+#define LABEL_TOUCHED 0xc2b2ae3d27d4eb4fu
 
 uint64_t as_file_label(const struct as_file *file)
 {
@@ -55,6 +60,8 @@ uint64_t as_file_label(const struct as_file *file)
 
 	if (file->changed)
 		more += as_view_label(file);
+	else if (file->touched)
+		more += LABEL_TOUCHED;
 	return as_mix64(as_mix64(as_mix64((uint64_t)file->slot + 1) + (uint64_t)file->flags) +
 			(uint64_t)file->off + more);
 }
@@ -91,7 +98,7 @@ static void begin(struct as_model *m, struct as_file *file)
 	file->view = get(inode->reg.runs);
 	file->base = get(inode->reg.runs);
 	file->view_size = file->base_size = inode->reg.size;
-	file->changed = false;
+	file->changed = file->touched = false;
 }
 
 /* What was written through it becomes the file's. */
@@ -134,7 +141,8 @@ void as_view_open(struct as_model *m, int32_t slot, bool truncated)
 		put(file->view);
 		file->view = NULL;
 		file->view_size = 0;
-		file->changed = true;
+		file->changed = file->base_size;
+		file->touched = true;
 	}
 	finish(m, file);
 }
@@ -159,8 +167,15 @@ static int find_other(void *ctx, uint32_t slot, void *elem)
 	const struct as_file *file = elem;
 
 	(void)slot;
-	pair->found |= file != pair->file && file->ino == pair->file->ino && file->changed;
+	pair->found |= file != pair->file && file->ino == pair->file->ino &&
+		       (file->changed || file->touched);
 	return 0;
+}
+
+/* It may or may not replace what another descriptor has made of the file. */
+static bool is_touched_only(const struct as_model *m, const struct as_file *file)
+{
+	return file->viewing && file->touched && !file->changed && is_stale(m, file);
 }
 
 static int find_pair(void *ctx, uint32_t slot, void *elem)
@@ -169,6 +184,7 @@ static int find_pair(void *ctx, uint32_t slot, void *elem)
 
 	(void)slot;
 	pair->file = elem;
+	pair->found |= is_touched_only(pair->m, pair->file);
 	if (pair->file->changed)
 		(void)as_vec_each(&pair->m->files, find_other, pair);
 	return pair->found;
@@ -183,7 +199,8 @@ void as_view_doubt(struct as_model *m, const struct as_op *op)
 		return;
 	if (op->fd2 != AS_SLOT_NONE && file && as_file_at(m, op->fd2))
 		m->lost = true;
-	if (file && file->viewing && !file->changed && is_stale(m, file) && op->code != AS_OP_CLOSE)
+	if (file && file->viewing && !file->changed && is_stale(m, file) &&
+	    (op->code != AS_OP_CLOSE || file->touched))
 		m->lost = true;
 	if (as_op_maps(op->code) || op->code == AS_OP_MMAP || op->code == AS_OP_MMAP_WRITE)
 		m->lost = true;
@@ -253,6 +270,7 @@ static void leave_swapped(struct as_rule_step *s, struct as_view_swap *swap)
 		file->view_size = inode->reg.size;
 		file->changed = true;
 	}
+	file->touched |= s->op->code == AS_OP_FTRUNCATE;
 	finish(s->m, file);
 	set_content(s->m, swap->ino, swap->runs, swap->size);
 	put(swap->seen);
