@@ -29,10 +29,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FOR_DEFAULT "10m"
-/* With options that only a CI has. */
-#define FOR_CI "50s"
-#define WORKLOADS_CI 200
 #define REDUCE_DEFAULT_SECONDS 60
 #define PROGRESS_US 500000
 #define RACE_BATCH 2
@@ -299,43 +295,13 @@ static int begin(const struct as_args *args, struct hunt_session *s, struct as_e
 	return 0;
 }
 
-static bool is_ci(const struct as_args *args)
-{
-	return as_args_has(args, "known") || as_args_has(args, "junit") ||
-	       as_args_has(args, "fail-on");
-}
-
 static int read_bounds(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
-	const char *time = as_args_text(args, "for", NULL);
-	uint64_t max = as_args_number(args, "max-workloads", 0);
-	int64_t us = 0;
-	int rc = 0;
-
-	if (!time && !max && !s->resume) {
-		time = is_ci(args) ? FOR_CI : FOR_DEFAULT;
-		max = is_ci(args) ? WORKLOADS_CI : 0;
-	}
-	if (time)
-		rc = as_cli_read_duration("for", time, &us, err);
-	/* A hunt that is resumed gets the time in addition. */
-	if (us)
-		s->state.for_us = s->state.used_us + us;
-	if (max)
-		s->state.max_workloads = s->state.workloads + max;
-	if (as_args_has(args, "max-findings"))
-		s->state.max_signs = s->state.n_signs + as_args_number(args, "max-findings", 0);
-	for (size_t i = 0; i < s->state.n_jobs && max; i++)
-		s->state.jobs[i].over = false;
-	if (time && !max && s->resume)
-		s->state.max_workloads = 0;
-	if (max && !time && s->resume)
-		s->state.for_us = 0;
 	s->hunt.reduce_seconds =
 		as_args_has(args, "no-reduce")
 			? 0
 			: (unsigned)as_args_number(args, "reduce-for", REDUCE_DEFAULT_SECONDS);
-	return rc;
+	return as_cli_hunt_bounds(args, s->resume, &s->state, err);
 }
 
 static int prepare(const struct as_args *args, struct hunt_session *s, struct as_err *err)
@@ -539,8 +505,8 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",
 	  .help = "how long to hunt, such as 90s, 10m, 1h (with --resume: how much longer); "
-		  "default " FOR_DEFAULT "; with --known, --fail-on or --junit: 200 workloads in "
-		  "at most " FOR_CI },
+		  "default " AS_CLI_HUNT_FOR "; with --known, --fail-on or --junit: 200 workloads "
+		  "in at most " AS_CLI_HUNT_FOR_CI },
 	{ .name = "max-workloads",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
