@@ -30,6 +30,7 @@
 #define MAGIC 0x72696170u
 #define NAME 64u
 #define DATA 64u /* data blocks of a file */
+#define FILE_BYTES (DATA * 2048u) /* with any geometry of the matrix */
 
 /* Planted bugs: the option bug=N. */
 enum bug {
@@ -678,7 +679,7 @@ static int resize(struct as_fs *fs, struct as_handle *h, uint64_t size)
 	uint32_t tail = (uint32_t)(size % fs->bytes);
 	int rc = 0;
 
-	if (size > (uint64_t)DATA * fs->bytes)
+	if (size > FILE_BYTES)
 		return -EFBIG;
 	if (size < h->size && tail)
 		rc = put_part(fs, h, (uint32_t)(size / fs->bytes), tail, NULL, fs->bytes - tail);
@@ -900,7 +901,6 @@ static int64_t write_file(struct as_fs *fs, struct as_handle *h, const void *buf
 			  uint64_t *off)
 {
 	uint64_t start = h->flags & O_APPEND ? h->size : *off;
-	uint64_t max = (uint64_t)DATA * fs->bytes;
 	size_t done = 0;
 	int rc = 0;
 
@@ -908,10 +908,10 @@ static int64_t write_file(struct as_fs *fs, struct as_handle *h, const void *buf
 		return -EROFS;
 	if (!len)
 		return 0;
-	if (start >= max)
+	if (start >= FILE_BYTES)
 		return -EFBIG;
-	if (len > max - start)
-		len = (size_t)(max - start);
+	if (len > FILE_BYTES - start)
+		len = (size_t)(FILE_BYTES - start);
 	while (done < len && !rc) {
 		uint32_t i = (uint32_t)((start + done) / fs->bytes);
 		uint32_t at = (uint32_t)((start + done) % fs->bytes);
@@ -1119,7 +1119,7 @@ static int readdir(struct as_fs *fs, const char *path, as_fill_fn fill, void *ct
 
 /* ---- The table ---- */
 
-static const struct as_limits limits = { .name_max = NAME, .file_bytes = DATA * 4096u };
+static const struct as_limits limits = { .name_max = NAME, .file_bytes = FILE_BYTES };
 
 static const struct as_contract contract = {
 	.after_cut = AS_CUT_PREFIX,

@@ -255,7 +255,7 @@ static bool syncs(const struct as_op *op, const struct as_file *file)
 {
 	return as_op_table[op->code].persists == AS_PERSISTS_FILE ||
 	       as_op_table[op->code].persists == AS_PERSISTS_DATA || as_op_writes_then_syncs(op) ||
-	       file->flags & (AS_O_SYNC | AS_O_DSYNC);
+	       (file->flags & (AS_O_SYNC | AS_O_DSYNC) && op->code != AS_OP_FTRUNCATE);
 }
 
 static void leave_swapped(struct as_rule_step *s, struct as_view_swap *swap)
@@ -276,6 +276,9 @@ static void leave_swapped(struct as_rule_step *s, struct as_view_swap *swap)
 	put(swap->seen);
 	if (is_done(s) && syncs(s->op, file))
 		publish(s->m, swap->slot);
+	/* O_SYNC is said of writes. */
+	if (s->op->code == AS_OP_FTRUNCATE && changed && file->flags & (AS_O_SYNC | AS_O_DSYNC))
+		s->m->lost = true;
 }
 
 void as_view_leave(struct as_rule_step *s, struct as_view_swap *swap)
