@@ -84,6 +84,7 @@ TEST_LIB_SRC := $(filter-out $(BENCH_SRC),$(wildcard tests/lib/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 SKELETON_SRC := $(wildcard examples/plugin_skeleton/*.c)
 FLASHFS_SRC := $(wildcard examples/flashfs/*.c)
+PAIRFS_SRC := $(wildcard examples/pairfs/*.c)
 MEMFS_SRC := $(wildcard bench/plugin/*.c)
 EXT2LIB_SRC := $(if $(filter ext2fs,$(HAVE)),$(wildcard examples/ext2lib/*.c))
 SHIM_SRC := $(wildcard src/tool/shim/*.c) src/os/stack_catch.c
@@ -96,6 +97,7 @@ PROGRAMS := $(if $(wildcard src/cmd/main.c),$(B)/assay) \
 	$(if $(wildcard labfs/fsck_main.c),$(B)/labfs-fsck)
 PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) \
 	$(if $(FLASHFS_SRC),$(B)/plugins/flashfs.so) \
+	$(if $(PAIRFS_SRC),$(B)/plugins/pairfs.so) \
 	$(if $(MEMFS_SRC),$(B)/plugins/memfs.so) \
 	$(if $(EXT2LIB_SRC),$(B)/plugins/ext2lib.so) $(if $(LABFS_SRC),$(B)/plugins/labfs.so)
 # What tests and fuzz entries share.
@@ -233,7 +235,7 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 # What is put in by .incbin, which the compiler does not report as a dependency.
 $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
 $(B)/src/cmd/cmd_demo.o: src/cmd/demo/demo.sh
-$(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/*) $(SKELETON_SRC)
+$(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/*) $(SKELETON_SRC) $(wildcard include/assay/*)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
 $(B)/src/report/script.o: src/report/emitted/repro.sh
 $(B)/src/report/html.o: $(wildcard src/report/html/*) $(CHART_JS)
@@ -290,6 +292,7 @@ $(B)/pic/%.o: %.c $(B)/flags.stamp
 
 $(B)/plugins/skeleton.so: $(patsubst %.c,$(B)/pic/%.o,$(SKELETON_SRC))
 $(B)/plugins/flashfs.so: $(patsubst %.c,$(B)/pic/%.o,$(FLASHFS_SRC))
+$(B)/plugins/pairfs.so: $(patsubst %.c,$(B)/pic/%.o,$(PAIRFS_SRC))
 $(B)/plugins/memfs.so: $(patsubst %.c,$(B)/pic/%.o,$(MEMFS_SRC))
 $(B)/plugins/ext2lib.so: $(patsubst %.c,$(B)/pic/%.o,$(EXT2LIB_SRC))
 $(B)/plugins/ext2lib.so: PLUGIN_LIBS = $(shell pkg-config --libs ext2fs com_err)

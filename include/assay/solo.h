@@ -61,6 +61,7 @@ struct as_solo {
 	int records;
 	struct as_solo_block *live; /* memory that is allocated */
 	uint64_t n_live, now_ns;
+	uint64_t heap, max_heap; /* bytes that are allocated, and may be; 0: any number */
 	struct {
 		enum as_solo_ask ask;
 		uint64_t in; /* calls until then; 0: none */
@@ -205,7 +206,7 @@ static inline void as_solo_record(struct as_solo *s)
 static inline void as_solo_forget(struct as_solo *s)
 {
 	s->live = NULL;
-	s->n_live = 0;
+	s->n_live = s->heap = 0;
 	memset(s->rule, 0, sizeof(s->rule));
 	s->now_ns = AS_SOLO_EPOCH_NS;
 }

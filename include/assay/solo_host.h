@@ -124,6 +124,9 @@ static inline void *as_solo_alloc(void *ctx, size_t len)
 		s->live->back = &b->next;
 	s->live = b;
 	s->n_live++;
+	s->heap += len;
+	if (s->max_heap && s->heap > s->max_heap)
+		as_solo_note(s, "more memory than it may have", 0, (size_t)s->heap);
 	memcpy((char *)(b + 1) + len, &guard, sizeof(guard));
 	return b + 1;
 }
@@ -148,6 +151,7 @@ static inline void as_solo_release(void *ctx, void *ptr)
 	if (b->next)
 		b->next->back = b->back;
 	s->n_live--;
+	s->heap -= b->len;
 	free(b);
 }
 

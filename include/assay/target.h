@@ -258,7 +258,8 @@ struct as_target_ops {
 	int64_t (*listxattr)(struct as_fs *fs, const char *path, char *list, size_t len);
 	int (*removexattr)(struct as_fs *fs, const char *path, const char *name);
 	int (*statfs)(struct as_fs *fs, struct as_statfs *st);
-	/* Optional: change options of a mounted file system; where NULL, remount is a sync. */
+	/* Optional: change options of a mounted file system; where NULL, remount is a sync. With
+	 * AS_MEANS_OWN_VIEWS a sync follows in any case. */
 	int (*remount)(struct as_fs *fs, const char *opts);
 	/* On an unmounted disk. Returns AS_FSCK_* bits or a negative errno; what it finds goes to
 	 * host->log(). */

@@ -155,8 +155,39 @@ static bool model_mounts(struct child *c)
 	return c->blind || as_model_judge(c->model, &mount, &done, &c->verdict);
 }
 
+static int note_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
+{
+	struct as_op closing = as_model_closing(slot);
+
+	(void)ino;
+	(void)flags;
+	as_seq_add(ctx, &closing);
+	return 0;
+}
+
+/* What is open is closed before the unmount. Of a library with views of its own that is when what
+ * was written becomes the file's. */
+static void model_closes(struct child *c)
+{
+	struct as_seq *closing;
+
+	if (!(c->args->traits->quirks & AS_QUIRK_OWN_VIEWS) || !as_model_mounted(c->model))
+		return;
+	closing = as_seq_new();
+	(void)as_model_each_open(c->model, note_slot, closing);
+	for (size_t i = 0; i < closing->n; i++) {
+		struct as_outcome done = { 0 };
+
+		if (!c->blind && !as_model_judge(c->model, &closing->ops[i], &done, &c->verdict))
+			c->blind = true;
+	}
+	as_seq_free(closing);
+	c->blind |= c->args->plan && as_child_fault_hit(c);
+}
+
 static void end_target(struct child *c)
 {
+	model_closes(c);
 	if (!unmount_target(c, PHASE_UNMOUNT))
 		return;
 	as_child_fault_hit(c);

@@ -5,7 +5,8 @@
  * hang (then the parent sees it), and a library whose contract says that what it reads has
  * checksums (AS_PROMISE_CHECKSUMS) may not hand out the flipped bit as data.
  *
- * Method. Each flip is on a copy of the sound disk, in a chunk that is not all zeros. What is read
+ * Method. Each flip is on a copy of the sound disk: three of four where a mount and a look at the
+ * whole tree have read, the others in any chunk that is not all zeros. What is read
  * wrong and is no garbage (an older version of a file, say) is told from it by reading once more
  * with that bit mended: garbage is what makes the tree right then.
  */
@@ -93,6 +94,8 @@ static const struct as_tree_ops mender_ops = {
 struct used {
 	uint64_t *chunks;
 	size_t n, cap;
+	uint64_t *sectors; /* that are read */
+	size_t n_sectors, cap_sectors;
 };
 
 static int note_chunk(void *ctx, uint64_t index, const unsigned char *data)
@@ -105,6 +108,40 @@ static int note_chunk(void *ctx, uint64_t index, const unsigned char *data)
 	return 0;
 }
 
+/* Mounts the sound disk and reads all of it. */
+static void note_sectors(struct child *c, struct used *used)
+{
+	struct as_vfs *vfs = as_instance_vfs(c->instance);
+	uint64_t n = as_medium_bd(c->disk)->size_bytes / SECTOR;
+	unsigned char *bits = as_xcalloc(1, (size_t)n / 8 + 1);
+	struct as_buf why = { 0 };
+
+	as_child_enter(c, PHASE_CORRUPT);
+	as_medium_note_reads(c->disk, bits);
+	if (!as_instance_mount(c->instance)) {
+		(void)!as_model_compare(c->model, as_vfs_tree(vfs), vfs, &why);
+		as_child_enter(c, PHASE_CORRUPT);
+		(void)!as_instance_unmount(c->instance);
+	}
+	as_medium_note_reads(c->disk, NULL);
+	for (uint64_t i = 0; i < n; i++)
+		if (bits[i / 8] >> i % 8 & 1) {
+			AS_ARRAY_ROOM(used->sectors, used->n_sectors, used->cap_sectors);
+			used->sectors[used->n_sectors++] = i;
+		}
+	as_buf_free(&why);
+	free(bits);
+}
+
+static uint64_t choose_byte(const struct used *used, struct as_choice *choice)
+{
+	if (used->n_sectors && as_choose(choice, 4))
+		return used->sectors[as_choose(choice, (unsigned)used->n_sectors)] * SECTOR +
+		       as_choose(choice, SECTOR);
+	return used->chunks[as_choose(choice, (unsigned)used->n)] * CHUNK +
+	       as_choose(choice, CHUNK);
+}
+
 /* False: there is nothing on the disk. */
 static bool flip(struct child *c, const struct used *used, struct as_choice *choice)
 {
@@ -114,7 +151,7 @@ static bool flip(struct child *c, const struct used *used, struct as_choice *cho
 	uint64_t at;
 	unsigned bit;
 
-	at = used->chunks[as_choose(choice, (unsigned)used->n)] * CHUNK + as_choose(choice, CHUNK);
+	at = choose_byte(used, choice);
 	bit = as_choose(choice, 8);
 	if (at >= bd->size_bytes || as_bd_read(bd, at / SECTOR * SECTOR, sector, SECTOR))
 		return false;
@@ -189,6 +226,8 @@ void as_child_corrupt(struct child *c)
 	disk = as_medium_disk(c->disk);
 	sound = as_disk_snapshot(disk);
 	(void)as_disk_each(disk, note_chunk, &used);
+	note_sectors(c, &used);
+	as_disk_restore(disk, sound);
 	for (unsigned i = 0; i < o->corrupt && used.n && !c->sh->found; i++) {
 		if (flip(c, &used, as_chooser_choice(chooser)))
 			try_flip(c, checksums);
@@ -197,6 +236,7 @@ void as_child_corrupt(struct child *c)
 	as_disk_free(sound);
 	as_chooser_free(chooser);
 	free(used.chunks);
+	free(used.sectors);
 	if (!c->sh->found)
 		c->sh->log.total_bytes = 0;
 }

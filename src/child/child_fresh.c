@@ -31,6 +31,18 @@ static int list_entry(void *ctx, const char *name, uint64_t ino, uint32_t type)
 	return w->rc;
 }
 
+/* What a function of the file system answered about a path. */
+static int refuse(struct as_child_shared *sh, const char *what, const char *path, int rc)
+{
+	if (rc > 0)
+		return as_fail(&sh->tool_err, AS_EUSE,
+			       "cannot %s %s on a fresh disk: it returned %d, which is neither 0 "
+			       "nor a negative errno",
+			       what, path, rc);
+	return as_fail(&sh->tool_err, AS_EUSE, "cannot %s %s on a fresh disk: %s", what, path,
+		       as_outcome_err_name(-rc));
+}
+
 static int list_fresh(struct child *c, const char *path)
 {
 	struct as_vfs *vfs = as_instance_vfs(c->instance);
@@ -42,8 +54,11 @@ static int list_fresh(struct child *c, const char *path)
 	int rc = tree->stat(vfs, path, &st);
 
 	if (rc)
-		return as_fail(&sh->tool_err, AS_EUSE, "cannot stat %s on a fresh disk: %s", path,
-			       as_outcome_err_name(-rc));
+		return refuse(sh, "stat", path, rc);
+	if (!strcmp(path, "/") && !S_ISDIR(st.mode))
+		return as_fail(&sh->tool_err, AS_EUSE,
+			       "the root of a fresh disk is no directory: its mode is 0%o",
+			       st.mode);
 	if (sh->fresh_len + sizeof(st) + len > FRESH_BYTES || (!S_ISDIR(st.mode) && st.size))
 		return as_fail(&sh->tool_err, AS_EUSE,
 			       "a fresh disk holds more than empty files and directories: %s",
@@ -55,8 +70,7 @@ static int list_fresh(struct child *c, const char *path)
 		return 0;
 	rc = tree->list(vfs, path, list_entry, &w);
 	if (rc && !w.rc)
-		return as_fail(&sh->tool_err, AS_EUSE, "cannot list %s on a fresh disk: %s", path,
-			       as_outcome_err_name(-rc));
+		return refuse(sh, "list", path, rc);
 	return w.rc;
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define PROGRAMS_MAX 16u /* that are written at the end */
+#define WORKLOADS_CI 200
 
 /* ---- Times --------------------------------------------------------------------------------- */
 
@@ -35,6 +36,42 @@ int as_cli_read_duration(const char *option, const char *text, int64_t *us, stru
 		}
 	return as_fail(err, AS_EUSE, "--%s: '%s' is not a time such as 90s, 10m or 1h", option,
 		       text);
+}
+
+static bool is_ci(const struct as_args *args)
+{
+	return as_args_has(args, "known") || as_args_has(args, "junit") ||
+	       as_args_has(args, "fail-on");
+}
+
+int as_cli_hunt_bounds(const struct as_args *args, bool resume, struct as_hunt_state *state,
+		       struct as_err *err)
+{
+	const char *time = as_args_text(args, "for", NULL);
+	uint64_t max = as_args_number(args, "max-workloads", 0);
+	int64_t us = 0;
+	int rc = 0;
+
+	if (!time && !max && !resume) {
+		time = is_ci(args) ? AS_CLI_HUNT_FOR_CI : AS_CLI_HUNT_FOR;
+		max = is_ci(args) ? WORKLOADS_CI : 0;
+	}
+	if (time)
+		rc = as_cli_read_duration("for", time, &us, err);
+	/* A hunt that is resumed gets the time in addition. */
+	if (us)
+		state->for_us = state->used_us + us;
+	if (max)
+		state->max_workloads = state->workloads + max;
+	if (as_args_has(args, "max-findings"))
+		state->max_signs = state->n_signs + as_args_number(args, "max-findings", 0);
+	for (size_t i = 0; i < state->n_jobs && max; i++)
+		state->jobs[i].over = false;
+	if (time && !max && resume)
+		state->max_workloads = 0;
+	if (max && !time && resume)
+		state->for_us = 0;
+	return rc;
 }
 
 /* ---- Options --------------------------------------------------------------------------------- */

@@ -10,6 +10,13 @@
 /* Reads "90", "90s", "10m", "1h", "2d". */
 AS_MUST_CHECK int as_cli_read_duration(const char *option, const char *text, int64_t *us,
 				       struct as_err *err);
+/* How long a hunt takes by default, and one with options that only a CI has. */
+#define AS_CLI_HUNT_FOR "10m"
+#define AS_CLI_HUNT_FOR_CI "50s"
+/* --for, --max-workloads, --max-findings: the state gets its bounds, in addition to what it has
+ * used if it is resumed. */
+AS_MUST_CHECK int as_cli_hunt_bounds(const struct as_args *args, bool resume,
+				     struct as_hunt_state *state, struct as_err *err);
 /* The options of a run. */
 AS_MUST_CHECK int as_cli_hunt_options(const struct as_args *args, const char *scenario,
 				      struct as_run_options *options, struct as_err *err);

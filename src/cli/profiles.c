@@ -52,14 +52,28 @@ static void steer(struct as_profile *profile, const struct as_target *target)
 	profile->compare = 2;
 }
 
+/* Of a library whose handles have views of their own, mappings and what has two descriptors are not
+ * judged, nor anything that comes after them (model/view.h). */
+static void keep_views(struct as_profile *profile, const struct as_target *target)
+{
+	if (!(as_target_contract(target).semantics & AS_MEANS_OWN_VIEWS))
+		return;
+	for (int op = 0; op < AS_OP_COUNT; op++)
+		if (as_gen_rows[op].second == AS_SECOND_DESCRIPTOR ||
+		    as_gen_rows[op].features & AS_FEAT_MMAP)
+			profile->weight[op] = 0;
+}
+
 void as_cli_fit_hunt(const struct as_args *args, size_t n_targets, const struct as_target *target,
 		     struct as_profile *profile)
 {
 	/* There are no options that all of several targets know. */
 	if (n_targets == 1)
 		as_cli_fit_profile(profile, target);
-	if (!as_args_has(args, "profile"))
+	if (!as_args_has(args, "profile")) {
 		steer(profile, target);
+		keep_views(profile, target);
+	}
 }
 
 unsigned as_cli_left_out(const struct as_profile *profile, const struct as_traits *traits,

@@ -119,6 +119,17 @@ static bool mark_crash(struct repro_writer *w, size_t call)
 	return any;
 }
 
+/* The bound that it went over, of memory; 0: it is no finding of that. */
+static uint64_t heap_bound(const struct repro_writer *w)
+{
+	const struct as_finding *f = w->repro->finding;
+	const char *at = f->options ? strstr(f->options, "max_heap=") : NULL;
+
+	if (f->kind != AS_FIND_LIMIT || !at || !strstr(f->summary, "--max-heap"))
+		return 0;
+	return strtoull(at + strlen("max_heap="), NULL, 10);
+}
+
 /* What shows what is wrong. False: nothing on the trail does. */
 static bool mark_wrong(struct repro_writer *w)
 {
@@ -156,6 +167,8 @@ static bool mark_wrong(struct repro_writer *w)
 		/* The end of the program looks. What a recovery does wrong in this way is judged
 		 * with what assay knows of the disk before. */
 		return w->cut == w->n;
+	case AS_FIND_LIMIT:
+		return w->cut == w->n && heap_bound(w);
 	default:
 		return false;
 	}
@@ -444,11 +457,14 @@ static bool put_body(struct repro_writer *w)
 		as_buf_adds(w->out, ";\n");
 	}
 	put_failing_memory(w);
+	if (heap_bound(w))
+		as_buf_addf(w->out, "\ts.max_heap = %llu;\n", (unsigned long long)heap_bound(w));
 	for (size_t i = first; i < w->n && good; i++)
 		good = put_event(w, i);
 	if (kind == AS_FIND_LEAK || w->leaks)
 		as_buf_adds(w->out, "\tas_solo_leak_wrong(&s);\n");
-	else if (kind == AS_FIND_MISUSE || kind == AS_FIND_PAIR || kind == AS_FIND_INVARIANT)
+	else if (kind == AS_FIND_MISUSE || kind == AS_FIND_PAIR || kind == AS_FIND_INVARIANT ||
+		 kind == AS_FIND_LIMIT)
 		as_buf_adds(w->out, "\tas_solo_trouble_wrong(&s);\n");
 	as_buf_adds(w->out, "\treturn as_solo_end(&s);\n}\n");
 	return good;

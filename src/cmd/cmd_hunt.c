@@ -31,9 +31,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FOR_DEFAULT "10m"
 #define REDUCE_DEFAULT_SECONDS 60
 #define RACE_BATCH 2
+/* Of a library with sets of options, so that a short hunt comes to all of them. */
+#define SETS_BATCH 8
 /* Files in the folder of the hunt. */
 #define PROFILE_COPY "profile"
 #define FEEDBACK_COPY "feedback"
@@ -299,33 +300,11 @@ static int begin(const struct as_args *args, struct hunt_session *s, struct as_e
 
 static int read_bounds(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
-	const char *time = as_args_text(args, "for", NULL);
-	uint64_t max = as_args_number(args, "max-workloads", 0);
-	int64_t us = 0;
-	int rc = 0;
-
-	if (!time && !max && !s->resume)
-		time = FOR_DEFAULT;
-	if (time)
-		rc = as_cli_read_duration("for", time, &us, err);
-	/* A hunt that is resumed gets the time in addition. */
-	if (us)
-		s->state.for_us = s->state.used_us + us;
-	if (max)
-		s->state.max_workloads = s->state.workloads + max;
-	if (as_args_has(args, "max-findings"))
-		s->state.max_signs = s->state.n_signs + as_args_number(args, "max-findings", 0);
-	for (size_t i = 0; i < s->state.n_jobs && max; i++)
-		s->state.jobs[i].over = false;
-	if (time && !max && s->resume)
-		s->state.max_workloads = 0;
-	if (max && !time && s->resume)
-		s->state.for_us = 0;
 	s->hunt.reduce_seconds =
 		as_args_has(args, "no-reduce")
 			? 0
 			: (unsigned)as_args_number(args, "reduce-for", REDUCE_DEFAULT_SECONDS);
-	return rc;
+	return as_cli_hunt_bounds(args, s->resume, &s->state, err);
 }
 
 /* Power cuts are tried on the smallest disk (crash/crash.c), which is made outside of the guest. */
@@ -355,6 +334,9 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 		s->state.seed = s->profile->seed;
 		rc = as_cli_drawn_begin(args, s->specs.n == 1 ? s->target : NULL, &s->state, err);
 	}
+	if (!rc && s->state.n_sets > 1 && !s->boxed && !s->hunt.batch &&
+	    !s->hunt.scenario->batch_here)
+		s->hunt.batch = SETS_BATCH;
 	if (!rc)
 		rc = as_cli_hunt_options(args, s->hunt.scenario->name, o, err);
 	o->size_bytes = as_args_number(args, "size", 0);
@@ -534,7 +516,8 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",
 	  .help = "how long to hunt, such as 90s, 10m, 1h (with --resume: how much longer); "
-		  "default " FOR_DEFAULT },
+		  "default " AS_CLI_HUNT_FOR "; with --known, --fail-on or --junit: 200 workloads "
+		  "in at most " AS_CLI_HUNT_FOR_CI },
 	{ .name = "max-workloads",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",

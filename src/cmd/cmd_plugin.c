@@ -26,6 +26,17 @@ AS_EMBED(as_plugin_skeleton, "examples/plugin_skeleton/skeleton.c");
 AS_EMBED(as_plugin_smoke, "src/cmd/plugin/smoke.txt");
 AS_EMBED(as_plugin_makefile, "src/cmd/plugin/plugin.mk");
 AS_EMBED(as_plugin_ci, "src/cmd/plugin/ci.yml");
+AS_EMBED(as_plugin_accepted, "src/cmd/plugin/accepted.txt");
+AS_EMBED(as_header_license, "include/assay/LICENSE");
+AS_EMBED(as_header_bd, "include/assay/bd.h");
+AS_EMBED(as_header_choice, "include/assay/choice.h");
+AS_EMBED(as_header_flash, "include/assay/flash.h");
+AS_EMBED(as_header_host, "include/assay/host.h");
+AS_EMBED(as_header_solo, "include/assay/solo.h");
+AS_EMBED(as_header_solo_end, "include/assay/solo_end.h");
+AS_EMBED(as_header_solo_host, "include/assay/solo_host.h");
+AS_EMBED(as_header_solo_look, "include/assay/solo_look.h");
+AS_EMBED(as_header_target, "include/assay/target.h");
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
@@ -224,18 +235,73 @@ static int write_new(int dir, const char *name, const struct as_buf *text, struc
 	return 0;
 }
 
-static int make_new(const char *name, struct as_err *err)
+struct new_file {
+	const char *name, *first, *end;
+};
+
+#define HEADER(id)                                                                      \
+	{                                                                               \
+		"include/assay/" #id ".h", as_header_##id##_first, as_header_##id##_end \
+	}
+
+/* What a plugin is compiled with, and what the program of a finding is (solo.h). */
+static const struct new_file headers[] = {
+	{ "include/assay/LICENSE", as_header_license_first, as_header_license_end },
+	HEADER(bd),
+	HEADER(choice),
+	HEADER(flash),
+	HEADER(host),
+	HEADER(target),
+	HEADER(solo),
+	HEADER(solo_end),
+	HEADER(solo_host),
+	HEADER(solo_look),
+};
+
+static int write_headers(int dir, struct as_err *err)
 {
-	const struct {
-		const char *name, *first, *end;
-	} files[] = {
+	int rc = 0;
+
+	if (mkdirat(dir, "include", 0777) || mkdirat(dir, "include/assay", 0777))
+		return as_fail_errno(err, errno, "cannot make the folder include/assay");
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]) && !rc; i++) {
+		struct as_buf text = { 0 };
+
+		as_buf_add(&text, headers[i].first, (size_t)(headers[i].end - headers[i].first));
+		rc = write_new(dir, headers[i].name, &text, err);
+		as_buf_free(&text);
+	}
+	return rc;
+}
+
+static int write_start(int dir, const char *name, struct as_err *err)
+{
+	const struct new_file files[] = {
 		{ NULL, as_plugin_skeleton_first, as_plugin_skeleton_end },
 		{ "Makefile", as_plugin_makefile_first, as_plugin_makefile_end },
 		{ "first.txt", as_plugin_smoke_first, as_plugin_smoke_end },
+		{ "accepted.txt", as_plugin_accepted_first, as_plugin_accepted_end },
 		{ "ci.yml", as_plugin_ci_first, as_plugin_ci_end },
 	};
 	struct as_buf source = { 0 };
-	int dir, rc = 0;
+	int rc = 0;
+
+	as_buf_addf(&source, "%s.c", name);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++) {
+		struct as_buf text = { 0 };
+
+		fill_in(files[i].first, files[i].end, name, &text);
+		rc = write_new(dir, files[i].name ? files[i].name : as_buf_str(&source), &text,
+			       err);
+		as_buf_free(&text);
+	}
+	as_buf_free(&source);
+	return rc;
+}
+
+static int make_new(const char *name, struct as_err *err)
+{
+	int dir, rc;
 
 	if (!is_name(name))
 		return as_fail(err, AS_EUSE,
@@ -247,19 +313,13 @@ static int make_new(const char *name, struct as_err *err)
 	dir = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return as_fail_errno(err, errno, "cannot open the folder %s", name);
-	as_buf_addf(&source, "%s.c", name);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++) {
-		struct as_buf text = { 0 };
-
-		fill_in(files[i].first, files[i].end, name, &text);
-		rc = write_new(dir, files[i].name ? files[i].name : as_buf_str(&source), &text,
-			       err);
-		as_buf_free(&text);
-	}
-	close(dir);
-	as_buf_free(&source);
+	rc = write_start(dir, name, err);
 	if (!rc)
-		printf("%s/ has %s.c, Makefile, first.txt and ci.yml; next: make -C %s check\n",
+		rc = write_headers(dir, err);
+	close(dir);
+	if (!rc)
+		printf("%s/ has %s.c, Makefile, first.txt, accepted.txt, ci.yml and the headers; "
+		       "next: make -C %s check\n",
 		       name, name, name);
 	return rc;
 }
@@ -286,7 +346,7 @@ const struct as_command as_cmd_plugin = {
 	.text = "check says what assay sees of a plugin: its functions, what it promises and where "
 		"it differs from POSIX, and runs a few operations on it, once as they are and once "
 		"with the power cut at every point. new makes a folder with a small file system "
-		"that compiles, a Makefile, a first workload and a job for a CI. "
+		"that compiles, a Makefile, a first workload, a job for a CI, and the headers. "
 		"docs/HOWTO_ADD_TARGET.md explains the interface.",
 	.opts = opts,
 	.max_operands = 2,

@@ -135,7 +135,7 @@ static void say_place(struct teller *t, const struct as_log_entry *e, uint64_t o
 	size_t len_before;
 
 	if (as_target_flash(t->story->target))
-		as_buf_adds(out, e->kind == AS_CALL_ZERO ? "erased flash to " : "a program to ");
+		as_buf_adds(out, e->kind == AS_CALL_ZERO ? "erase of " : "program of ");
 	else if (e->kind == AS_CALL_DISCARD)
 		as_buf_adds(out, "discard of ");
 	else if (e->kind == AS_CALL_ZERO)
@@ -195,6 +195,7 @@ static void say_unit(struct teller *t, const struct as_reclog *log, const struct
 static void say_entries(struct teller *t, const struct as_reclog *log, size_t first, size_t end,
 			struct as_buf *out)
 {
+	const char *wrote = as_target_flash(t->story->target) ? "" : "wrote ";
 	unsigned lines = 0, more = 0;
 
 	for (size_t i = first; i < end; i++) {
@@ -214,7 +215,7 @@ static void say_entries(struct teller *t, const struct as_reclog *log, size_t fi
 			as_buf_adds(&what, e->done > i + 1 ? ", in flight for a while" : "");
 		}
 		if (lines < LINES_MAX)
-			as_buf_addf(out, "      %s%s\n", flush ? say_flush(t, e) : "wrote ",
+			as_buf_addf(out, "      %s%s\n", flush ? say_flush(t, e) : wrote,
 				    as_buf_str(&what));
 		else
 			more++;

@@ -149,6 +149,7 @@ struct as_medium {
 	const struct as_plan *plan; /* of what is faulty */
 	struct as_faulty *faulty;
 	struct as_bd *inner;
+	unsigned char *noted; /* bits of sectors that were read; NULL: nobody wants to know */
 	char misuse[160];
 };
 
@@ -185,8 +186,12 @@ static struct as_bd *inner_of(struct as_bd *bd)
 
 static int medium_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
 {
+	unsigned char *noted = ((struct as_medium *)bd)->noted;
 	int rc = check(bd, "read", off, len);
 
+	for (uint64_t at = off; noted && !rc && at < off + len; at += bd->sector_bytes)
+		noted[at / bd->sector_bytes / 8] |=
+			(unsigned char)(1u << at / bd->sector_bytes % 8);
 	return rc ? rc : OURS(as_bd_read(inner_of(bd), off, buf, len));
 }
 
@@ -348,6 +353,11 @@ void as_medium_record(struct as_medium *s, uint64_t limit_bytes)
 	as_assert(!s->log && !s->faulty);
 	s->log = as_reclog_new(base_of(s), 0, limit_bytes);
 	s->inner = as_reclog_bd(s->log);
+}
+
+void as_medium_note_reads(struct as_medium *s, unsigned char *bits)
+{
+	s->noted = bits;
 }
 
 struct as_reclog *as_medium_log(const struct as_medium *s)

@@ -63,6 +63,9 @@ uint64_t as_medium_failed(const struct as_medium *medium, const char **kind);
 /* Keeps a record of what reaches the disk from now on (disk/log.h), of at most limit_bytes; 0: no
  * limit. */
 void as_medium_record(struct as_medium *medium, uint64_t limit_bytes);
+/* From now on each sector that is read has its bit set, of which there must be one for each sector.
+ * NULL: no longer. */
+void as_medium_note_reads(struct as_medium *medium, unsigned char *bits);
 /* NULL: none is kept. */
 struct as_reclog *as_medium_log(const struct as_medium *medium);
 

@@ -174,6 +174,11 @@ int as_instance_useless(struct as_instance *i, int rc, struct as_err *err)
 {
 	if (i->ops->useless)
 		return i->ops->useless(i, rc, err);
+	if (rc > 0)
+		return as_fail(err, AS_EUSE,
+			       "a fresh disk cannot be mounted: mount returned %d, which is "
+			       "neither 0 nor a negative errno",
+			       rc);
 	return as_fail(err, AS_EUSE, "a fresh disk cannot be mounted: %s", as_errno_name(-rc));
 }
 

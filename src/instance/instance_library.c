@@ -34,6 +34,7 @@ struct library_instance {
 	/* For processes that are left; not our own library, and not several threads: then it is not
 	 * known whose process it is. */
 	bool watched;
+	struct as_left_state before; /* before its first call */
 };
 
 static void call_begins(struct as_instance *i)
@@ -168,6 +169,7 @@ static int library_open(struct as_instance *i, const struct as_instance_args *ar
 			struct as_err *err)
 {
 	((struct library_instance *)i)->watched = as_target_is_foreign(args->target);
+	as_left_note(&((struct library_instance *)i)->before);
 	if (args->visits)
 		return 0;
 	put_on(i, as_medium_bd(args->disk));
@@ -208,11 +210,16 @@ static int library_mount(struct as_instance *i)
 
 static int library_unmount(struct as_instance *i)
 {
+	struct library_instance *l = (struct library_instance *)i;
+	const char *why;
 	int rc;
 
 	call_begins(i);
 	rc = as_vfs_lib_unmount(i->vfs);
 	call_ends(i);
+	why = l->watched ? as_left_changed(&l->before) : NULL;
+	if (why)
+		as_host_blame(i->host, why);
 	return rc;
 }
 
@@ -286,6 +293,8 @@ static const char *library_trouble(struct as_instance *i, enum as_finding_kind *
 		*kind = AS_FIND_MISUSE;
 		tell_wear(i);
 	}
+	if (!why && i->args.disk && (why = as_medium_misuse(i->args.disk)))
+		*kind = AS_FIND_MISUSE;
 	return why;
 }
 
@@ -340,7 +349,12 @@ static int trail_chunk(void *ctx, uint64_t index, const unsigned char *data)
 static int library_insert(struct as_instance *i, struct as_disk *disk, struct as_bd *above,
 			  struct as_err *err)
 {
+	struct library_instance *l = (struct library_instance *)i;
+
 	put_on(i, above ? above : as_disk_bd(disk));
+	/* What is done to the disk may be recorded, for power cuts during a recovery. */
+	if (l->flash && above)
+		as_emuflash_tears(l->flash);
 	if (as_target_trail(i->args.target))
 		(void)as_disk_each(disk, trail_chunk, as_target_trail(i->args.target));
 	return library_new_vfs(i, err);

@@ -132,7 +132,7 @@ struct as_file {
 	uint64_t len; /* of a mapping: `flags` is what may be done to it, `off` where it begins */
 	bool attached; /* a mapping of what its slot has open now */
 	/* Its own view of a regular file (view.h), and what the file had when that began. */
-	bool viewing, changed;
+	bool viewing, changed, touched; /* touched: perhaps changed, to what it was (view.c) */
 	uint64_t view_size, base_size;
 	struct as_runs *view, *base;
 };

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* view: see view.h. A reference to the contents that a view began with is kept: as long as the
- * inode has the same ones, nobody has changed it. */
+ * inode has the same ones, nobody has changed it.
+ *
+ * Whether a view is changed by what leaves it as it was (O_TRUNC of an empty file, an ftruncate to
+ * the size that it has) is not said. It is touched then, and it shows if another descriptor has
+ * changed the file when the view becomes the file's: the model has lost track. */
 #include "model/view.h"
 
 static bool has_views(const struct as_model *m)
@@ -48,6 +52,7 @@ uint64_t as_view_label(const struct as_file *file)
 }
 
 #define LABEL_LEN 0x9e3779b97f4a7c15u
+#define LABEL_TOUCHED 0xc2b2ae3d27d4eb4fu
 
 uint64_t as_file_label(const struct as_file *file)
 {
@@ -55,6 +60,8 @@ uint64_t as_file_label(const struct as_file *file)
 
 	if (file->changed)
 		more += as_view_label(file);
+	else if (file->touched)
+		more += LABEL_TOUCHED;
 	return as_mix64(as_mix64(as_mix64((uint64_t)file->slot + 1) + (uint64_t)file->flags) +
 			(uint64_t)file->off + more);
 }
@@ -91,7 +98,7 @@ static void begin(struct as_model *m, struct as_file *file)
 	file->view = get(inode->reg.runs);
 	file->base = get(inode->reg.runs);
 	file->view_size = file->base_size = inode->reg.size;
-	file->changed = false;
+	file->changed = file->touched = false;
 }
 
 /* What was written through it becomes the file's. */
@@ -106,6 +113,12 @@ static void publish(struct as_model *m, int32_t slot)
 	file = edit(m, slot);
 	begin(m, file);
 	finish(m, file);
+}
+
+/* Everything that was written becomes the files'. A remount is a sync to a library with views. */
+static bool syncs_all(const struct as_op *op)
+{
+	return as_op_table[op->code].persists == AS_PERSISTS_ALL || op->code == AS_OP_REMOUNT;
 }
 
 static bool is_stale(const struct as_model *m, const struct as_file *file)
@@ -128,7 +141,8 @@ void as_view_open(struct as_model *m, int32_t slot, bool truncated)
 		put(file->view);
 		file->view = NULL;
 		file->view_size = 0;
-		file->changed = true;
+		file->changed = file->base_size;
+		file->touched = true;
 	}
 	finish(m, file);
 }
@@ -153,8 +167,15 @@ static int find_other(void *ctx, uint32_t slot, void *elem)
 	const struct as_file *file = elem;
 
 	(void)slot;
-	pair->found |= file != pair->file && file->ino == pair->file->ino && file->changed;
+	pair->found |= file != pair->file && file->ino == pair->file->ino &&
+		       (file->changed || file->touched);
 	return 0;
+}
+
+/* It may or may not replace what another descriptor has made of the file. */
+static bool is_touched_only(const struct as_model *m, const struct as_file *file)
+{
+	return file->viewing && file->touched && !file->changed && is_stale(m, file);
 }
 
 static int find_pair(void *ctx, uint32_t slot, void *elem)
@@ -163,6 +184,7 @@ static int find_pair(void *ctx, uint32_t slot, void *elem)
 
 	(void)slot;
 	pair->file = elem;
+	pair->found |= is_touched_only(pair->m, pair->file);
 	if (pair->file->changed)
 		(void)as_vec_each(&pair->m->files, find_other, pair);
 	return pair->found;
@@ -177,11 +199,12 @@ void as_view_doubt(struct as_model *m, const struct as_op *op)
 		return;
 	if (op->fd2 != AS_SLOT_NONE && file && as_file_at(m, op->fd2))
 		m->lost = true;
-	if (file && file->viewing && !file->changed && is_stale(m, file) && op->code != AS_OP_CLOSE)
+	if (file && file->viewing && !file->changed && is_stale(m, file) &&
+	    (op->code != AS_OP_CLOSE || file->touched))
 		m->lost = true;
 	if (as_op_maps(op->code) || op->code == AS_OP_MMAP || op->code == AS_OP_MMAP_WRITE)
 		m->lost = true;
-	if (as_op_table[op->code].persists == AS_PERSISTS_ALL)
+	if (syncs_all(op))
 		m->lost |= as_vec_each(&m->files, find_pair, &pair) && pair.found;
 }
 
@@ -232,7 +255,7 @@ static bool syncs(const struct as_op *op, const struct as_file *file)
 {
 	return as_op_table[op->code].persists == AS_PERSISTS_FILE ||
 	       as_op_table[op->code].persists == AS_PERSISTS_DATA || as_op_writes_then_syncs(op) ||
-	       file->flags & (AS_O_SYNC | AS_O_DSYNC);
+	       (file->flags & (AS_O_SYNC | AS_O_DSYNC) && op->code != AS_OP_FTRUNCATE);
 }
 
 static void leave_swapped(struct as_rule_step *s, struct as_view_swap *swap)
@@ -247,17 +270,21 @@ static void leave_swapped(struct as_rule_step *s, struct as_view_swap *swap)
 		file->view_size = inode->reg.size;
 		file->changed = true;
 	}
+	file->touched |= s->op->code == AS_OP_FTRUNCATE;
 	finish(s->m, file);
 	set_content(s->m, swap->ino, swap->runs, swap->size);
 	put(swap->seen);
 	if (is_done(s) && syncs(s->op, file))
 		publish(s->m, swap->slot);
+	/* O_SYNC is said of writes. */
+	if (s->op->code == AS_OP_FTRUNCATE && changed && file->flags & (AS_O_SYNC | AS_O_DSYNC))
+		s->m->lost = true;
 }
 
 void as_view_leave(struct as_rule_step *s, struct as_view_swap *swap)
 {
 	if (swap->swapped)
 		leave_swapped(s, swap);
-	if (has_views(s->m) && is_done(s) && as_op_table[s->op->code].persists == AS_PERSISTS_ALL)
+	if (has_views(s->m) && is_done(s) && syncs_all(s->op))
 		publish_all(s->m);
 }

@@ -13,12 +13,14 @@
 #include "os/stuck.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,4 +130,29 @@ bool as_left_end(struct as_left *left)
 	/* Where the kernel does not list children, it may still be there. */
 	left->off = has_children();
 	return true;
+}
+
+/* The folder of a process's threads has one link for each of them. */
+void as_left_note(struct as_left_state *state)
+{
+	struct stat st;
+
+	*state = (struct as_left_state){ 0 };
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		state->open |= (fcntl(fd, F_GETFD) >= 0 ? 1u : 0) << fd;
+	if (!stat("/proc/self/task", &st))
+		state->threads = (unsigned long)st.st_nlink;
+}
+
+const char *as_left_changed(const struct as_left_state *before)
+{
+	static const char *const closed[] = { "closed standard input", "closed standard output",
+					      "closed standard error" };
+	struct as_left_state now;
+
+	as_left_note(&now);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (before->open & ~now.open & 1u << fd)
+			return closed[fd];
+	return before->threads && now.threads > before->threads ? "left a thread behind" : NULL;
 }

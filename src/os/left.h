@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * left: processes that foreign code in this process leaves behind. Those whose parents have ended
- * become our children, too (PR_SET_CHILD_SUBREAPER), so that none escapes.
+ * left: what foreign code in this process leaves behind: processes, threads, and standard
+ * descriptors that it has closed. Processes whose parents have ended become our children, too
+ * (PR_SET_CHILD_SUBREAPER), so that none escapes.
  */
 #ifndef AS_OS_LEFT_H
 #define AS_OS_LEFT_H
@@ -26,5 +27,15 @@ void as_left_begin(struct as_left *left);
 /* True: the call has left a process behind, which has been ended. A copy of this process that the
  * call has made ends here. */
 bool as_left_end(struct as_left *left);
+
+/* What this process has. */
+struct as_left_state {
+	unsigned open; /* bits of descriptors 0 to 2 */
+	unsigned long threads;
+};
+
+void as_left_note(struct as_left_state *state);
+/* What was done to this process since, in words; NULL: nothing. */
+const char *as_left_changed(const struct as_left_state *before);
 
 #endif

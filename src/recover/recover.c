@@ -254,6 +254,8 @@ int as_recover(struct as_recoverer *recoverer, enum as_way way, struct as_disk *
 	if (flags & AS_RECOVER_LOG) {
 		w.log_disk = as_disk_snapshot(crashed);
 		recovered->log = as_reclog_new(as_disk_bd(w.log_disk), AS_RECLOG_READS, 0);
+		if (recoverer->uncached)
+			as_reclog_uncached(recovered->log);
 	}
 	rc = walk_path(&w, way, crashed, err);
 	if (!rc && flags & AS_RECOVER_PROBE && recovered->end == AS_RECOVERED)

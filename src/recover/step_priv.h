@@ -43,6 +43,7 @@ struct as_recoverer {
 	enum as_step strictest; /* the checker that must find nothing; AS_STEPS: there is none */
 	bool mounts_unchecked;
 	bool ways_agree;
+	bool uncached; /* the disk has no cache: what is done is stable, in its order */
 	bool rereads; /* what a mount has recovered is read once more, without replay */
 	bool in_process;
 

@@ -237,6 +237,8 @@ static int64_t read_at(struct as_lib *l, struct as_lib_slot *slot, uint64_t len,
 	as_buf_clear(&l->vfs.data);
 	buf = as_buf_reserve(&l->vfs.data, len);
 	n = l->ops->read(l->fs, slot->handle, buf, len, (uint64_t)at);
+	if (n > 0 && (uint64_t)n > len)
+		as_host_blame(l->args.host, "returned more bytes than it was asked for");
 	n = as_vfs_fitting(n, len);
 	l->vfs.data.len = n > 0 ? (size_t)n : 0;
 	return n;

@@ -164,8 +164,11 @@ void as_lib_mount(struct as_lib *l, const struct as_op *op, struct as_outcome *o
 
 void as_lib_remount(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	int rc = l->ops->remount ? l->ops->remount(l->fs, op->opts) : l->ops->sync(l->fs);
+	bool syncs = !l->ops->remount || l->args.semantics & AS_MEANS_OWN_VIEWS;
+	int rc = l->ops->remount ? l->ops->remount(l->fs, op->opts) : 0;
 
+	if (!rc && syncs)
+		rc = l->ops->sync(l->fs);
 	as_vfs_answer(out, rc);
 }
 

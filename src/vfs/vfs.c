@@ -7,6 +7,7 @@
 #include "vfs/watch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/falloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,8 @@ void as_vfs_free(struct as_vfs *vfs)
 void as_vfs_answer(struct as_outcome *out, int64_t rc)
 {
 	out->ret = rc < 0 ? -1 : rc;
-	out->err = rc < 0 ? (int)-rc : 0;
+	/* A library may answer anything. */
+	out->err = rc >= 0 ? 0 : rc < -INT_MAX ? INT_MAX : (int)-rc;
 }
 
 void as_vfs_answer_bytes(struct as_vfs *vfs, struct as_outcome *out, int64_t rc)
