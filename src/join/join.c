@@ -11,9 +11,9 @@
  */
 #include "join/join.h"
 
-#include "join/run.h"
 #include "cover/counts.h"
-#include "report/mail.h"
+#include "join/run.h"
+#include "report/mail/mail.h"
 #include "report/sinks.h"
 
 #include <errno.h>
