@@ -73,7 +73,7 @@ LIBS := -lxxhash -lzstd -ljansson -ldl -lpthread -lm \
 # ---- Sources, all found by name ------------------------------------------------------------------
 
 # Folders within a room that are parts of it; what other folders there hold is built apart.
-PARTS := model/rules layout/walk cmd/cov cmd/fsck
+PARTS := model/rules layout/walk report/mail cli/live cli/repro cmd/cov cmd/fsck
 LIB_SRC := $(filter-out src/cmd/main.c $(foreach p,$(LACK),$(SOURCES_$p)), \
 	$(wildcard src/*/*.c $(PARTS:%=src/%/*.c)))
 LABFS_MAINS := labfs/mkfs_main.c labfs/fsck_main.c

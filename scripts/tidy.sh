@@ -62,13 +62,14 @@ arrows() {
 	cross     disk target layout snapshot damage fsck
 	sym       disk target tool box layout damage fsck
 	swarm     work target
-	report    work target legal cover
+	figure    cover
+	report    work target legal figure
 	join      cover report
 	cli       work model symptom gen disk host target box vfs race reduce instance run
-	cli       supervise crash scenario hunt cover report
+	cli       supervise crash scenario hunt cover figure report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym swarm
-	cmd       layout trace record cover report join cli labfs bench
+	cmd       layout trace record cover figure report join cli labfs bench
 	END
 }
 
@@ -186,6 +187,17 @@ check_rooms() {
 				print "scripts/tidy.sh:1: arrow " part[1] " " part[2] " is unused"
 		}
 	}' - "${c_files[@]}" < <(arrows)
+}
+
+# The design lists the same arrows: "room -> room room", and on the next lines more of them.
+check_design() {
+	[ -f docs/DESIGN.md ] || return 0
+	diff <(arrows | awk '{ for (i = 2; i <= NF; i++) print $1, $i }' | sort) \
+		<(awk '!/^ / { from = $2 == "->" ? $1 : "" }
+		from != "" { for (i = /^ / ? 1 : 3; i <= NF; i++) print from, $i }' \
+			docs/DESIGN.md | sort) |
+		sed -nE 's|^< (.*)|docs/DESIGN.md:1: arrow \1 is missing|p
+			s|^> (.*)|docs/DESIGN.md:1: arrow \1 is not in scripts/tidy.sh|p'
 }
 
 # Headers must bring what they need.
@@ -463,6 +475,7 @@ check_layout() {
 violations=$(
 	check_layout
 	check_rooms
+	check_design
 	check_headers_alone
 	check_banned
 	check_function_length

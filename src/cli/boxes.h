@@ -6,7 +6,7 @@
 #include "box/guest_disks.h"
 #include "box/guest_programs.h"
 #include "cli/cli.h"
-#include "cli/live.h"
+#include "cli/live/live.h"
 #include "supervise/boxed.h"
 
 /* clang-format off */

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "cli/drawn.h"
 #include "cli/output.h"
-#include "cli/repro.h"
+#include "cli/repro/repro.h"
 #include "cli/runs.h"
 #include "cli/stored.h"
 #include "hunt/groups.h"

@@ -33,19 +33,19 @@ AS_MUST_CHECK int as_cli_jobs_read(const struct as_args *args, const char *list,
 AS_MUST_CHECK int as_cli_jobs_add_file(struct as_cli_jobs *all, const char *path, const char *name,
 				       struct as_err *err);
 /* The option of a command that reads jobs: each is done once for each line of a file. */
-#define AS_CLI_MATRIX_OPT                                                                 \
-	{                                                                                 \
-		.name = "opts-matrix", .kind = AS_OPT_TEXT, .arg = "FILE",                \
-		.help = "use each workload once for each line of FILE, and add the "      \
-			"options of that line to the target's; a line `-` adds none; "    \
-			"lines that begin with # are skipped"                             \
+#define AS_CLI_MATRIX_OPT                                                              \
+	{                                                                              \
+		.name = "opts-matrix", .kind = AS_OPT_TEXT, .arg = "FILE",             \
+		.help = "use each workload once for each line of FILE, and add the "   \
+			"options of that line to the target's; a line `-` adds none; " \
+			"lines that begin with # are skipped"                          \
 	}
 /* The option for targets on raw flash. */
-#define AS_CLI_WEAR_OPT                                                                          \
-	{                                                                                        \
-		.name = "wear", .kind = AS_OPT_NUMBER, .arg = "N", .max = 4000000000u,           \
-		.help = "report how often the blocks of a target on raw flash were erased; a "   \
-			"block that is erased more than N times is a finding (0: no limit)"      \
+#define AS_CLI_WEAR_OPT                                                                        \
+	{                                                                                      \
+		.name = "wear", .kind = AS_OPT_NUMBER, .arg = "N", .max = 4000000000u,         \
+		.help = "report how often the blocks of a target on raw flash were erased; a " \
+			"block that is erased more than N times is a finding (0: no limit)"    \
 	}
 void as_cli_jobs_free(struct as_cli_jobs *all);
 /* Whether both run on the same target, with a disk of the same size. */

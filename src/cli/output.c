@@ -3,7 +3,7 @@
 #include "cli/output.h"
 
 #include "cli/pages.h"
-#include "cli/repro.h"
+#include "cli/repro/repro.h"
 #include "cli/terminal.h"
 #include "disk/image.h"
 #include "os/rundir.h"

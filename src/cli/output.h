@@ -6,7 +6,7 @@
 #include "base/event.h"
 #include "cli/cli.h"
 #include "cli/forms.h"
-#include "cli/live.h"
+#include "cli/live/live.h"
 #include "os/dir.h"
 
 #define AS_OUT_DEFAULT "assay.out"

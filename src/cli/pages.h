@@ -4,7 +4,7 @@
 #define AS_CLI_PAGES_H
 
 #include "cli/cli.h"
-#include "report/figure_cover.h"
+#include "figure/figure_cover.h"
 
 #define AS_CLI_PAGE "report.html"
 #define AS_CLI_REPORT_OPT                                                         \

@@ -4,7 +4,7 @@
 #define AS_CMD_CHECK_WORDS_H
 
 #include "check/check.h"
-#include "cli/live.h"
+#include "cli/live/live.h"
 
 struct as_check_words {
 	const struct as_target *target;

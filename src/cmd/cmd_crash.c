@@ -11,6 +11,7 @@
 #include "cli/scenarios.h"
 #include "cli/start.h"
 #include "cli/trust.h"
+#include "cmd/crash_words.h"
 #include "crash/crash.h"
 #include "os/spawn.h"
 
@@ -176,46 +177,6 @@ static int get_ready(struct crash_session *s, const struct as_cli_job *job, stru
 	return rc;
 }
 
-static void count_keys(struct as_json *j, const struct as_crash_counts *c)
-{
-	as_json_kuint(j, "generated", c->generated);
-	as_json_kuint(j, "distinct", c->distinct);
-	as_json_kuint(j, "checked", c->checked);
-	as_json_kuint(j, "memoised", c->memoised);
-	as_json_kuint(j, "again", c->again);
-	as_json_kuint(j, "again_checked", c->again_checked);
-	as_json_kuint(j, "again_memoised", c->again_memoised);
-	as_json_kuint(j, "pruned_unread", c->pruned[0]);
-	as_json_kuint(j, "pruned_same", c->pruned[1]);
-	as_json_kuint(j, "pruned_own", c->pruned[2]);
-	as_json_kuint(j, "twins", c->twins);
-	as_json_kuint(j, "faulty", c->faulty);
-	as_json_kuint(j, "possible", c->possible);
-	as_json_kuint(j, "again_possible", c->again_possible);
-	as_json_kuint(j, "rounds", c->rounds);
-	as_json_kuint(j, "unjudged", c->unjudged);
-}
-
-static void count_words(struct as_buf *line, const struct as_crash_counts *c)
-{
-	as_buf_addf(line, "%llu crash states, %llu distinct, %llu checked, %llu memoised",
-		    (unsigned long long)c->generated, (unsigned long long)c->distinct,
-		    (unsigned long long)c->checked, (unsigned long long)c->memoised);
-	if (c->again)
-		as_buf_addf(line, "; during recovery %llu, %llu checked, %llu memoised",
-			    (unsigned long long)c->again, (unsigned long long)c->again_checked,
-			    (unsigned long long)c->again_memoised);
-	if (c->rounds)
-		as_buf_addf(line, "; gone on after %llu power cut%s", (unsigned long long)c->rounds,
-			    as_plural(c->rounds));
-	if (c->unjudged)
-		as_buf_addf(line, "; %llu not judged: too many orders of calls",
-			    (unsigned long long)c->unjudged);
-	if (c->faulty)
-		as_buf_addf(line, "; %llu recoveries with a read that fails",
-			    (unsigned long long)c->faulty);
-}
-
 /* What the budget left out. */
 static void say_share(const struct crash_session *s, const struct as_crash_counts *c)
 {
@@ -246,7 +207,7 @@ static void say_workload(const struct crash_session *s, const char *name, const 
 		as_json_kuint(&j, "ops", r->ops);
 		as_json_kuint(&j, "findings", r->findings);
 		as_json_kuint(&j, "again", r->again);
-		count_keys(&j, c);
+		as_crash_words_json(&j, c);
 		as_json_kint(&j, "wall_us", r->wall_us);
 		as_json_end(&j);
 		printf("%s\n", as_buf_str(&line));
@@ -257,7 +218,7 @@ static void say_workload(const struct crash_session *s, const char *name, const 
 			    : r->again	? "again"
 					: "ok   ",
 			    name, spec, (unsigned long long)r->ops, as_plural(r->ops));
-		count_words(&line, c);
+		as_crash_words(&line, c);
 		as_buf_addf(&line, ", %.1f ms", (double)r->wall_us / 1e3);
 		as_emit_note(s->out.chain, "%s", as_buf_str(&line));
 		say_share(s, c);
@@ -272,7 +233,7 @@ static void say_all(const struct crash_session *s)
 	if (s->out.json || s->stats.workloads < 2)
 		return;
 	as_buf_adds(&line, "in all ");
-	count_words(&line, &s->counts);
+	as_crash_words(&line, &s->counts);
 	as_emit_note(s->out.chain, "%s", as_buf_str(&line));
 	say_share(s, &s->counts);
 	as_buf_free(&line);

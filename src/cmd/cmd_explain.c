@@ -4,7 +4,7 @@
 #include "cli/output.h"
 #include "cli/stored.h"
 #include "os/out.h"
-#include "report/mail.h"
+#include "report/mail/mail.h"
 
 static int run(const struct as_args *args, struct as_err *err)
 {

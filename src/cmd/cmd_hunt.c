@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 #include "cli/drawn.h"
 #include "cli/hunts.h"
-#include "cli/live.h"
+#include "cli/live/live.h"
 #include "cli/output.h"
 #include "cli/own_cov.h"
 #include "cli/pages.h"

@@ -4,9 +4,9 @@
  * far is kept, also when the time is up, or after an interrupt or an error.
  */
 #include "base/show.h"
-#include "cli/live.h"
+#include "cli/live/live.h"
 #include "cli/output.h"
-#include "cli/repro.h"
+#include "cli/repro/repro.h"
 #include "cli/stored.h"
 #include "cli/trust.h"
 #include "cmd/fsck/fsck_again.h"

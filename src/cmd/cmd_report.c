@@ -8,7 +8,7 @@
 #include "os/out.h"
 #include "report/forms.h"
 #include "report/html.h"
-#include "report/mail.h"
+#include "report/mail/mail.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  */
 #include "base/show.h"
 #include "cli/cli.h"
-#include "cli/live.h"
+#include "cli/live/live.h"
 #include "cli/output.h"
 #include "cli/screen.h"
 #include "cli/stopping.h"

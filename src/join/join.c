@@ -13,7 +13,7 @@
 
 #include "cover/counts.h"
 #include "join/run.h"
-#include "report/mail.h"
+#include "report/mail/mail.h"
 #include "report/sinks.h"
 
 #include <errno.h>

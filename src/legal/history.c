@@ -426,8 +426,7 @@ void as_history_add_close(struct as_history *h, const struct as_op *op,
 	if (!ino)
 		return;
 	AS_ARRAY_ROOM(h->close, h->n_closes, h->cap_closes);
-	h->close[h->n_closes++] =
-		(struct as_history_close){ h->ops->n - 1, ino, h->n_points - 1 };
+	h->close[h->n_closes++] = (struct as_history_close){ h->ops->n - 1, ino, h->n_points - 1 };
 }
 
 /* ---- The public face ---- */

@@ -5,8 +5,8 @@
 
 #include "base/embed.h"
 #include "base/json.h"
-#include "report/figure.h"
-#include "report/figure_cover.h"
+#include "figure/figure.h"
+#include "figure/figure_cover.h"
 
 #include <string.h>
 

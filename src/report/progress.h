@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * progress: what a run has done so far, in one struct of counters. The command that runs fills it
- * (cli/live.h), and everything that shows progress is made of it: the block of a terminal, plain
- * lines, JSON lines, the file progress.json, the rows of history.csv, and `assay watch`, which reads
- * the file again. The struct has no pointers, so that processes can share it.
+ * (cli/live/live.h), and everything that shows progress is made of it: the block of a terminal,
+ * plain lines, JSON lines, the file progress.json, the rows of history.csv, and `assay watch`, which
+ * reads the file again. The struct has no pointers, so that processes can share it.
  */
 #ifndef AS_REPORT_PROGRESS_H
 #define AS_REPORT_PROGRESS_H

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/show.h"
-#include "report/mail.h"
+#include "report/mail/mail.h"
 #include "report/page.h"
 #include "report/script.h"
 #include "report/store_priv.h"

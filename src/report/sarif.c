@@ -9,8 +9,8 @@
 #include "base/show.h"
 #include "base/version.h"
 #include "report/forms.h"
+#include "report/mail/words.h"
 #include "report/place.h"
-#include "report/words.h"
 
 #include <ctype.h>
 #include <jansson.h>

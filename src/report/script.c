@@ -4,7 +4,7 @@
 
 #include "base/embed.h"
 #include "base/show.h"
-#include "report/mail_priv.h"
+#include "report/mail/mail_priv.h"
 #include "report/page.h"
 
 #include <stdlib.h>

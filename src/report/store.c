@@ -16,12 +16,12 @@
 #include "base/show.h"
 #include "base/version.h"
 #include "os/rundir.h"
-#include "report/mail.h"
+#include "report/mail/mail.h"
+#include "report/mail/words.h"
 #include "report/page.h"
 #include "report/recipe.h"
 #include "report/script.h"
 #include "report/store_priv.h"
-#include "report/words.h"
 #include "work/emit_c.h"
 #include "work/parse.h"
 
@@ -158,7 +158,7 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 	as_buf_free(&scenario);
 }
 
-/* The program of a finding is linked with the library under test (cli/repro.h). */
+/* The program of a finding is linked with the library under test (cli/repro/repro.h). */
 static bool is_library(const char *target)
 {
 	return !strncmp(target, "plugin:", 7) || !strncmp(target, "lab:", 4) ||

@@ -187,6 +187,18 @@ case_is "a folder in a room counts for itself" src/base/part/a.c "" < <(c)
 fill_room 60 tests/base
 case_is "tests may be many" tests/base/a.c "" < <(c)
 
+# The list of arrows in the design
+design() { # LINE...: as it should be, and these lines
+	printf '```\n'
+	sed -n "/^arrows()/,/^}/s/^\t\([a-z]*\) \( *[a-z].*\)/\1 -> \2/p" scripts/tidy.sh
+	printf '%s\n' "$@" '```'
+}
+case_is "a design with the same arrows" docs/DESIGN.md "" < <(design)
+case_is "an arrow that the design has alone" docs/DESIGN.md \
+	'docs/DESIGN.md:1: arrow base work is not in scripts/tidy.sh' < <(design 'base -> work')
+case_is "an arrow that it lacks" docs/DESIGN.md 'docs/DESIGN.md:1: arrow model work is missing' \
+	< <(design | grep -v '^model ')
+
 # Tags and tables
 mkdir -p src/model
 c 'struct pair {' '	int a;' '};' >src/model/one.c

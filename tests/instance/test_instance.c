@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Every row of instance/instance.h goes through its life: made, mounted, used, unmounted, checked,
- * set back to marks in any order, closed. Those that can visit the disks of others. The flags say what
- * rows can do, and agree with what they do.
+ * set back to marks in any order, closed. Those that can visit disks visit the disks of others. The
+ * flags say what rows can do, and agree with what they do.
  */
 #include "tests/lib/mounted.h"
 

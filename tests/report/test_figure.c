@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Charts: every number is in them where it belongs, whatever the numbers are; names cannot break
  * the text. */
-#include "report/figure_cover.h"
+#include "figure/figure_cover.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "cmd/cov/cov.h"
 #include "cover/metric.h"
+#include "figure/figure_cover.h"
 #include "os/out.h"
-#include "report/figure_cover.h"
 
 #include <stdlib.h>
 #include <string.h>

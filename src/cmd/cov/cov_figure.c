@@ -2,9 +2,9 @@
 /* cov_figure: counts as charts: a folder of SVG files, or a page of HTML. */
 #include "cmd/cov/cov.h"
 #include "cover/metric.h"
+#include "figure/figure_cover.h"
 #include "os/dir.h"
 #include "os/out.h"
-#include "report/figure_cover.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* repro_priv: what the files that write programs of findings share. */
+#ifndef AS_CLI_REPRO_REPRO_PRIV_H
+#define AS_CLI_REPRO_REPRO_PRIV_H
+
+#include "cli/repro/repro.h"
+
+/* What is done with an event. */
+enum repro_role {
+	REPRO_DROP, /* the program does without it */
+	REPRO_GONE, /* the power was off already */
+	REPRO_KEEP,
+	REPRO_WRONG, /* it shows what is wrong */
+	REPRO_DIES, /* a call that does not come back */
+};
+
+struct repro_event {
+	const struct as_trail_event *e;
+	enum repro_role role;
+};
+
+struct repro_writer {
+	const struct as_repro *repro;
+	struct as_buf *out;
+	struct repro_event *events;
+	size_t n, cap;
+	size_t start, cut; /* where the workload begins, and the first power cut; n: none */
+	bool leaks; /* memory that is left shows what is wrong */
+	bool every; /* calls that only look are kept: what they ask the host for counts */
+	int64_t op; /* the last one that was named */
+	const char *opts; /* as the program has them */
+	uint64_t clock_ns; /* as the program has it; 0: unknown */
+};
+
+/* The statements of a call, or of something else (repro_call.c). */
+void as_repro_call(struct repro_writer *w, size_t i);
+/* A string literal for these bytes; long ones take several lines. */
+void as_repro_literal(const unsigned char *data, size_t len, struct as_buf *out);
+/* What a power cut has left (repro_cut.c). False: it is too much for a program. */
+bool as_repro_cut(struct repro_writer *w, size_t i);
+bool as_repro_disk(struct repro_writer *w, size_t i);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* explain: a finding as a story (mail.h). */
+#include "base/show.h"
+#include "report/mail/mail_priv.h"
+#include "report/mail/plain.h"
+#include "report/mail/words.h"
+
+#include <string.h>
+
+#define STEPS_MAX 20
+
+static void tell_done(const struct as_letter *l)
+{
+	size_t n = as_letter_n_steps(l);
+	struct as_buf text = { 0 }, value = { 0 };
+
+	if (as_letter_is_fsck(l)) {
+		as_plain_text(l->out, "",
+			      "A sound disk was damaged, and a checker was run on it. The folder "
+			      "of the finding has the damage (damage.txt) and the runs "
+			      "(repro.sh). It is:");
+		as_plain_quote(l->out, l->f->target);
+		return;
+	}
+	as_buf_addf(&text, "A fresh file system was made and mounted. It is %s:",
+		    l->recipe.type ? "a type of the kernel" : as_recipe_words(l->f->target));
+	as_plain_text(l->out, "", as_buf_str(&text));
+	as_plain_quote(l->out, l->f->target);
+	as_buf_clear(&text);
+	as_buf_addf(&text, "Then %zu call%s made", n, n == 1 ? " was" : "s were");
+	if (as_letter_option(l, "scenario", &value) && !strncmp(as_buf_str(&value), "race", 4))
+		as_buf_adds(&text, ", by several threads at the same time");
+	else if (value.len && !strncmp(as_buf_str(&value), "crash", 5))
+		as_buf_adds(&text, ", and the power was cut");
+	as_buf_clear(&value);
+	if (as_letter_option(l, "fault", &value))
+		as_buf_adds(&text, ", while calls to the disk or the allocator were made to fail");
+	if (l->reduced && l->found)
+		as_buf_addf(&text,
+			    " (what is left of %zu after those were dropped that do not "
+			    "matter)",
+			    l->found->n);
+	as_buf_adds(&text, ":");
+	as_plain_text(l->out, "", as_buf_str(&text));
+	as_letter_put_steps(l, STEPS_MAX);
+	as_buf_free(&text);
+	as_buf_free(&value);
+}
+
+static void tell_seen(const struct as_letter *l)
+{
+	struct as_buf seen = { 0 }, expected = { 0 };
+
+	as_words_summary(l->f->summary ? l->f->summary : "", &seen, &expected);
+	as_plain_text(l->out, "",
+		      l->reduced
+			      ? "What happened, in the longer run that found it (its numbers are "
+				"not those of the steps above):"
+			      : "What happened:");
+	as_plain_quote(l->out, as_buf_str(&seen));
+	as_plain_text(l->out, "", as_kind_meaning(l->f->kind));
+	as_buf_free(&seen);
+	as_buf_free(&expected);
+}
+
+static void tell_sure(const struct as_letter *l)
+{
+	as_plain_text(l->out, "", "How sure this is:");
+	as_letter_put_often(l);
+	if (l->runs && l->failed == l->runs)
+		as_plain_text(l->out, "  ", "It failed every time, so it does not depend on luck.");
+	else if (l->runs)
+		as_plain_text(l->out, "  ",
+			      "It does not fail every time: timing, memory or chance play a part.");
+	if (l->f->kind == AS_FIND_RACE)
+		as_plain_text(l->out, "  ", "A race needs luck; a replay tries several times.");
+	as_plain_text(l->out, "  ",
+		      "Before you report it, see it once without assay: the model can be wrong, "
+		      "too.");
+}
+
+static void tell_again(const struct as_letter *l)
+{
+	struct as_buf text = { 0 };
+
+	as_plain_text(l->out, "", "To see it again:");
+	as_buf_addf(l->out, "    assay replay %s%s\n",
+		    as_finding_is_on_host(l->f) ? "--sandbox host " : "", l->stored.record.id);
+	as_buf_adds(&text, "Without assay: ");
+	as_buf_adds(&text, as_dir_has(l->folder, "repro.sh") ? "repro.sh" : "repro.c");
+	as_buf_adds(&text,
+		    " in the folder of the finding. `assay report --mail` prints the text for "
+		    "the maintainer.");
+	as_plain_text(l->out, "  ", as_buf_str(&text));
+	as_buf_free(&text);
+}
+
+int as_explain_print(const struct as_dir *folder, struct as_buf *out, struct as_err *err)
+{
+	struct as_letter l;
+	int rc = as_letter_open(folder, out, &l, err);
+
+	if (!rc) {
+		as_words_subject(l.f, l.guilty, out);
+		as_buf_adds(out, "\n\n");
+		tell_done(&l);
+		as_buf_addc(out, '\n');
+		as_plain_text(out, "", "What was expected:");
+		as_letter_put_expected(&l);
+		as_buf_addc(out, '\n');
+		tell_seen(&l);
+		as_buf_addc(out, '\n');
+		tell_sure(&l);
+		as_buf_addc(out, '\n');
+		tell_again(&l);
+	}
+	as_letter_close(&l);
+	return rc;
+}
