@@ -131,6 +131,7 @@ if sound uml; then
 	if [ $got = 3 ]; then
 		tap_skip "a mistake of jfs" "$(sed 's/^assay: //' "$WORK/err")"
 	else
+		[ $got = 1 ] || sed 's/^/# /' "$WORK/out" "$WORK/err"
 		tap_is "a mistake of jfs" $got 1
 		id=$(ls "$WORK/jfs/findings" | head -n 1)
 		tap_run "replay" 1 "$ASSAY" replay -o "$WORK/jfs" "$id"
