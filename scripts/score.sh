@@ -6,7 +6,7 @@
 # usage: [CHECKS=FILE] [HUNT=0] scripts/score.sh ASSAY [BUG...]
 #
 # HUNT=0: without the hunt. Seconds are those of the CPU, of all processes together, so the table
-# does not depend on what else the machine does. A check is ended when it has used its budget. A hunt
+# does not depend on what else the machine does. A check ends when it has used its budget. A hunt
 # gets ten times what the check has used, at least 10 s and at most the budget. "length": of the
 # shortest trace that was found. What was not found has "-" there, and ">" before the seconds.
 # "first": who found it with less CPU time. The exit status is 1 if `assay check` missed one.

@@ -18,13 +18,14 @@ tap_like "says so, too" "$WORK/out" '"all":false'
 
 # A folder that is full.
 mkdir "$WORK/disk"
-if mount -t tmpfs -o size=16k tmpfs "$WORK/disk" 2>/dev/null; then
+if mount -t tmpfs -o size=64k tmpfs "$WORK/disk" 2>/dev/null; then
 	tap_run "a full disk" 0 "$ASSAY" check --nodes 2 --depth 3 --no-crash -o "$WORK/disk/x"
 	tap_like "a full disk: is not all" "$WORK/out" '^not all states were explored: there was no'
-	head -c 16k /dev/zero >"$WORK/disk/fill" 2>/dev/null
-	rm -rf "$WORK/disk/x/check"
+	rm -rf "$WORK/disk/x"
+	mkdir "$WORK/disk/y"
+	head -c 64k /dev/zero >"$WORK/disk/fill" 2>/dev/null
 	tap_run "a disk without room" 2 "$ASSAY" check --nodes 2 --depth 3 --no-crash \
-		-o "$WORK/disk/x"
+		-o "$WORK/disk/y"
 	tap_like "a disk without room: is said" "$WORK/err" 'No space left on device'
 	umount "$WORK/disk"
 else

@@ -111,9 +111,14 @@ if sound uml; then
 	tap_run "little time" 0 "$ASSAY" check --target ext4 --nodes 2 --no-crash --for 3s \
 		-o "$WORK/short" --json
 	before=$(count states <"$WORK/out")
-	tap_run "more of it" 0 "$ASSAY" check --target ext4 --nodes 2 --no-crash --for 3s \
-		-o "$WORK/short" --json --resume
-	tap_like "is more" <(echo "$(($(count states <"$WORK/out") > before))") '^1$'
+	# A busy machine may need more than one try to get a state done in that time.
+	after=$before
+	for ((try = 0; try < 20 && after <= before; try++)); do
+		"$ASSAY" check --target ext4 --nodes 2 --no-crash --for 3s -o "$WORK/short" --json \
+			--resume >"$WORK/out" 2>"$WORK/err" || break
+		after=$(count states <"$WORK/out")
+	done
+	tap_is "more of it is more" "$((after > before))" 1
 
 	# ---- A disk that fails ----
 
@@ -131,6 +136,7 @@ if sound uml; then
 	if [ $got = 3 ]; then
 		tap_skip "a mistake of jfs" "$(sed 's/^assay: //' "$WORK/err")"
 	else
+		[ $got = 1 ] || sed 's/^/# /' "$WORK/out" "$WORK/err"
 		tap_is "a mistake of jfs" $got 1
 		id=$(ls "$WORK/jfs/findings" | head -n 1)
 		tap_run "replay" 1 "$ASSAY" replay -o "$WORK/jfs" "$id"
