@@ -36,7 +36,8 @@ static void put_link(const char *spec, struct as_buf *out)
 /* Found after a bit of the disk was flipped. */
 static bool is_corrupt(const struct as_finding *f)
 {
-	return f->options && strstr(f->options, "corrupt=") && f->op < 0;
+	return f->options && strstr(f->options, "corrupt=") && f->summary &&
+	       strstr(f->summary, "mount of a corrupted disk");
 }
 
 static int write_program(const struct as_dir *folder, const struct as_stored *stored,
