@@ -15,9 +15,9 @@
 #include "base/array.h"
 #include "base/choice.h"
 #include "disk/cow.h"
+#include "host/trail.h"
 #include "model/compare.h"
 #include "target/facts.h"
-#include "target/trail.h"
 #include "vfs/vfs.h"
 
 #include <stdio.h>
