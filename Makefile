@@ -235,7 +235,7 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 # What is put in by .incbin, which the compiler does not report as a dependency.
 $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
 $(B)/src/cmd/cmd_demo.o: src/cmd/demo/demo.sh
-$(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/*) $(SKELETON_SRC) $(wildcard include/assay/*)
+$(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/* include/assay/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
 $(B)/src/report/script.o: src/report/emitted/repro.sh
 $(B)/src/report/html.o: $(wildcard src/report/html/*) $(CHART_JS)

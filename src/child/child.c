@@ -121,6 +121,9 @@ static bool unmount_target(struct child *c, enum as_phase phase)
 	rc = as_instance_unmount(c->instance);
 	if (as_child_troubled(c, -1))
 		return false;
+	/* Of views that could not become their files', it is not known which they are. */
+	if (rc && c->args->traits->quirks & AS_QUIRK_OWN_VIEWS)
+		c->blind = true;
 	if (!rc || as_child_excused(c, -rc))
 		return true;
 	as_child_found_errno(c, AS_FIND_MOUNT, rc);

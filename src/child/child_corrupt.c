@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/choice.h"
 #include "disk/cow.h"
+#include "host/trail.h"
 #include "model/compare.h"
 #include "target/facts.h"
 #include "vfs/vfs.h"
@@ -142,6 +143,23 @@ static uint64_t choose_byte(const struct used *used, struct as_choice *choice)
 	       as_choose(choice, CHUNK);
 }
 
+static int trail_chunk(void *ctx, uint64_t index, const unsigned char *data)
+{
+	as_trail_mark(ctx, AS_TRAIL_LEFT, index * AS_CHUNK_BYTES, data, AS_CHUNK_BYTES);
+	return 0;
+}
+
+/* A program that shows the finding begins with the disk on which the bit is flipped. */
+static void trail_disk(struct child *c)
+{
+	struct as_trail *trail = as_target_trail(c->args->target);
+
+	if (!trail)
+		return;
+	as_trail_mark(trail, AS_TRAIL_DISK, 0, NULL, 0);
+	(void)as_disk_each(as_medium_disk(c->disk), trail_chunk, trail);
+}
+
 /* False: there is nothing on the disk. */
 static bool flip(struct child *c, const struct used *used, struct as_choice *choice)
 {
@@ -229,8 +247,10 @@ void as_child_corrupt(struct child *c)
 	note_sectors(c, &used);
 	as_disk_restore(disk, sound);
 	for (unsigned i = 0; i < o->corrupt && used.n && !c->sh->found; i++) {
-		if (flip(c, &used, as_chooser_choice(chooser)))
+		if (flip(c, &used, as_chooser_choice(chooser))) {
+			trail_disk(c);
 			try_flip(c, checksums);
+		}
 		as_disk_restore(disk, sound);
 	}
 	as_disk_free(sound);

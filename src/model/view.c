@@ -202,6 +202,9 @@ void as_view_doubt(struct as_model *m, const struct as_op *op)
 	if (file && file->viewing && !file->changed && is_stale(m, file) &&
 	    (op->code != AS_OP_CLOSE || file->touched))
 		m->lost = true;
+	/* Whether it shows the file or a view is not said. */
+	if (file && file->flags & AS_O_PATH && op->code != AS_OP_CLOSE)
+		m->lost = true;
 	if (as_op_maps(op->code) || op->code == AS_OP_MMAP || op->code == AS_OP_MMAP_WRITE)
 		m->lost = true;
 	if (syncs_all(op))
@@ -251,11 +254,12 @@ static void publish_all(struct as_model *m)
 		publish(m, slot);
 }
 
-static bool syncs(const struct as_op *op, const struct as_file *file)
+/* O_SYNC and O_DSYNC are said of what a call has written. */
+static bool syncs(const struct as_op *op, const struct as_file *file, bool changed)
 {
 	return as_op_table[op->code].persists == AS_PERSISTS_FILE ||
 	       as_op_table[op->code].persists == AS_PERSISTS_DATA || as_op_writes_then_syncs(op) ||
-	       (file->flags & (AS_O_SYNC | AS_O_DSYNC) && op->code != AS_OP_FTRUNCATE);
+	       (changed && file->flags & (AS_O_SYNC | AS_O_DSYNC) && op->code != AS_OP_FTRUNCATE);
 }
 
 static void leave_swapped(struct as_rule_step *s, struct as_view_swap *swap)
@@ -274,7 +278,7 @@ static void leave_swapped(struct as_rule_step *s, struct as_view_swap *swap)
 	finish(s->m, file);
 	set_content(s->m, swap->ino, swap->runs, swap->size);
 	put(swap->seen);
-	if (is_done(s) && syncs(s->op, file))
+	if (is_done(s) && syncs(s->op, file, changed))
 		publish(s->m, swap->slot);
 	/* O_SYNC is said of writes. */
 	if (s->op->code == AS_OP_FTRUNCATE && changed && file->flags & (AS_O_SYNC | AS_O_DSYNC))

@@ -36,7 +36,8 @@ tap_is "no name is left out" "$(grep -ls '@NAME@\|skeleton' myfs/*)" ""
 tap_run "its headers are ours" 0 diff -r myfs/include "$ROOT/include"
 tap_run "it compiles and passes" 0 make -C myfs check "ASSAY=$ASSAY"
 tap_run "and is hunted" 0 make -C myfs hunt "ASSAY=$ASSAY"
-tap_like "for a number of workloads" "$WORK/out" '^200 workloads,|^[0-9]+ workloads.*(4[5-9]|5[0-9])\.[0-9]+ s$'
+tap_like "for a number of workloads" "$WORK/out" \
+	'^200 workloads,|^[0-9]+ workloads.*(4[5-9]|5[0-9])\.[0-9]+ s$'
 tap_like "JUnit has its report" myfs/report.xml 'failures="0"'
 sed -i 's/if (rc && to.there && undrop(fs, to.number, &to.record))/if (0)/' myfs/myfs.c
 tap_run "its first bug is found" 2 make -C myfs check "ASSAY=$ASSAY"

@@ -33,6 +33,13 @@ static void put_link(const char *spec, struct as_buf *out)
 		as_buf_adds(out, "YOUR-SOURCES.c");
 }
 
+/* Found after a bit of the disk was flipped. */
+static bool is_corrupt(const struct as_finding *f)
+{
+	return f->options && strstr(f->options, "corrupt=") && f->summary &&
+	       strstr(f->summary, "mount of a corrupted disk");
+}
+
 static int write_program(const struct as_dir *folder, const struct as_stored *stored,
 			 const struct as_seq *seq, const struct as_cli_again *again,
 			 const struct as_trail *trail, struct as_err *err)
@@ -49,7 +56,8 @@ static int write_program(const struct as_dir *folder, const struct as_stored *st
 				  .choices = again->options.choices,
 				  .symbol = is_lab(again->spec) ? "lab_target" : "as_target",
 				  .again = strstr(again->options.scenario, "then=") ||
-					   strstr(again->options.scenario, "from=") };
+					   strstr(again->options.scenario, "from=") ||
+					   is_corrupt(&stored->record.finding) };
 	int rc = as_target_disk_bytes(again->target, again->options.size_bytes, &repro.size_bytes,
 				      err);
 

@@ -417,6 +417,8 @@ static void rename_step(struct as_rule_step *s, int64_t flags)
 	/* Of an exchange, xfs_rename() asks one direction only. */
 	if (flags & AS_RENAME_EXCHANGE && as_rule_crosses(s, from.parent, to.ino))
 		as_rule_allow(s, EXDEV);
+	if (to.ino && !(flags & AS_RENAME_EXCHANGE))
+		as_rule_allow_busy(s, to.ino);
 	if (err) {
 		/* ext4_rename() makes the whiteout first, and asks for ENOTEMPTY after it. */
 		if (flags & AS_RENAME_WHITEOUT)
@@ -425,8 +427,6 @@ static void rename_step(struct as_rule_step *s, int64_t flags)
 		return as_rule_refuse(s, err);
 	}
 	as_rule_allow_full(s);
-	if (to.ino && !(flags & AS_RENAME_EXCHANGE))
-		as_rule_allow_busy(s, to.ino);
 	/* The whiteout is an inode more. */
 	if (flags & AS_RENAME_WHITEOUT && !as_rule_room_for_node(s, from.parent))
 		return;
@@ -494,9 +494,10 @@ void as_rule_rmdir(struct as_rule_step *s)
 		return as_rule_refuse(s, EPERM);
 	if (!is_dir(inode_at(s->m, w.ino)))
 		return as_rule_refuse(s, ENOTDIR);
+	/* Of two reasons, either may be told. */
+	as_rule_allow_busy(s, w.ino);
 	if (inode_at(s->m, w.ino)->dir.children)
 		return as_rule_refuse(s, ENOTEMPTY);
-	as_rule_allow_busy(s, w.ino);
 	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
