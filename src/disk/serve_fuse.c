@@ -25,7 +25,6 @@
 #define FUSE_USE_VERSION 314
 
 #include "disk/serve.h"
-
 #include "disk/serve_pipe.h"
 
 #include <errno.h>

@@ -2,7 +2,6 @@
 /* serve_pipe: see serve_pipe.h. */
 #include "disk/serve_pipe.h"
 
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
