@@ -20,7 +20,7 @@ struct as_cli_drawn {
 	struct as_cli_box box;
 };
 
-/* The size of the disk that a box has ready: power cuts are tried on the smallest (crash/crash.c). */
+/* The disk that a box has ready: power cuts are tried on the smallest one (crash/crash.c). */
 uint64_t as_cli_box_bytes(const struct as_target *target, const struct as_run_options *run);
 
 /* clang-format off */

@@ -432,10 +432,9 @@ static int hunt(const struct as_args *args, struct hunt_session *s, struct as_er
 	const struct as_target *targets[] = { s->target };
 
 	as_cli_stop_catch();
-	s->drawn = (struct as_cli_drawn){ .args = args,
-					  .state = &s->state,
-					  .boxed = s->boxed,
-					  .run = &s->hunt.run };
+	s->drawn = (struct as_cli_drawn){
+		.args = args, .state = &s->state, .boxed = s->boxed, .run = &s->hunt.run
+	};
 	s->hunt.open_set = open_set;
 	s->hunt.targets = targets;
 	s->hunt.n_targets = 1;
