@@ -113,6 +113,13 @@ static bool is_of(const struct as_cli_drawn *d, const char *spec)
 	       !as_trust_reaches(spec, d->boxed, NULL);
 }
 
+uint64_t as_cli_box_bytes(const struct as_target *target, const struct as_run_options *run)
+{
+	bool small = !run->size_bytes && !strncmp(run->scenario, "crash", 5);
+
+	return small ? as_target_small_bytes(target) : run->size_bytes;
+}
+
 int as_cli_drawn_open(struct as_cli_drawn *d, size_t set, struct as_hunt *hunt, struct as_err *err)
 {
 	const char *spec = d->state->sets[set].target;
@@ -126,9 +133,8 @@ int as_cli_drawn_open(struct as_cli_drawn *d, size_t set, struct as_hunt *hunt, 
 	d->targets[0] = d->target;
 	hunt->targets = d->targets;
 	if (!rc && d->boxed) {
-		rc = as_cli_box_open(d->args, spec,
-				     d->small ? as_target_small_bytes(d->target) : d->size_bytes,
-				     &d->box, err);
+		rc = as_cli_box_open(d->args, spec, as_cli_box_bytes(d->target, d->run), &d->box,
+				     err);
 		d->has_box = !rc;
 		hunt->box = &d->box.boxed;
 	}

@@ -12,14 +12,16 @@ struct as_cli_drawn {
 	const struct as_args *args;
 	const struct as_hunt_state *state;
 	bool boxed;
-	uint64_t size_bytes;
-	bool small; /* the disk is the smallest one that the target takes: of hunts with power cuts */
+	const struct as_run_options *run;
 	/* The last one that was opened. */
 	struct as_target *target;
 	const struct as_target *targets[1];
 	bool has_box;
 	struct as_cli_box box;
 };
+
+/* The disk that a box has ready: power cuts are tried on the smallest one (crash/crash.c). */
+uint64_t as_cli_box_bytes(const struct as_target *target, const struct as_run_options *run);
 
 /* clang-format off */
 #define AS_CLI_DRAWN_OPT                                                                          \

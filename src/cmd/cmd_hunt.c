@@ -307,12 +307,6 @@ static int read_bounds(const struct as_args *args, struct hunt_session *s, struc
 	return as_cli_hunt_bounds(args, s->resume, &s->state, err);
 }
 
-/* Power cuts are tried on the smallest disk (crash/crash.c), which is made outside of the guest. */
-static bool small_disk(const struct hunt_session *s)
-{
-	return !s->hunt.run.size_bytes && !strcmp(s->hunt.scenario->name, "crash");
-}
-
 static int prepare(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	struct as_run_options *o = &s->hunt.run;
@@ -349,13 +343,10 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 		rc = keep_profile(s, err);
 	if (!rc)
 		rc = read_feedback(args, s, err);
-	if (!rc && s->boxed) {
-		rc = as_cli_specs_open_box(args, &s->specs,
-					   small_disk(s) ? as_target_small_bytes(s->target)
-							 : o->size_bytes,
-					   &s->box, err);
-		s->boxed = !rc;
-	}
+	if (rc || !s->boxed)
+		return rc;
+	rc = as_cli_specs_open_box(args, &s->specs, as_cli_box_bytes(s->target, o), &s->box, err);
+	s->boxed = !rc;
 	return rc;
 }
 
@@ -416,9 +407,7 @@ static int open_cov(const struct as_args *args, struct hunt_session *s, struct a
 
 static int open_set(void *ctx, size_t set, struct as_hunt *on, struct as_err *err)
 {
-	struct hunt_session *s = ctx;
-
-	return as_cli_drawn_open(&s->drawn, set, on, err);
+	return as_cli_drawn_open(&((struct hunt_session *)ctx)->drawn, set, on, err);
 }
 
 static int hunt(const struct as_args *args, struct hunt_session *s, struct as_err *err)
@@ -426,11 +415,9 @@ static int hunt(const struct as_args *args, struct hunt_session *s, struct as_er
 	const struct as_target *targets[] = { s->target };
 
 	as_cli_stop_catch();
-	s->drawn = (struct as_cli_drawn){ .args = args,
-					  .state = &s->state,
-					  .boxed = s->boxed,
-					  .small = small_disk(s),
-					  .size_bytes = s->hunt.run.size_bytes };
+	s->drawn = (struct as_cli_drawn){
+		.args = args, .state = &s->state, .boxed = s->boxed, .run = &s->hunt.run
+	};
 	s->hunt.open_set = open_set;
 	s->hunt.targets = targets;
 	s->hunt.n_targets = 1;

@@ -20,14 +20,12 @@
  *   5. A held write is done at once; only its answer waits, in `held`. Whoever waits for the answer
  *      sends nothing, so the thread waits for requests no longer than idle_ms while there is one.
  *   6. To stop it, a flag is set and a name is looked up: the thread answers and leaves.
- *   7. A read or write of /dev/fuse looks up the pages of its buffer. User-Mode Linux cannot do that
- *      without the lock of the process' memory, and a thread that is in mmap(2) of a file under test
- *      has it, and may wait for us (ext4_file_mmap() sets the atime). So requests and answers go
- *      through a pipe there: splice(2) needs no lock.
+ *   7. In User-Mode Linux, requests and answers go through a pipe (serve_pipe.h).
  */
 #define FUSE_USE_VERSION 314
 
 #include "disk/serve.h"
+#include "disk/serve_pipe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +42,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #ifndef PR_SET_IO_FLUSHER
@@ -67,14 +64,9 @@ struct held_write {
 
 #define HELD_MAX 64u /* fewer than the kernel lets be in flight */
 
-/* The largest pipe that an ordinary user may have, and the longest message: a part of a page
- * takes as much room as a page. */
-#define PIPE_BYTES (1u << 20)
-#define PIECE_BYTES (PIPE_BYTES / 2)
-#define REQUEST_BYTES (2u << 20) /* more than libfuse asks for: 257 pages */
-#define ONLY_IN_UML "/proc/exitcode"
-
 struct as_serve {
+	struct as_serve_pipe pipe; /* first: libfuse hands us on as this */
+	unsigned max_bytes; /* of a read or write */
 	char *folder;
 	struct as_serve_disk *disks;
 	size_t n;
@@ -83,8 +75,6 @@ struct as_serve {
 	int home_fd; /* the namespace that the thread goes to; -1: it stays */
 	pthread_t thread;
 	bool started;
-	bool piped; /* rule 7 */
-	int pipe[2];
 	pthread_mutex_t lock; /* held during every call of a disk */
 	struct as_serve_hook hook;
 	atomic_bool stop;
@@ -133,18 +123,11 @@ static bool fill_stat(const struct as_serve *s, fuse_ino_t ino, struct stat *st)
 	return true;
 }
 
-static unsigned max_bytes(const struct as_serve *s)
-{
-	return s->piped ? PIECE_BYTES : AS_SERVE_MAX_BYTES;
-}
-
 static void on_init(void *ctx, struct fuse_conn_info *conn)
 {
-	conn->max_write = max_bytes(ctx);
-	conn->max_read = max_bytes(ctx);
+	conn->max_write = conn->max_read = ((struct as_serve *)ctx)->max_bytes;
 	conn->max_background = 256;
-	/* Data is copied once, into the disk: to splice it through a pipe costs more than it
-	 * saves. */
+	/* Data is copied once, into the disk: to splice it costs more than it saves. */
 	conn->want &=
 		~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
 }
@@ -417,64 +400,12 @@ static void say_up(struct as_serve *s, int rc)
 	pthread_mutex_unlock(&s->up_lock);
 }
 
-static ssize_t take_request(int fd, void *buf, size_t len, void *ctx)
-{
-	struct as_serve *s = ctx;
-	ssize_t n = splice(fd, NULL, s->pipe[1], NULL, len < PIPE_BYTES ? len : PIPE_BYTES, 0);
-	ssize_t done = 0;
-
-	while (done < n) {
-		ssize_t got = read(s->pipe[0], (char *)buf + done, (size_t)(n - done));
-
-		if (got <= 0)
-			return -1;
-		done += got;
-	}
-	return n;
-}
-
-static ssize_t send_answer(int fd, struct iovec *iov, int count, void *ctx)
-{
-	struct as_serve *s = ctx;
-	ssize_t len = writev(s->pipe[1], iov, count), sent = len;
-	char rest[4096];
-	int errnum;
-
-	if (len > 0)
-		sent = splice(s->pipe[0], NULL, fd, NULL, (size_t)len, 0);
-	errnum = errno;
-	/* One that the kernel did not take. */
-	while (sent < len && read(s->pipe[0], rest, sizeof(rest)) > 0)
-		;
-	errno = errnum;
-	return sent;
-}
-
-/* The reading end does not wait: what is read there is there. */
-static int open_pipe(struct as_serve *s)
-{
-	if (pipe2(s->pipe, O_CLOEXEC) || fcntl(s->pipe[0], F_SETFL, O_NONBLOCK) < 0 ||
-	    fcntl(s->pipe[1], F_SETPIPE_SZ, PIPE_BYTES) < 0)
-		return as_fail_errno(&s->up_err, errno, "cannot make a pipe of %u bytes",
-				     PIPE_BYTES);
-	return 0;
-}
-
-static int join_session(struct as_serve *s, struct fuse_session *session, int fd)
-{
-	static const struct fuse_custom_io io = { .read = take_request, .writev = send_answer };
-	char path[32];
-
-	if (s->piped)
-		return fuse_session_custom_io(session, &io, fd);
-	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
-	return fuse_session_mount(session, path);
-}
-
 /* Opens a session on a mount that we make ourselves, without a helper program. */
 static int open_session(struct as_serve *s, struct fuse_session **out)
 {
-	char max_read[32], opts[128];
+	static const struct fuse_custom_io io = { .read = as_serve_pipe_take,
+						  .writev = as_serve_pipe_send };
+	char max_read[32], opts[128], path[32];
 	char *argv[] = { "assay", max_read, NULL };
 	struct fuse_args args = FUSE_ARGS_INIT(2, argv);
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -483,9 +414,9 @@ static int open_session(struct as_serve *s, struct fuse_session **out)
 	if (fd < 0)
 		return as_fail(&s->up_err, AS_ELACK, "cannot open /dev/fuse: %s", strerror(errno));
 	/* libfuse must be told, too, here and in on_init(). */
-	snprintf(max_read, sizeof(max_read), "-omax_read=%u", max_bytes(s));
+	snprintf(max_read, sizeof(max_read), "-omax_read=%u", s->max_bytes);
 	snprintf(opts, sizeof(opts), "fd=%d,rootmode=40000,user_id=0,group_id=0,max_read=%u", fd,
-		 max_bytes(s));
+		 s->max_bytes);
 	if (mount("assay", s->folder, "fuse", MS_NOSUID | MS_NODEV | MS_NOEXEC, opts)) {
 		int errnum = errno;
 
@@ -495,7 +426,9 @@ static int open_session(struct as_serve *s, struct fuse_session **out)
 	}
 	s->mounted = true;
 	*out = fuse_session_new(&args, &ops, sizeof(ops), s);
-	if (!*out || join_session(s, *out, fd)) {
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	if (!*out || (s->pipe.used ? fuse_session_custom_io(*out, &io, fd)
+				   : fuse_session_mount(*out, path))) {
 		if (!*out)
 			close(fd);
 		return as_fail(&s->up_err, AS_EIO, "libfuse refuses the FUSE disk");
@@ -536,18 +469,14 @@ static void *serve_requests(void *ctx)
 	/* The descriptor is copied into the thread's own table. */
 	if (unshare(CLONE_FILES))
 		rc = as_fail_errno(&s->up_err, errno, "cannot have descriptors of its own");
-	/* This is refused without CAP_SYS_RESOURCE; then the thread is like that of any program. */
+	/* Refused without CAP_SYS_RESOURCE: then the thread is like that of any program. */
 	prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
 	if (!rc)
 		rc = open_session(s, &session);
 	if (!rc)
 		rc = go_home(s, session);
-	if (!rc && s->piped) {
-		rc = open_pipe(s);
-		/* Touched now, as s->data is. */
-		request.mem = as_xmalloc(REQUEST_BYTES);
-		memset(request.mem, 0, REQUEST_BYTES);
-	}
+	if (!rc && s->pipe.used)
+		rc = as_serve_pipe_open(&s->pipe, &request.mem, &s->up_err);
 	say_up(s, rc);
 	while (!rc && !atomic_load(&s->stop) && !fuse_session_exited(session)) {
 		int n;
@@ -566,8 +495,7 @@ static void *serve_requests(void *ctx)
 	release_all(s);
 	free(request.mem);
 	if (session)
-		/* Closes /dev/fuse. */
-		fuse_session_destroy(session);
+		fuse_session_destroy(session); /* closes /dev/fuse */
 	return NULL;
 }
 
@@ -608,7 +536,8 @@ int as_serve_new(const char *folder, const struct as_serve_disk *disks, size_t n
 	s->n = n;
 	s->folder_fd = -1;
 	s->home_fd = home_fd;
-	s->piped = !access(ONLY_IN_UML, F_OK);
+	s->pipe.used = as_serve_pipe_needed();
+	s->max_bytes = s->pipe.used ? AS_SERVE_PIECE_BYTES : AS_SERVE_MAX_BYTES;
 	s->data = as_xmalloc(DATA_BYTES);
 	/* The pages are touched now, so that no request waits for them. */
 	memset(s->data, 0, DATA_BYTES);
@@ -630,8 +559,7 @@ void as_serve_free(struct as_serve *s)
 		return;
 	atomic_store(&s->stop, true);
 	if (s->folder_fd >= 0) {
-		/* This name does not exist and is never cached, so that the request comes to the
-		 * thread. */
+		/* No such name, and never cached: the request comes to the thread. */
 		faccessat(s->folder_fd, "stop", F_OK, 0);
 		close(s->folder_fd);
 	}

@@ -74,7 +74,7 @@ enum as_crash_trait {
 	AS_CRASH_NO_REMOUNT = 65536,
 	/* With AS_GUARANTEE_OBJECT: objects are of moments of their own, also after a sync. */
 	AS_CRASH_APART = 131072,
-	/* "sync" of a remount is for data alone: names are stable at once only if a mount says so. */
+	/* "sync" of a remount is for data alone; that of a mount is for names, too. */
 	AS_CRASH_LATE_SYNC = 262144,
 };
 

@@ -179,7 +179,8 @@ static void test_late_sync(void **state)
 		{ "remount opts=sync\nmkdir /a 0755\n", "", 1, true, true },
 		{ "remount opts=sync\nmkdir /a 0755\n", "", 1, false, false },
 		{ "umount\nmount opts=sync\nmkdir /a 0755\n", "", 2, true, false },
-		{ "$0 = open /f O_RDWR|O_CREAT 0644\nremount opts=sync\npwrite $0 len=9 at=0 fill=1\n",
+		{ "$0 = open /f O_RDWR|O_CREAT 0644\nremount opts=sync\n"
+		  "pwrite $0 len=9 at=0 fill=1\n",
 		  "size /f 0", 3, true, false },
 	};
 

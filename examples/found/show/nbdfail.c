@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: MIT */
 /*
  * nbdfail.c: a disk that fails or is slow, as a file named DISK.fail says. It shows without assay
  * what a file system makes of that (docs/FOUND.md).
@@ -73,7 +73,7 @@ static long now_ms(void)
 /* Answers what is due, until a request comes. */
 static bool wait_request(int sock)
 {
-	struct pollfd p = {.fd = sock, .events = POLLIN};
+	struct pollfd p = { .fd = sock, .events = POLLIN };
 	for (;;) {
 		while (nheld > 0 && held[0].due_ms <= now_ms()) {
 			if (!all(sock, &held[0].answer, sizeof(held[0].answer), false))
@@ -99,7 +99,7 @@ static void serve(int sock, int disk, const char *file)
 {
 	struct nbd_request q;
 	while (wait_request(sock) && all(sock, &q, sizeof(q), true)) {
-		struct nbd_reply a = {.magic = htonl(NBD_REPLY_MAGIC)};
+		struct nbd_reply a = { .magic = htonl(NBD_REPLY_MAGIC) };
 		memcpy(a.handle, q.handle, sizeof(a.handle));
 		uint32_t type = ntohl(q.type) & 0xffff, len = ntohl(q.len);
 		off_t at = (off_t)be64toh(q.from);
@@ -113,7 +113,7 @@ static void serve(int sock, int disk, const char *file)
 			if (fails(file, "write") || pwrite(disk, buffer, len, at) != (ssize_t)len)
 				a.error = htonl(5);
 			if (fails(file, "hold") && nheld < 1024) {
-				held[nheld++] = (struct held){a, at, now_ms() + 200};
+				held[nheld++] = (struct held){ a, at, now_ms() + 200 };
 				continue;
 			}
 		}
@@ -136,7 +136,8 @@ int main(int argc, char **argv)
 	snprintf(file, sizeof(file), "%s.fail", argv[1]);
 	int disk = open(argv[1], O_RDWR), dev = open(argv[2], O_RDWR), pair[2];
 	struct stat st;
-	if (disk < 0 || dev < 0 || fstat(disk, &st) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+	if (disk < 0 || dev < 0 || fstat(disk, &st) != 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
 		err(2, "%s, %s", argv[1], argv[2]);
 	pid_t server = fork();
 	if (server == 0) {
@@ -149,7 +150,8 @@ int main(int argc, char **argv)
 	if (ioctl(dev, NBD_SET_BLKSIZE, 512UL) != 0 ||
 	    ioctl(dev, NBD_SET_SIZE_BLOCKS, (unsigned long)st.st_size / 512) != 0 ||
 	    ioctl(dev, NBD_SET_SOCK, pair[0]) != 0 ||
-	    ioctl(dev, NBD_SET_FLAGS, (unsigned long)(NBD_FLAG_HAS_FLAGS | NBD_FLAG_SEND_FLUSH)) != 0)
+	    ioctl(dev, NBD_SET_FLAGS, (unsigned long)(NBD_FLAG_HAS_FLAGS | NBD_FLAG_SEND_FLUSH)) !=
+		    0)
 		err(2, "%s", argv[2]);
 	ioctl(dev, NBD_DO_IT);
 	kill(server, SIGTERM);
