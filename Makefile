@@ -168,18 +168,18 @@ torture: ## attack it TORTURE_SECONDS (60) each, fuzz FUZZ_SECONDS (30); ONLY=li
 # installed: its headers are not an interface.
 D = $(DESTDIR)$(PREFIX)
 MAN := share/man/man1
-PC ?= lib/pkgconfig
+PCDIR ?= lib/pkgconfig
 LAYOUTS := share/assay/layouts
 BASH := share/bash-completion/completions
 ZSH := share/zsh/site-functions
 VERSION := $(shell sed -n 's/^.define AS_VERSION "\(.*\)"/\1/p' src/base/version.h)
 VG_DIR := lib/assay/vg
 install: $(PROGRAMS) $(VG_MADE) ## install below PREFIX (/usr/local), itself below DESTDIR
-	install -d $(addprefix $D/,bin include/assay $(PC) $(LAYOUTS) $(MAN) $(BASH) $(ZSH))
+	install -d $(addprefix $D/,bin include/assay $(PCDIR) $(LAYOUTS) $(MAN) $(BASH) $(ZSH))
 	install -m 755 $(PROGRAMS) $D/bin
 	install -m 644 $(wildcard include/assay/*.h) $D/include/assay
 	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),' scripts/assay.pc.in \
-		>$D/$(PC)/assay.pc
+		>$D/$(PCDIR)/assay.pc
 	install -m 644 $(wildcard layouts/*.layout) $D/$(LAYOUTS)
 	install -m 644 docs/assay.1 docs/labfs-mkfs.1 docs/labfs-fsck.1 $D/$(MAN)
 	for c in $$($(B)/assay help | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p'); do \
