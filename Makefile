@@ -103,7 +103,7 @@ VG_MADE := $(if $(HAVE_VG),$(VG_TOOL) $(B)/vg/vgpreload_assaysym-amd64-linux.so 
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS) $(VG_MADE)
 
 .PHONY: all demo test clang-tests build-tests tidy bench score fuzz torture install clean
-.PHONY: help FORCE check
+.PHONY: help FORCE check kernels
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -143,6 +143,9 @@ bench: all ## measure; one JSON line for each number
 
 score: all ## find each bug of labfs by check and by hunt; the table of docs/SCORE.md
 	@scripts/score.sh ./assay $(BUGS)
+
+kernels: all ## build the kernels plain and debug for the sandbox (half an hour on two cores)
+	@./assay kernel build -j $(JOBS)
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each, with clang's libFuzzer
 	@$(SETUP) build fuzz
@@ -209,6 +212,7 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
 $(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
+$(B)/src/kernel/config.o: $(wildcard kernels/*.config)
 $(B)/src/report/html.o: $(wildcard src/report/html/*) $(CHART_JS)
 $(B)/src/report/html.o: EMBED = $(if $(CHART_JS),-DAS_CHART_JS='"$(CHART_JS)"')
 $(B)/src/box/sandbox_uml.o: $(B)/shim_uml.so

@@ -30,6 +30,7 @@ arrows() {
 	tool      disk target
 	layout    disk target labfs
 	box       target
+	kernel    target
 	vfs       work model target
 	race      work model vfs
 	reduce    work
@@ -53,10 +54,10 @@ arrows() {
 	sym       disk target tool box layout damage fsck
 	report    work target legal cover
 	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
-	cli       cover report
+	cli       kernel cover report
 	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt check
 	cmd       damage fsck cross sym
-	cmd       layout trace record cover report cli labfs bench
+	cmd       kernel layout trace record cover report cli labfs bench
 	END
 }
 
