@@ -37,6 +37,10 @@ enum as_sweep {
 	AS_SWEEP_WRITE_DROP,
 	AS_SWEEP_WRITE_FLIP,
 	AS_SWEEP_ERASE_DROP,
+	/* Inside a kernel: of each operation, and of the mount. */
+	AS_SWEEP_KALLOC,
+	AS_SWEEP_KPAGE,
+	AS_SWEEP_KIO,
 };
 
 struct as_answers;
@@ -146,8 +150,11 @@ AS_MUST_CHECK int as_run_options_parse(const char *text, struct as_run_options *
 AS_MUST_CHECK int as_run_choices(const char *text, struct as_run_options *options,
 				 struct as_err *err);
 const char *as_sweep_name(enum as_sweep sweep);
-/* The plan of its nth run. */
-void as_sweep_plan(enum as_sweep sweep, unsigned long long n, char *text, size_t len);
+/* Whether it sweeps each operation on its own. */
+bool as_sweep_by_op(enum as_sweep sweep);
+/* The plan of its nth run; `op` is for those that sweep each operation (0: the mount). */
+void as_sweep_plan(enum as_sweep sweep, unsigned long long op, unsigned long long n, char *text,
+		   size_t len);
 AS_MUST_CHECK int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err);
 
 #endif

@@ -2,8 +2,9 @@
 /* runner_sweep: one workload again and again, each time with another call that fails. */
 #include "run/runner_priv.h"
 
-int as_runner_sweep(struct as_runner *r, const struct as_run_batch *one,
-		    struct as_run_result *result, struct as_err *err)
+/* Fails call 1, 2, 3 ... until nothing fails any more. */
+static int sweep_calls(struct as_runner *r, const struct as_run_batch *one, unsigned long long op,
+		       struct as_run_result *result, struct as_err *err)
 {
 	bool fired = true;
 	int rc = 0;
@@ -12,7 +13,7 @@ int as_runner_sweep(struct as_runner *r, const struct as_run_batch *one,
 		struct as_plan *plan = NULL;
 		char text[64];
 
-		as_sweep_plan(r->options.sweep, n, text, sizeof(text));
+		as_sweep_plan(r->options.sweep, op, n, text, sizeof(text));
 		rc = as_plan_parse(text, &plan, err);
 		if (!rc)
 			rc = as_runner_once(r, one, text, plan, result, err);
@@ -20,6 +21,19 @@ int as_runner_sweep(struct as_runner *r, const struct as_run_batch *one,
 		 * child does not die. */
 		fired = r->shared->fired || (r->shared->found && !r->shared->finished);
 		as_plan_free(plan);
+	}
+	return rc;
+}
+
+int as_runner_sweep(struct as_runner *r, const struct as_run_batch *one,
+		    struct as_run_result *result, struct as_err *err)
+{
+	int rc = sweep_calls(r, one, 0, result, err);
+
+	for (unsigned long long op = 1; as_sweep_by_op(r->options.sweep) && !rc; op++) {
+		if (op > one->seqs[0]->n)
+			break;
+		rc = sweep_calls(r, one, op, result, err);
 	}
 	return rc;
 }

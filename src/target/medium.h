@@ -15,8 +15,20 @@
 #include <stdint.h>
 
 /* What is to fail: rules of disk/fault.h, and `alloc:N` for the Nth allocation, several times
- * perhaps. */
+ * perhaps; or one rule for the inside of a kernel. */
 struct as_plan;
+
+/* What can fail inside a kernel (run/kfault.h). */
+enum as_kfail { AS_KFAIL_NONE, AS_KFAIL_ALLOC, AS_KFAIL_PAGE, AS_KFAIL_IO, AS_KFAIL_KINDS };
+/* "kalloc", "kpage", "kio"; "" for none. */
+const char *as_kfail_name(enum as_kfail kind);
+/* `kalloc:OP:N`: in operation OP (counted from 1; `mount`: the mount before the first one), the Nth
+ * fails. */
+struct as_kfail_rule {
+	enum as_kfail kind;
+	uint64_t op; /* 0: the mount */
+	uint64_t nth;
+};
 
 /* Rules separated by blanks or semicolons; "" is no fault at all. */
 AS_MUST_CHECK int as_plan_parse(const char *text, struct as_plan **plan, struct as_err *err);
@@ -26,6 +38,8 @@ void as_plan_print(const struct as_plan *plan, struct as_buf *out);
 uint64_t as_plan_alloc(const struct as_plan *plan); /* the first of them; 0: none */
 /* The *n allocations that fail, the first one first; valid as long as the plan. */
 const uint64_t *as_plan_allocs(const struct as_plan *plan, unsigned *n);
+/* What fails inside the kernel; of kind AS_KFAIL_NONE: nothing does. NULL is a plan, too. */
+struct as_kfail_rule as_plan_kernel(const struct as_plan *plan);
 /* Whether some call is answered with this error (positive). */
 bool as_plan_gives(const struct as_plan *plan, int err);
 /* Whether the plan can lose or change what is written. */
