@@ -103,7 +103,7 @@ VG_MADE := $(if $(HAVE_VG),$(VG_TOOL) $(B)/vg/vgpreload_assaysym-amd64-linux.so 
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS) $(VG_MADE)
 
 .PHONY: all demo test clang-tests build-tests tidy bench score fuzz torture install clean
-.PHONY: help FORCE check kernels
+.PHONY: help FORCE check kernels museum
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -146,6 +146,9 @@ score: all ## find each bug of labfs by check and by hunt; the table of docs/SCO
 
 kernels: all ## build the kernels plain and debug for the sandbox (half an hour on two cores)
 	@./assay kernel build -j $(JOBS)
+
+museum: all ## put real bugs back into a kernel and find them (after make kernels)
+	@JOBS=$(JOBS) scripts/museum.sh ./assay $(BUGS)
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each, with clang's libFuzzer
 	@$(SETUP) build fuzz
