@@ -34,7 +34,8 @@ try() {
 		>"$WORK/said" 2>&1 </dev/null
 	for id in "$folder"/findings/*/; do
 		[ -f "$id/finding.json" ] || continue
-		signature=$(sed -n 's/.*"signature": *"\([^"]*\)".*/\1/p' "$id/finding.json" | head -n 1)
+		signature=$(sed -n 's/.*"signature": *"\([^"]*\)".*/\1/p' "$id/finding.json" |
+			head -n 1)
 		grep -Eq -- "$regex" <<<"$signature" || continue
 		echo "$((SECONDS - start)) $(grep -cv '^[@#]\|^$' "$id/workload.txt") $signature"
 		return

@@ -78,8 +78,9 @@ int as_kmodule_order_text(const char *dep, const char *builtin, const char *name
 	for (const char *s = builtin; *s; s += strcspn(s, "\n"), s += *s != '\0')
 		if (is_module(s, strcspn(s, "\n"), name))
 			return 0;
-	return as_fail(err, AS_ELACK, "the kernel has no module %s; `assay kernel build` builds kernels with more, for "
-		       "--kernel",
+	return as_fail(err, AS_ELACK,
+		       "the kernel has no module %s; `assay kernel build` builds kernels "
+		       "with more, for --kernel",
 		       name);
 }
 

@@ -3,10 +3,10 @@
 #ifndef AS_RUN_CHILD_PRIV_H
 #define AS_RUN_CHILD_PRIV_H
 
-#include "run/kfault.h"
 #include "model/model.h"
 #include "run/child.h"
 #include "run/instance.h"
+#include "run/kfault.h"
 #include "run/space.h"
 
 /* One workload. */

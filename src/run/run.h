@@ -55,6 +55,9 @@ struct as_run_options {
 	/* Of a directory of the machine; 0: the defaults of vfs/bounds.def. */
 	uint64_t max_bytes, max_entries;
 	const char *faults; /* see target/medium.h; NULL: none */
+	/* A sweep by operations begins with this operation and call in the first workload: it was
+	 * interrupted. */
+	uint64_t sweep_op, sweep_n;
 	bool draw_faults; /* in place of these, what is drawn for each workload (run/draw.h) */
 	/* A finding with this symptom is looked for: if the faults do not show it, they are tried
 	 * at earlier calls, as the workload may be a shorter one. NULL: nothing is looked for. */

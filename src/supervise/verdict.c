@@ -81,8 +81,8 @@ static int boot_failed(struct as_boxed_session *b, const char *how, struct as_er
 	as_kmsg_scan_end(b->scan);
 	if (b->weight > AS_KMSG_INFO && b->title.len) {
 		as_boxed_add_line(&line, as_buf_str(&b->title), b->title.len);
-		rc = as_fail(err, AS_EIO, "the sandbox did not start (%s): its kernel says: %s", how,
-			     as_buf_str(&line));
+		rc = as_fail(err, AS_EIO, "the sandbox did not start (%s): its kernel says: %s",
+			     how, as_buf_str(&line));
 		as_buf_free(&line);
 		return rc;
 	}

@@ -5,6 +5,7 @@
  * mistake of the file system, whatever it does with the answer.
  */
 #include "target/medium.h"
+#include "target/kfail.h"
 
 #include "target/host.h"
 
@@ -34,13 +35,6 @@ struct as_plan {
 	struct as_kfail_rule kernel;
 };
 
-static const char *const kfail_names[AS_KFAIL_KINDS] = { "", "kalloc", "kpage", "kio" };
-
-const char *as_kfail_name(enum as_kfail kind)
-{
-	return kfail_names[kind];
-}
-
 static void add_alloc(struct as_plan *plan, uint64_t nth)
 {
 	unsigned i = plan->n_alloc++;
@@ -69,44 +63,11 @@ static int parse_alloc(const char *rule, struct as_plan *plan, struct as_err *er
 	return 0;
 }
 
-/* The kind of a rule such as "kalloc:3:1"; AS_KFAIL_NONE: it is no such rule. */
-static enum as_kfail kernel_kind(const char *rule)
-{
-	for (unsigned i = 1; i < AS_KFAIL_KINDS; i++) {
-		size_t len = strlen(kfail_names[i]);
-
-		if (!strncmp(rule, kfail_names[i], len) && rule[len] == ':')
-			return (enum as_kfail)i;
-	}
-	return AS_KFAIL_NONE;
-}
-
-static bool read_count(const char *text, const char *end_at, uint64_t *n)
-{
-	char *end;
-
-	errno = 0;
-	*n = strtoull(text, &end, 10);
-	return isdigit((unsigned char)*text) && end == end_at && !errno && *n;
-}
-
 static int parse_kernel(const char *rule, struct as_plan *plan, struct as_err *err)
 {
-	struct as_kfail_rule r = { .kind = kernel_kind(rule) };
-	const char *op = rule + strlen(kfail_names[r.kind]) + 1, *colon = strchr(op, ':');
-	bool ok = colon && read_count(colon + 1, op + strlen(op), &r.nth);
-
-	if (ok && !(colon - op == 5 && !strncmp(op, "mount", 5)))
-		ok = read_count(op, colon, &r.op);
-	if (!ok)
-		return as_fail(err, AS_EUSE,
-			       "fault '%s': expected %s:OP:N with the number of an operation, or "
-			       "`mount`, and N from 1",
-			       rule, kfail_names[r.kind]);
 	if (plan->kernel.kind)
 		return as_fail(err, AS_EUSE, "fault '%s': there is another one of a kernel", rule);
-	plan->kernel = r;
-	return 0;
+	return as_kfail_parse(rule, &plan->kernel, err);
 }
 
 int as_plan_parse(const char *text, struct as_plan **out, struct as_err *err)
@@ -120,7 +81,7 @@ int as_plan_parse(const char *text, struct as_plan **out, struct as_err *err)
 	     word = strtok_r(NULL, " \t;", &save)) {
 		if (!strncmp(word, "alloc:", 6))
 			rc = parse_alloc(word, plan, err);
-		else if (kernel_kind(word))
+		else if (as_kfail_kind(word))
 			rc = parse_kernel(word, plan, err);
 		else
 			as_buf_addf(&rest, "%s%s", rest.len ? " " : "", word);
@@ -151,17 +112,9 @@ void as_plan_print(const struct as_plan *plan, struct as_buf *out)
 	for (unsigned i = 0; i < plan->n_alloc; i++)
 		as_buf_addf(out, "%salloc:%llu", plan->n || i ? " " : "",
 			    (unsigned long long)plan->alloc[i]);
-	if (plan->kernel.kind) {
-		const struct as_kfail_rule *k = &plan->kernel;
-
-		as_buf_addf(out, "%s%s:", plan->n || plan->n_alloc ? " " : "",
-			    kfail_names[k->kind]);
-		if (k->op)
-			as_buf_addf(out, "%llu", (unsigned long long)k->op);
-		else
-			as_buf_adds(out, "mount");
-		as_buf_addf(out, ":%llu", (unsigned long long)k->nth);
-	}
+	if (plan->kernel.kind && (plan->n || plan->n_alloc))
+		as_buf_addc(out, ' ');
+	as_kfail_print(&plan->kernel, out);
 }
 
 struct as_kfail_rule as_plan_kernel(const struct as_plan *plan)

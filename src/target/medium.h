@@ -10,6 +10,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include "target/kfail.h"
+
 #include <assay/target.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,18 +19,6 @@
 /* What is to fail: rules of disk/fault.h, and `alloc:N` for the Nth allocation, several times
  * perhaps; or one rule for the inside of a kernel. */
 struct as_plan;
-
-/* What can fail inside a kernel (run/kfault.h). */
-enum as_kfail { AS_KFAIL_NONE, AS_KFAIL_ALLOC, AS_KFAIL_PAGE, AS_KFAIL_IO, AS_KFAIL_KINDS };
-/* "kalloc", "kpage", "kio"; "" for none. */
-const char *as_kfail_name(enum as_kfail kind);
-/* `kalloc:OP:N`: in operation OP (counted from 1; `mount`: the mount before the first one), the Nth
- * fails. */
-struct as_kfail_rule {
-	enum as_kfail kind;
-	uint64_t op; /* 0: the mount */
-	uint64_t nth;
-};
 
 /* Rules separated by blanks or semicolons; "" is no fault at all. */
 AS_MUST_CHECK int as_plan_parse(const char *text, struct as_plan **plan, struct as_err *err);

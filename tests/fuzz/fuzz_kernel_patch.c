@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzz entry of the paths in a patch: none of those that are taken leads out of the source, and each
- * is there once. */
+/* Fuzz entry of the paths in a patch: none of those that are taken leads out of the source, and
+ * each is there once. */
 #include "kernel/kernel_priv.h"
 
 #include <string.h>

@@ -23,7 +23,7 @@ says "undefined behaviour at boot" \
 	'[    0.010000] UBSAN: misaligned-access in arch/um/os-Linux/skas/process.c:1:2' \
 	'did not start .*its kernel says: UBSAN: misaligned-access in arch/um'
 says "no root" \
-	'[    0.010000] Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)' \
+	'[    0.010000] Kernel panic - not syncing: VFS: Unable to mount root fs on x(0,0)' \
 	'its kernel says: Kernel panic - not syncing: VFS: Unable to mount root fs'
 says "nothing that is known" '[    0.010000] just so' 'did not start .*its console ends: .*um_func'
 tap_done
