@@ -215,7 +215,7 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
 $(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
-$(B)/src/kernel/config.o: $(wildcard kernels/*.config)
+$(B)/src/kernel/config.o: $(wildcard kernels/*.config kernels/*.patch)
 $(B)/src/report/html.o: $(wildcard src/report/html/*) $(CHART_JS)
 $(B)/src/report/html.o: EMBED = $(if $(CHART_JS),-DAS_CHART_JS='"$(CHART_JS)"')
 $(B)/src/box/sandbox_uml.o: $(B)/shim_uml.so

@@ -34,9 +34,11 @@ static void name_tree(struct as_kernel_job *job)
 {
 	const struct as_kernel_flavour *flavour;
 	struct as_buf with = { 0 };
-	bool copied = !job->users || job->want->n_patches;
+	bool own = as_kernel_own_patch(job->want->with, 0, &with);
+	bool copied = !job->users || job->want->n_patches || own;
 	uint32_t bits;
 
+	as_buf_clear(&with);
 	as_kernel_options_print(job->want->with, "+", &with);
 	for (unsigned i = 0; (flavour = as_kernel_flavour(i)); i++)
 		if (!as_kernel_options_parse(flavour->with, &bits, NULL) &&

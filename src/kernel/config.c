@@ -15,6 +15,29 @@ AS_EMBED(as_kernel_config_filesystems, "kernels/filesystems.config");
 #define KERNEL_OPTION(name, help) AS_EMBED(as_kernel_config_##name, "kernels/" #name ".config");
 #include "kernel/option.def"
 
+#define KERNEL_PATCH(name) AS_EMBED(as_kernel_patch_##name, "kernels/" #name ".patch");
+#include "kernel/option.def"
+
+static const struct {
+	enum as_kernel_option option;
+	const char *first, *end;
+} patches[] = {
+#define KERNEL_PATCH(name) \
+	{ AS_KERNEL_HAS_##name, as_kernel_patch_##name##_first, as_kernel_patch_##name##_end },
+#include "kernel/option.def"
+};
+
+bool as_kernel_own_patch(uint32_t with, size_t i, struct as_buf *text)
+{
+	for (size_t k = 0; k < sizeof(patches) / sizeof(patches[0]); k++)
+		if (with >> patches[k].option & 1 && !i--) {
+			as_buf_add(text, patches[k].first,
+				   (size_t)(patches[k].end - patches[k].first));
+			return true;
+		}
+	return false;
+}
+
 static const struct {
 	const char *name, *first, *end;
 } fragments[] = {

@@ -54,6 +54,10 @@ void as_kernel_config_want(uint32_t with, struct as_buf *out);
 AS_MUST_CHECK int as_kernel_config_check(uint32_t with, const char *config, struct as_buf *lacks,
 					 struct as_err *err);
 
+/* Adds the i-th patch of ours that these options need; false: there is none. */
+bool as_kernel_own_patch(uint32_t with, size_t i, struct as_buf *text);
+#define AS_KERNEL_OWN_PATCHES_MAX AS_KERNEL_OPTIONS
+
 /* ---- make.c ---- */
 
 /* Configures and compiles. */

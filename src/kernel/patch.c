@@ -195,40 +195,58 @@ static int apply_one(const struct as_kernel_job *job, const char *file, const st
 	return rc;
 }
 
-/* Reads all of them; `paths` gets what they change. */
-static int read_all(struct as_kernel_job *job, struct as_buf *texts, struct as_buf *paths,
-		    struct as_err *err)
+/* All patches, in the order in which they are applied. */
+struct patches {
+	struct as_buf texts[AS_KERNEL_OWN_PATCHES_MAX + AS_KERNEL_PATCHES_MAX];
+	const char *names[AS_KERNEL_OWN_PATCHES_MAX + AS_KERNEL_PATCHES_MAX];
+	size_t n;
+	struct as_buf paths; /* that they change */
+};
+
+static int check_one(struct patches *p, const char *name, struct as_err *err)
+{
+	struct as_buf alone = { 0 };
+	const struct as_buf *text = &p->texts[p->n];
+	int rc = 0;
+
+	if (!as_kernel_patch_paths(as_buf_str(text), text->len, &p->paths))
+		rc = as_fail(err, AS_EUSE, "--patch %s: names a file that is not below the source",
+			     name);
+	else if (as_kernel_patch_paths(as_buf_str(text), text->len, &alone) && !alone.len)
+		rc = as_fail(err, AS_EUSE, "--patch %s: changes no file (not a patch?)", name);
+	as_buf_free(&alone);
+	p->names[p->n++] = name;
+	return rc;
+}
+
+static int read_all(struct as_kernel_job *job, struct patches *p, struct as_err *err)
 {
 	struct as_buf sum = { 0 };
 	char hex[AS_DIGEST_HEX_LEN + 1];
 	int rc = 0;
 
+	while (!rc && as_kernel_own_patch(job->want->with, p->n, &p->texts[p->n]))
+		rc = check_one(p, "(of assay)", err);
 	for (size_t i = 0; !rc && i < job->want->n_patches; i++) {
 		const char *file = job->want->patches[i];
-		size_t before = paths->len;
 
-		rc = as_buf_read_file(&texts[i], file, PATCH_MAX_BYTES, err);
-		if (rc)
-			as_fail_in(err, "--patch");
-		else if (!as_kernel_patch_paths(as_buf_str(&texts[i]), texts[i].len, paths))
-			rc = as_fail(err, AS_EUSE,
-				     "--patch %s: names a file that is not below the source", file);
-		else if (paths->len == before && !i)
-			rc = as_fail(err, AS_EUSE, "--patch %s: changes no file (not a patch?)",
-				     file);
-		as_digest_hex(as_hash(as_buf_str(&texts[i]), texts[i].len), hex);
+		rc = as_buf_read_file(&p->texts[p->n], file, PATCH_MAX_BYTES, err);
+		rc = rc ? as_fail_in(err, "--patch") : check_one(p, file, err);
+	}
+	for (size_t i = 0; i < p->n; i++) {
+		as_digest_hex(as_hash(as_buf_str(&p->texts[i]), p->texts[i].len), hex);
 		as_buf_adds(&sum, hex);
 	}
 	as_digest_hex(as_hash(as_buf_str(&sum), sum.len), hex);
 	as_buf_clear(&job->patch_digest);
-	as_buf_adds(&job->patch_digest, job->want->n_patches ? hex : NONE);
+	as_buf_adds(&job->patch_digest, p->n ? hex : NONE);
 	as_buf_free(&sum);
 	return rc;
 }
 
 /* `old` names what the patches before have changed. */
-static int apply_all(struct as_kernel_job *job, const struct as_buf *texts,
-		     const struct as_buf *paths, const struct as_buf *old, struct as_err *err)
+static int apply_all(struct as_kernel_job *job, const struct patches *p, const struct as_buf *old,
+		     struct as_err *err)
 {
 	static const struct as_buf nothing;
 	struct as_buf all = { 0 };
@@ -236,14 +254,14 @@ static int apply_all(struct as_kernel_job *job, const struct as_buf *texts,
 
 	/* Of a path that is in both, it is enough that it is there. */
 	as_buf_add(&all, as_buf_str(old), old->len);
-	as_buf_add(&all, as_buf_str(paths), paths->len);
+	as_buf_add(&all, as_buf_str(&p->paths), p->paths.len);
 	rc = save_state(job, HALF, &all, err);
 	if (!rc)
 		rc = restore(job, old, err);
-	for (size_t i = 0; !rc && i < job->want->n_patches; i++)
-		rc = apply_one(job, job->want->patches[i], &texts[i], err);
+	for (size_t i = 0; !rc && i < p->n; i++)
+		rc = apply_one(job, p->names[i], &p->texts[i], err);
 	if (!rc)
-		rc = save_state(job, as_buf_str(&job->patch_digest), paths, err);
+		rc = save_state(job, as_buf_str(&job->patch_digest), &p->paths, err);
 	else if (!restore(job, &all, NULL))
 		(void)!save_state(job, NONE, &nothing, NULL);
 	as_buf_free(&all);
@@ -252,20 +270,20 @@ static int apply_all(struct as_kernel_job *job, const struct as_buf *texts,
 
 int as_kernel_patch(struct as_kernel_job *job, struct as_err *err)
 {
-	struct as_buf texts[AS_KERNEL_PATCHES_MAX] = { 0 }, paths = { 0 }, old = { 0 },
-		      first = { 0 };
-	int rc = read_all(job, texts, &paths, err);
+	struct patches p = { .n = 0 };
+	struct as_buf old = { 0 }, first = { 0 };
+	int rc = read_all(job, &p, err);
 
 	if (!rc && strcmp(as_buf_str(&job->src), as_buf_str(&job->pristine)) != 0) {
 		load_state(job, &first, &old);
 		/* A file that came anew from a user's folder has lost its patch. */
 		if (job->users || strcmp(first.len ? as_buf_str(&first) : NONE,
 					 as_buf_str(&job->patch_digest)) != 0)
-			rc = apply_all(job, texts, &paths, &old, err);
+			rc = apply_all(job, &p, &old, err);
 	}
-	for (size_t i = 0; i < AS_KERNEL_PATCHES_MAX; i++)
-		as_buf_free(&texts[i]);
-	as_buf_free(&paths);
+	for (size_t i = 0; i < p.n; i++)
+		as_buf_free(&p.texts[i]);
+	as_buf_free(&p.paths);
 	as_buf_free(&old);
 	as_buf_free(&first);
 	return rc;
