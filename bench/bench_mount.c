@@ -12,10 +12,10 @@
  */
 #include "bench/bench.h"
 
+#include "mount/mount.h"
 #include "os/spawn.h"
 #include "run/run.h"
 #include "target/fresh.h"
-#include "target/mount.h"
 #include "vfs/sys_new.h"
 #include "work/parse.h"
 

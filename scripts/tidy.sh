@@ -10,6 +10,7 @@ export LC_ALL=C
 FUNCTION_LINES=70
 HEADER_LINES=300
 FILE_LINES=600
+ROOM_FILES=45
 COLUMNS_MAX=100
 
 cd "${1:-$(dirname "$0")/..}"
@@ -24,47 +25,58 @@ arrows() {
 	os
 	work
 	model     work
+	symptom   work model
 	gen       work model
 	disk
-	target    disk labfs
-	tool      disk target
+	host      disk
+	target    disk host labfs
+	mount     disk host target
+	tool      disk host target
 	layout    disk target labfs
-	box       target
+	box       host target
 	kernel    target
-	vfs       work model target
+	vfs       work model host target mount
 	race      work model vfs
 	reduce    work
 	klog
-	run       work model disk target tool box vfs race klog
-	supervise work target box klog run
+	instance  disk host target mount tool box vfs
+	child     work model symptom disk host target box vfs race klog instance
+	run       work model symptom disk host target vfs klog instance child
+	supervise work host target box klog instance child run
 	snapshot  work model
 	legal     work model target snapshot
-	recover   disk target tool run klog snapshot
-	crash     work model disk target layout race run supervise snapshot legal recover
-	scenario  work target race run crash
-	hunt      work gen model reduce run supervise scenario
-	check     work model disk target klog run supervise snapshot legal crash scenario
+	recover   symptom disk host target tool klog instance snapshot
+	cuts      work disk recover
+	recording work model disk host target mount race instance run snapshot legal recover cuts
+	crash     work symptom disk host target layout race instance child run supervise
+	crash     snapshot legal recover cuts recording
+	scenario  work symptom target race instance child run recording crash
+	hunt      work symptom gen model reduce run supervise scenario
+	check     work model symptom disk target klog instance child run supervise snapshot
+	check     legal recording crash scenario
 	calls
 	trace     work calls
 	record    calls trace
 	cover     work calls trace
-	damage    work disk target tool box klog run snapshot trace
-	fsck      work disk target tool crash layout damage
+	damage    work disk host target tool box klog instance snapshot trace
+	fsck      work symptom disk target tool layout damage cuts recording
 	cross     disk target layout snapshot damage fsck
 	sym       disk target tool box layout damage fsck
+	swarm     work target
 	report    work target legal cover
-	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
-	cli       kernel cover report
-	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt check
-	cmd       damage fsck cross sym
-	cmd       kernel layout trace record cover report cli labfs bench
+	join      cover report
+	cli       work model symptom gen disk host target box vfs race reduce instance run
+	cli       supervise crash scenario hunt kernel cover report
+	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
+	cmd       scenario hunt check damage fsck cross sym swarm
+	cmd       kernel layout trace record cover report join cli labfs bench
 	END
 }
 
 # Names that may not be used: name, where it is allowed all the same (-: nowhere), what instead.
 # Places: cli (src/cli, src/cmd), mains (labfs/*_main.c, src/*/emitted, include/assay/solo*,
-# examples/*/show: programs we write for others), rows (src/target, src/run/instance*: only they
-# ask what a target is), tests, bench.
+# examples/*/show: programs we write for others), rows (src/target, src/instance: only they ask what
+# a target is), tests, bench.
 banned() {
 	cat <<-'END'
 	rand          -                     as_choose() is the only source of chance
@@ -100,6 +112,7 @@ excused() {
 	src/base/err.c    stderr  a failed assertion ends the process; nobody is left to tell
 	src/os/spawn.c  getenv  PATH, to find programs
 	src/os/sanitizer.c  getenv  how a sanitizer and the loader are told what to do
+	src/cli/terminal.c  getenv  TERM and NO_COLOR: what a terminal can do, and shall
 	src/tool/shim/clock.c  time          the standing clock that checkers are given
 	src/tool/shim/clock.c  gettimeofday  the same
 	tests/tool/tool_subject.c  time          asks the clock that it is given
@@ -246,7 +259,7 @@ check_banned() {
 		if (FILENAME ~ /^src\/(cli|cmd)\//) place = "cli"
 		else if (FILENAME ~ /^labfs\/.*_main\.c$|^src\/[^\/]*\/emitted\//) place = "mains"
 		else if (FILENAME ~ /^include\/assay\/solo|^examples\/.*\/show\//) place = "mains"
-		else if (FILENAME ~ /^src\/(target\/|run\/instance)/) place = "rows"
+		else if (FILENAME ~ /^src\/(target|instance)\//) place = "rows"
 		else if (FILENAME ~ /^tests\//) place = "tests"
 		else if (FILENAME ~ /^bench\//) place = "bench"
 	}
@@ -291,6 +304,18 @@ check_file_length() {
 			if (FNR > max) print FILENAME ":1: file of " FNR " lines, at most " max
 		}' "$file"
 	done
+}
+
+# A folder that holds more than one subject is cut. What is built apart (shims, the Valgrind tool)
+# is in folders of its own.
+check_room_size() {
+	pick '^src/.*\.([ch]|def)$' | awk -v max="$ROOM_FILES" '
+	{ sub(/\/[^\/]*$/, ""); n[$0]++ }
+	END {
+		for (room in n)
+			if (n[room] > max)
+				print room ":1: room of " n[room] " files, at most " max
+	}'
 }
 
 # Two structs with one name mislead a reader (and a debugger).
@@ -444,6 +469,7 @@ violations=$(
 	check_function_length
 	check_header_length
 	check_file_length
+	check_room_size
 	check_tags
 	check_tables_outside
 	check_symbols

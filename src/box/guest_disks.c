@@ -4,9 +4,9 @@
 #include "box/guest_disks.h"
 
 #include "base/array.h"
+#include "host/medium.h"
 #include "target/cache.h"
 #include "target/fresh.h"
-#include "target/medium.h"
 #include "target/target.h"
 
 #include <stdlib.h>

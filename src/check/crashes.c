@@ -16,9 +16,9 @@
 
 #include "crash/again.h"
 #include "crash/dedup.h"
-#include "crash/record.h"
-#include "run/instance.h"
-#include "run/outside.h"
+#include "instance/instance.h"
+#include "instance/outside.h"
+#include "recording/record.h"
 #include "snapshot/tree.h"
 
 #include <stdlib.h>

@@ -11,8 +11,8 @@
  */
 #include "check/cuts.h"
 
-#include "crash/record.h"
 #include "disk/log.h"
+#include "recording/record.h"
 
 /* Up to and with the last flush. A FUA write after it counts as pending: that may tell states apart
  * that are one, but never the other way round. */

@@ -7,7 +7,7 @@
  * What must hold. An operation whose call failed succeeds, or it answers EIO, ENOMEM or EROFS and
  * has changed nothing. Nothing is kept that it should have given back. Unless a write was lost, the
  * disk is in order after the unmount. A power cut afterwards is judged as in a crash run with
- * faults (crash/record.c).
+ * faults (recording/record.c).
  *
  * Calls are counted from the mount on, as `assay run --fault` counts them: so what is found comes
  * back there. How many calls there are before the operation is learnt from a run in which nothing

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * rest: what is looked at once in each state, after all that may follow was tried: whether space is
- * lost (run/space.h). The state is brought back for it, and is spoiled by it.
+ * lost (child/space.h). The state is brought back for it, and is spoiled by it.
  */
 #include "check/worker_priv.h"
 

@@ -5,9 +5,9 @@
 
 #include "check/start.h"
 
+#include "instance/instance.h"
 #include "model/model.h"
 #include "os/stack.h"
-#include "run/instance.h"
 #include "work/seq.h"
 
 #include <assay/choice.h>

@@ -2,9 +2,9 @@
 /* worker: the process of a lane: takes states from the frontier and expands them (expand.c). */
 #include "check/cuts.h"
 
+#include "child/child.h"
+#include "instance/outside.h"
 #include "klog/kwatch.h"
-#include "run/child.h"
-#include "run/outside.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -3,11 +3,11 @@
 #include "cli/boxes.h"
 
 #include "crash/boxed.h"
+#include "host/medium.h"
+#include "instance/instance.h"
 #include "kernel/kernel.h"
-#include "run/instance.h"
 #include "target/cache.h"
 #include "target/fstype.h"
-#include "target/medium.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -227,4 +227,14 @@ void as_cli_box_close(struct as_cli_box *box)
 	as_guest_disks_free(&box->disks);
 	as_medium_free(box->fresh);
 	*box = (struct as_cli_box){ 0 };
+}
+
+void as_cli_show_where(struct as_live *live, const struct as_args *args, const char *spec,
+		       uint64_t jobs)
+{
+	as_live_target(live, spec,
+		       as_cli_wants_box(args, spec) ? "in a sandbox"
+		       : as_cli_fstype(spec)	    ? "on the running kernel"
+						    : "",
+		       jobs);
 }

@@ -6,6 +6,7 @@
 #include "box/guest_disks.h"
 #include "box/guest_programs.h"
 #include "cli/cli.h"
+#include "cli/live.h"
 #include "supervise/boxed.h"
 
 /* clang-format off */
@@ -52,5 +53,9 @@ AS_MUST_CHECK int as_cli_box_open(const struct as_args *args, const char *spec, 
 AS_MUST_CHECK int as_cli_box_add(struct as_cli_box *box, const char *spec, uint64_t size_bytes,
 				 struct as_err *err);
 void as_cli_box_close(struct as_cli_box *box);
+
+/* Shows the target and where it runs (live.h). */
+void as_cli_show_where(struct as_live *live, const struct as_args *args, const char *spec,
+		       uint64_t jobs);
 
 #endif

@@ -2,7 +2,9 @@
 /* output: see output.h. */
 #include "cli/output.h"
 
+#include "cli/pages.h"
 #include "cli/repro.h"
+#include "cli/terminal.h"
 #include "disk/image.h"
 #include "os/rundir.h"
 #include "report/groups.h"
@@ -18,9 +20,16 @@ int as_cli_save_disk(const struct as_disk *disk, const struct as_dir *dir, const
 	return as_image_save_in((struct as_disk *)disk, dir, name, err);
 }
 
-struct as_sink *as_cli_talk_new(bool json)
+struct as_sink *as_cli_talk_new(bool json, bool quiet)
 {
-	return json ? as_jsonl_sink_new(stdout) : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
+	struct as_sink *talk = json ? as_jsonl_sink_new(stdout)
+				    : as_term_sink_new(stdout, as_cli_has_colour(STDOUT_FILENO));
+
+	if (quiet) {
+		talk->note = NULL;
+		talk->done = NULL;
+	}
+	return talk;
 }
 
 void as_cli_talk_free(struct as_sink *talk, bool json)
@@ -38,6 +47,7 @@ struct both {
 	struct as_sink *talk, *store;
 	struct as_sink *repro; /* hands to the store; NULL: there is none */
 	struct as_report_groups *groups;
+	struct as_live *live;
 	struct as_sink kept; /* after `talk`, which then knows that findings are kept */
 };
 
@@ -46,6 +56,7 @@ static void both_finding(struct as_sink *sink, const struct as_finding *f, const
 	struct both *b = (struct both *)sink;
 
 	as_report_groups_add(b->groups, f, id);
+	as_live_finding(b->live, f, id);
 	if (b->repro)
 		b->repro->finding(b->repro, f, id);
 	b->talk->next = b->store && !as_store_sink_failed(b->store, NULL) ? &b->kept : NULL;
@@ -55,6 +66,7 @@ static void both_finding(struct as_sink *sink, const struct as_finding *f, const
 static void both_again(struct as_sink *sink, const char *signature)
 {
 	as_report_groups_again(((struct both *)sink)->groups, signature);
+	as_live_again(((struct both *)sink)->live);
 	as_emit_again(((struct both *)sink)->talk, signature);
 }
 
@@ -85,6 +97,7 @@ static void join(struct as_cli_output *out)
 					 .done = both_done },
 			       .talk = out->talk,
 			       .store = out->store,
+			       .live = out->live,
 			       .groups = as_report_groups_new() };
 	if (out->store) {
 		out->talk->next = &both->kept;
@@ -103,7 +116,14 @@ int as_cli_output_open(const struct as_args *args, struct as_cli_output *out, st
 		rc = as_store_sink_new(out->folder, false, as_cli_save_disk, &out->store, err);
 	if (rc)
 		return rc;
-	out->talk = as_cli_talk_new(out->json);
+	out->talk = as_cli_talk_new(out->json, as_args_has(args, "quiet"));
+	out->live = as_live_open(&(struct as_live_setup){
+		.command = args->command->name,
+		.folder = out->store ? as_store_sink_folder(out->store) : NULL,
+		.json = out->json,
+		/* The output of `together` is for a program. */
+		.quiet = as_args_has(args, "quiet") || as_args_has(args, "together"),
+	});
 	join(out);
 	return 0;
 }
@@ -127,11 +147,22 @@ int as_cli_output_failed(const struct as_cli_output *out, struct as_err *err)
 	return out->store ? as_store_sink_failed(out->store, err) : 0;
 }
 
+void as_cli_output_quiet(struct as_cli_output *out, int rc, const struct as_err *err)
+{
+	as_live_close(out->live, out->lasting, rc, err);
+	out->live = NULL;
+	if (out->chain)
+		((struct both *)out->chain)->live = NULL;
+}
+
 int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *stats, int rc,
 			struct as_err *err)
 {
 	int failed = as_cli_output_failed(out, rc ? NULL : err);
+	bool kept = out->store;
 
+	out->lasting |= stats->findings > 0;
+	as_cli_output_quiet(out, rc ? rc : failed, err);
 	if (out->chain && !out->json)
 		as_report_groups_tell(((struct both *)out->chain)->groups, out->chain);
 	/* Findings are reported even if an error of ours follows them. */
@@ -148,6 +179,8 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 		free(((struct both *)out->chain)->repro);
 	}
 	free(out->chain);
+	if (out->reports && out->lasting && kept)
+		as_cli_page_write(out->reports, out->folder, NULL);
 	return rc ? rc : stats->findings ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/event.h"
 #include "cli/cli.h"
+#include "cli/live.h"
 #include "os/dir.h"
 
 #define AS_OUT_DEFAULT "assay.out"
@@ -14,24 +15,28 @@
 	{ .name = "out", .letter = 'o', .kind = AS_OPT_TEXT, .arg = "DIR",                \
 	  .help = "keep findings in this folder; default " AS_OUT_DEFAULT },              \
 	{ .name = "no-store", .help = "keep no findings" },                               \
-	{ .name = "json", .help = "print everything as JSON lines" }
+	{ .name = "json", .help = "print everything as JSON lines" },                     \
+	AS_CLI_QUIET_OPT
 /* clang-format on */
 
 /* A finding is kept before it is printed: a reader of the output finds it in the folder. */
 struct as_cli_output {
 	struct as_sink *talk, *store; /* store NULL: nothing is kept */
 	struct as_sink *chain; /* both */
+	struct as_live *live; /* set counters in it; NULL: an engine in a sandbox */
 	const char *folder;
 	bool json;
 	bool given; /* `talk` belongs to the caller */
+	const struct as_args *reports; /* a page for a browser is written at the end; or NULL */
+	bool lasting; /* the folder has more than findings: progress is kept without any */
 };
 
 /* For as_store_sink_new(). */
 AS_MUST_CHECK int as_cli_save_disk(const struct as_disk *disk, const struct as_dir *dir,
 				   const char *name, struct as_err *err);
 
-/* A sink that prints on standard output: JSON lines, or text for people. */
-struct as_sink *as_cli_talk_new(bool json);
+/* A sink that prints on standard output: JSON lines, or text for people; `quiet`: findings alone. */
+struct as_sink *as_cli_talk_new(bool json, bool quiet);
 void as_cli_talk_free(struct as_sink *talk, bool json);
 
 AS_MUST_CHECK int as_cli_output_open(const struct as_args *args, struct as_cli_output *out,
@@ -42,6 +47,8 @@ AS_MUST_CHECK int as_cli_output_given(const char *folder, struct as_sink *talk,
 				      struct as_cli_output *out, struct as_err *err);
 /* The first failure to keep something, if any: 0 or its code. */
 int as_cli_output_failed(const struct as_cli_output *out, struct as_err *err);
+/* The work is done: what follows is not progress. as_cli_output_close() does it, too. */
+void as_cli_output_quiet(struct as_cli_output *out, int rc, const struct as_err *err);
 /* Prints the summary and frees the sinks. rc is the result of the work. Returns the result of the
  * command: an exit status or a negative error. */
 AS_MUST_CHECK int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *stats,

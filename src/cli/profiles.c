@@ -3,7 +3,7 @@
 #include "cli/profiles.h"
 
 #include "gen/gen.h"
-#include "run/instance.h"
+#include "instance/instance.h"
 #include "target/facts.h"
 
 #include <string.h>

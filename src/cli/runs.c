@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "cli/boxes.h"
 #include "cli/stopping.h"
+#include "host/usage.h"
 #include "run/result.h"
-#include "target/usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #define AS_CLI_RUNS_H
 
 #include "cli/jobs.h"
-#include "run/known.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
+#include "symptom/known.h"
 
 struct as_cli_runs {
 	/* Set by the caller: */

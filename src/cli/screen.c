@@ -6,20 +6,30 @@
  * descriptors. What is written comes in pieces that may end within a character or a sequence: such
  * an end is kept until the next piece. JSON passes unchanged, since its writer has already escaped
  * these characters.
+ *
+ * A block of progress (as_cli_screen_block()) stands below what was printed. Its process and those
+ * that print share a note of how many rows it has: whoever prints removes it first, and it is drawn
+ * again below. Invariants: (1) nobody writes to a descriptor without the lock; (2) the block is
+ * drawn only where a line begins; (3) after it, the cursor is on the line below it, so that a
+ * program that is killed leaves a clean prompt.
  */
 #include "cli/screen.h"
 
 #include "base/show.h"
+#include "cli/terminal.h"
+#include "os/shlock.h"
+#include "os/spawn.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
+#define BLOCK_ROWS 32u /* at most */
 #define HELD_BYTES 8 /* more than any sequence of ours, or character, has */
 
-/* Sequences of ours, of the terminal sink and of the line of progress. */
-static const char *const own[] = { "\033[1;31m", "\033[2m", "\033[1m", "\033[0m", "\r\033[K" };
+/* Sequences of ours, of the terminal sink. */
+static const char *const own[] = { "\033[1;31m", "\033[2m", "\033[1m", "\033[0m" };
 
 #define NOWN (sizeof(own) / sizeof(own[0]))
 
@@ -29,6 +39,16 @@ struct filter {
 	char held[HELD_BYTES];
 	size_t n_held;
 };
+
+/* What processes know of the screen. */
+struct shared_screen {
+	struct as_shlock lock;
+	unsigned rows; /* of the block that is there now */
+	unsigned widths[BLOCK_ROWS]; /* of its lines */
+	bool within[STDERR_FILENO + 1]; /* by descriptor: it ended within a line */
+};
+
+static struct shared_screen *shared; /* NULL: there is no memory for it */
 
 /* There are two such streams in a process, and everybody prints to them. */
 static struct filter out_filter = { .fd = STDOUT_FILENO }, err_filter = { .fd = STDERR_FILENO };
@@ -115,6 +135,123 @@ static void pass(struct filter *f, const char *s, size_t len, bool last, struct 
 	}
 }
 
+/* ---- The block ------------------------------------------------------------------------------- */
+
+/* A terminal that became narrower has broken its lines, as nearly all of them do. */
+static unsigned rows_now(void)
+{
+	unsigned columns = as_cli_columns(STDERR_FILENO), rows = 0;
+
+	for (unsigned i = 0; i < shared->rows; i++)
+		rows += shared->widths[i] > columns ? (shared->widths[i] + columns - 1) / columns
+						    : 1;
+	return rows;
+}
+
+/* How many rows it has, and how wide each is; a character is at least one column wide. */
+static void measure(const struct as_buf *block)
+{
+	unsigned width = 0;
+	bool sequence = false;
+
+	for (size_t i = 0; i < block->len && shared->rows < BLOCK_ROWS; i++) {
+		unsigned char c = (unsigned char)block->data[i];
+
+		if (c == '\033') {
+			sequence = true;
+		} else if (c == '\n') {
+			shared->widths[shared->rows++] = width;
+			width = 0;
+		} else if (!sequence && (c & 0xc0) != 0x80) {
+			width++;
+		}
+		if (sequence && c == 'm')
+			sequence = false;
+	}
+}
+
+/* With the lock. */
+static void remove_block(void)
+{
+	char up[32];
+
+	if (!shared->rows)
+		return;
+	snprintf(up, sizeof(up), "\r\033[%uA\033[J", rows_now());
+	(void)write_all(STDERR_FILENO, up, strlen(up));
+	shared->rows = 0;
+}
+
+/* Writes what passed the filter, above the block. */
+static bool put(const struct filter *f, const struct as_buf *text)
+{
+	bool fine;
+
+	if (!text->len)
+		return true;
+	if (shared) {
+		as_shlock_take(&shared->lock);
+		if (f->terminal)
+			remove_block();
+		shared->within[f->fd] = text->data[text->len - 1] != '\n';
+	}
+	fine = write_all(f->fd, text->data, text->len);
+	if (shared)
+		as_shlock_give(&shared->lock);
+	return fine;
+}
+
+bool as_cli_screen_block(const struct as_buf *block)
+{
+	bool drawn = false;
+
+	if (!shared)
+		return false;
+	as_shlock_take(&shared->lock);
+	if ((!out_filter.terminal || !shared->within[STDOUT_FILENO]) &&
+	    !shared->within[STDERR_FILENO]) {
+		remove_block();
+		drawn = write_all(STDERR_FILENO, as_buf_str(block), block->len);
+		if (drawn)
+			measure(block);
+	}
+	as_shlock_give(&shared->lock);
+	return drawn;
+}
+
+bool as_cli_screen_has_block(void)
+{
+	return shared && shared->rows;
+}
+
+void as_cli_screen_forget(void)
+{
+	if (shared)
+		shared->rows = 0;
+}
+
+void as_cli_screen_clear(void)
+{
+	if (!shared)
+		return;
+	as_shlock_take(&shared->lock);
+	remove_block();
+	as_shlock_give(&shared->lock);
+}
+
+bool as_cli_screen_line(int fd, const struct as_buf *line)
+{
+	bool fine = false;
+
+	if (!shared)
+		return false;
+	as_shlock_take(&shared->lock);
+	if (!shared->within[fd])
+		fine = write_all(fd, as_buf_str(line), line->len);
+	as_shlock_give(&shared->lock);
+	return fine;
+}
+
 static ssize_t filter_write(void *cookie, const char *data, size_t len)
 {
 	struct filter *f = cookie;
@@ -125,7 +262,7 @@ static ssize_t filter_write(void *cookie, const char *data, size_t len)
 	as_buf_add(&in, data, len);
 	f->n_held = 0;
 	pass(f, in.data, in.len, false, &out);
-	fine = write_all(f->fd, as_buf_str(&out), out.len);
+	fine = put(f, &out);
 	as_buf_free(&in);
 	as_buf_free(&out);
 	return fine ? (ssize_t)len : 0;
@@ -135,7 +272,7 @@ static FILE *open_filter(struct filter *f, int buffering)
 {
 	FILE *stream = fopencookie(f, "w", (cookie_io_functions_t){ .write = filter_write });
 
-	f->terminal = isatty(f->fd);
+	f->terminal = as_cli_is_terminal(f->fd);
 	if (stream)
 		setvbuf(stream, NULL, buffering, BUFSIZ);
 	return stream;
@@ -146,6 +283,9 @@ void as_cli_screen(void)
 	FILE *out = open_filter(&out_filter, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
 	FILE *err = open_filter(&err_filter, _IONBF);
 
+	shared = as_shared_alloc(sizeof(*shared));
+	if (shared)
+		as_shlock_init(&shared->lock);
 	if (out)
 		stdout = out;
 	if (err)
@@ -159,7 +299,7 @@ static void end(struct filter *f)
 	pass(f, f->held, f->n_held, true, &out);
 	f->n_held = 0;
 	/* There is nobody left to report it to. */
-	(void)write_all(f->fd, as_buf_str(&out), out.len);
+	(void)put(f, &out);
 	as_buf_free(&out);
 }
 
@@ -168,6 +308,7 @@ void as_cli_screen_end(void)
 	fflush(stdout);
 	end(&out_filter);
 	end(&err_filter);
+	as_cli_screen_clear();
 }
 
 void as_cli_put(FILE *out, const char *text)

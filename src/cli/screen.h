@@ -8,12 +8,27 @@
 #ifndef AS_CLI_SCREEN_H
 #define AS_CLI_SCREEN_H
 
+#include "base/buf.h"
+
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Puts the filter before stdout and stderr. */
 void as_cli_screen(void);
 /* Prints what the filter still holds: the beginning of a character whose end never came. */
 void as_cli_screen_end(void);
+
+/* ---- What live.c draws below the rest: it may be called in other processes of the program ---- */
+
+/* Draws whole lines in place of those drawn before; what is printed later appears above them.
+ * False: not now, since a line is begun. */
+bool as_cli_screen_block(const struct as_buf *block);
+bool as_cli_screen_has_block(void);
+void as_cli_screen_clear(void);
+/* It stays where it is: somebody else uses the terminal now. */
+void as_cli_screen_forget(void);
+/* Whole lines to a descriptor as they are, but never into a line that is begun: then false. */
+bool as_cli_screen_line(int fd, const struct as_buf *line);
 
 /* A name or another text from outside, on one line. */
 void as_cli_put(FILE *out, const char *text);

@@ -7,12 +7,12 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/trust.h"
+#include "host/trail.h"
 #include "os/dir.h"
 #include "reduce/reduce.h"
 #include "report/sinks.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
-#include "target/trail.h"
 
 /* The first operand: a folder by its path, or an id below the output folder. */
 AS_MUST_CHECK int as_cli_stored_find(const struct as_args *args, struct as_dir *folder,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_outside: runs the checkers of a guest outside of it (run/outside.h). Nobody but a
+ * check_outside: runs the checkers of a guest outside of it (instance/outside.h). Nobody but a
  * supervisor starts it, in a cell and with the guest's memory as a descriptor, so no help lists it.
  */
 #include "cli/cli.h"
-#include "run/outside.h"
+#include "instance/outside.h"
 #include "target/facts.h"
 #include "target/target.h"
 

@@ -13,15 +13,14 @@ static double per_second(uint64_t n, int64_t us)
 	return us > 0 ? (double)n * 1e6 / (double)us : 0;
 }
 
-static void print_json(const struct as_check_words *s, const char *event,
-		       const struct as_check_status *status)
+static void print_json(const struct as_check_words *s, const struct as_check_status *status)
 {
 	const struct as_check_counts *c = &status->counts;
 	struct as_buf line = { 0 };
 	struct as_json j = as_json_on(&line);
 
 	as_json_object(&j);
-	as_json_kstr(&j, "event", event);
+	as_json_kstr(&j, "event", "check");
 	as_json_kstr(&j, "target", as_target_spec(s->target));
 	as_json_kuint(&j, "states", status->states);
 	as_json_kuint(&j, "expanded", c->expanded);
@@ -62,10 +61,8 @@ static void print_json(const struct as_check_words *s, const char *event,
 		as_json_kuint(&j, "follow_us", c->follow_us);
 		as_json_kuint(&j, "strayed", c->strayed);
 	}
-	if (!strcmp(event, "check")) {
-		as_json_kuint(&j, "owned", status->owned);
-		as_json_kuint(&j, "owned_sum", status->owned_sum);
-	}
+	as_json_kuint(&j, "owned", status->owned);
+	as_json_kuint(&j, "owned_sum", status->owned_sum);
 	as_json_kbool(&j, "all", status->all);
 	as_json_kint(&j, "wall_us", status->wall_us);
 	as_json_end(&j);
@@ -74,36 +71,36 @@ static void print_json(const struct as_check_words *s, const char *event,
 	as_buf_free(&line);
 }
 
-#define NOTE_EVERY_US 10000000
-
 void as_check_words_progress(void *ctx, const struct as_check_status *status)
 {
 	struct as_check_words *s = ctx;
 	const struct as_check_counts *c = &status->counts;
-	char line[320], share[32] = "";
+	const struct {
+		enum as_counter counter;
+		uint64_t n;
+	} rows[] = {
+		{ AS_COUNT_states, status->states },
+		{ AS_COUNT_expanded, c->expanded },
+		{ AS_COUNT_frontier, status->frontier },
+		{ AS_COUNT_depth, status->depth },
+		{ AS_COUNT_transitions, c->transitions },
+		{ AS_COUNT_answers, status->answers },
+		{ AS_COUNT_crash_states, c->crash.generated },
+		{ AS_COUNT_crash_distinct, c->crash.distinct },
+		{ AS_COUNT_recoveries, c->crash.checked },
+		{ AS_COUNT_memoised, c->crash.memoised },
+		{ AS_COUNT_during_recovery, c->crash.again },
+		{ AS_COUNT_unconfirmed, c->unconfirmed },
+		{ AS_COUNT_store_bytes, status->bytes },
+		{ AS_COUNT_findings, c->findings },
+	};
 
-	if (!s->terminal && status->wall_us - s->note_us < NOTE_EVERY_US)
-		return;
-	s->note_us = status->wall_us;
-	if (s->json) {
-		print_json(s, "progress", status);
-		return;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		as_live_set(s->live, rows[i].counter, rows[i].n);
+	if (status->percent >= 0) {
+		as_live_goal(s->live, s->options->for_us, 100);
+		as_live_done(s->live, (uint64_t)status->percent);
 	}
-	if (status->percent >= 0)
-		snprintf(share, sizeof(share), " (%d %% done)", status->percent);
-	snprintf(line, sizeof(line),
-		 "%llu states, %llu to go%s, depth %u; %llu transitions, %.0f/s, %u answers; "
-		 "%llu crash states, %llu distinct, %llu from the memo; %llu found",
-		 (unsigned long long)status->states, (unsigned long long)status->frontier, share,
-		 status->depth, (unsigned long long)c->transitions,
-		 per_second(c->transitions, status->wall_us), status->answers,
-		 (unsigned long long)c->crash.generated, (unsigned long long)c->crash.distinct,
-		 (unsigned long long)c->crash.memoised, (unsigned long long)c->findings);
-	if (s->terminal)
-		fprintf(stderr, "\r\033[K%s", line);
-	else
-		as_emit_note(s->sinks, "%s", line);
-	s->shown = s->terminal;
 }
 
 /* As Table 1 of the paper. */
@@ -235,7 +232,7 @@ static void say_end(const struct as_check_words *s, const struct as_check_status
 void as_check_words_end(struct as_check_words *s, const struct as_check_status *status)
 {
 	if (s->json) {
-		print_json(s, "check", status);
+		print_json(s, status);
 		return;
 	}
 	print_table(s, status);

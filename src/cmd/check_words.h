@@ -4,15 +4,14 @@
 #define AS_CMD_CHECK_WORDS_H
 
 #include "check/check.h"
+#include "cli/live.h"
 
 struct as_check_words {
 	const struct as_target *target;
 	const struct as_check_options *options;
 	struct as_sink *sinks;
 	bool json;
-	bool terminal; /* progress is a line of it that is written again and again */
-	bool shown; /* there is such a line */
-	int64_t note_us;
+	struct as_live *live;
 };
 
 /* For struct as_check_args; ctx: the words. */

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/hunts.h"
 #include "cli/output.h"
+#include "cli/pages.h"
 #include "cli/rows.h"
 #include "cli/runs.h"
 #include "cli/stopping.h"
@@ -41,7 +42,6 @@ struct check_session {
 	struct as_dir below;
 	struct as_cli_box box;
 	bool boxed; /* the target runs in it */
-	bool terminal;
 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ static int check(struct check_session *s, struct as_err *err)
 					.options = &s->options,
 					.sinks = s->out.chain,
 					.json = s->out.json,
-					.terminal = s->terminal };
+					.live = s->out.live };
 	struct as_check_args args = { .target = s->target,
 				      .run = &s->run,
 				      .options = &s->options,
@@ -231,8 +231,8 @@ static int check(struct check_session *s, struct as_err *err)
 		args.box = &s->box.boxed;
 	}
 	rc = as_check(&args, &status, err);
-	if (words.shown)
-		fprintf(stderr, "\r\033[K");
+	as_check_words_progress(&words, &status);
+	as_cli_output_quiet(&s->out, rc, err);
 	if (!rc)
 		as_check_words_end(&words, &status);
 	as_cli_usage_say(s->target, s->out.json, s->out.chain);
@@ -280,7 +280,6 @@ static int open_target(struct check_session *s, const char *spec, struct as_err 
 static int run(const struct as_args *args, struct as_err *err)
 {
 	struct check_session s = { .args = args,
-				   .terminal = isatty(STDERR_FILENO),
 				   .folder.dir = AS_DIR_NONE,
 				   .below = AS_DIR_NONE };
 	struct as_buf small = { 0 };
@@ -296,7 +295,10 @@ static int run(const struct as_args *args, struct as_err *err)
 	if (!rc)
 		rc = as_cli_output_open(args, &s.out, err);
 	if (!rc) {
-		s.terminal = s.terminal && !s.out.json;
+		s.out.lasting = true;
+		s.out.reports = args;
+		as_cli_show_where(s.out.live, args, spec, s.options.jobs);
+		as_live_goal(s.out.live, s.options.for_us, 0);
 		rc = open_states(&s, err);
 		if (!rc)
 			rc = check(&s, err);
@@ -431,6 +433,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_USAGE_OPTS,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
+	AS_CLI_REPORT_OPT,
 	{ 0 },
 };
 

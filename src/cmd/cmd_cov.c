@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_cov: input and output coverage of system calls; the parts are in cov_*.c. */
-#include "cmd/cov.h"
+#include "cmd/cov/cov.h"
 #include "cover/metric.h"
 
 #include <ctype.h>

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/jobs.h"
 #include "cli/output.h"
+#include "cli/pages.h"
 #include "cli/rows.h"
 #include "cli/scenarios.h"
 #include "cli/start.h"
@@ -113,6 +114,37 @@ struct crash_session {
 	struct as_crash_counts counts;
 };
 
+/* ---- What is shown meanwhile ---- */
+
+static void show_grown(struct as_live *live, const struct as_crash_counts *a,
+		       const struct as_crash_counts *b)
+{
+	as_live_add(live, AS_COUNT_crash_states, b->generated - a->generated);
+	as_live_add(live, AS_COUNT_crash_distinct, b->distinct - a->distinct);
+	as_live_add(live, AS_COUNT_recoveries,
+		    b->checked + b->again_checked - a->checked - a->again_checked);
+	as_live_add(live, AS_COUNT_memoised,
+		    b->memoised + b->again_memoised - a->memoised - a->again_memoised);
+	as_live_add(live, AS_COUNT_during_recovery, b->again - a->again);
+}
+
+/* In the process that judges. */
+static void seen(void *ctx, const struct as_crash_counts *before, const struct as_crash_counts *now)
+{
+	show_grown(ctx, before, now);
+}
+
+static void show_workload(const struct crash_session *s, const struct as_run_result *r)
+{
+	as_live_add(s->out.live, AS_COUNT_workloads, 1);
+	as_live_add(s->out.live, AS_COUNT_ops, r->ops);
+	as_live_add(s->out.live, AS_COUNT_findings, r->findings);
+	/* Several processes may work on them. */
+	as_live_add_done(s->out.live, 1);
+}
+
+/* ---- */
+
 static uint64_t budget_of(const struct crash_session *s, const struct as_target *target)
 {
 	return s->options.budget != AS_BUDGET_UNSAID ? s->options.budget
@@ -136,6 +168,8 @@ static int get_ready(struct crash_session *s, const struct as_cli_job *job, stru
 		return rc;
 	s->run.size_bytes = job->size_bytes;
 	options.budget = budget_of(s, s->target);
+	options.seen = seen;
+	options.seen_ctx = s->out.live;
 	rc = as_crasher_new(s->target, &s->run, &options, s->out.chain, &s->crasher, err);
 	if (!rc)
 		s->current = job;
@@ -254,6 +288,7 @@ static int crash_one(struct crash_session *s, const struct as_cli_job *job, stru
 		rc = as_crash_workload(s->crasher, job->seq, job->name, &result, &counts, err);
 	if (rc)
 		return rc;
+	show_workload(s, &result);
 	say_workload(s, job->name, as_buf_str(&job->spec), &result, &counts);
 	as_crash_counts_add(&s->counts, &counts);
 	s->stats.workloads++;
@@ -276,6 +311,8 @@ static void boxed_workload(void *ctx, const struct as_boxed_job *job,
 	struct as_crash_counts counts;
 
 	memcpy(&counts, result->counts, sizeof(counts));
+	show_workload(talk->s, result);
+	show_grown(talk->s->out.live, &(struct as_crash_counts){ 0 }, &counts);
 	say_workload(talk->s, job->name, talk->spec, result, &counts);
 	as_crash_counts_add(&talk->s->counts, &counts);
 }
@@ -342,6 +379,8 @@ static int crash_some(struct crash_session *s, const struct as_cli_jobs *all, si
 	for (size_t i = first; i < all->n; i += every)
 		mine.jobs[mine.n++] = all->jobs[i];
 	for (size_t i = 0; i < mine.n && !rc && !as_cli_unheard();) {
+		as_cli_show_where(s->out.live, s->args, as_buf_str(&mine.jobs[i].spec), every);
+		as_live_phase(s->out.live, mine.jobs[i].name);
 		rc = as_cli_wants_box(s->args, as_buf_str(&mine.jobs[i].spec))
 			     ? crash_boxed(s, &mine, &i, err)
 			     : crash_one(s, &mine.jobs[i++], err);
@@ -442,6 +481,8 @@ static int crash_all(const struct as_args *args, const struct as_cli_jobs *all, 
 		return rc;
 	}
 	n = n < all->n ? n : all->n;
+	s.out.reports = args;
+	as_live_goal(s.out.live, 0, all->n);
 	rc = n > 1 ? crash_many(&s, all, n, err) : crash_some(&s, all, 0, 1, err);
 	s.stats.wall_us = as_now_us() - start_us;
 	say_all(&s);
@@ -539,6 +580,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_CHANCE_OPT,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
+	AS_CLI_REPORT_OPT,
 	{ 0 },
 };
 

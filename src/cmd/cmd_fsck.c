@@ -3,10 +3,11 @@
 #include "base/json.h"
 #include "cli/boxes.h"
 #include "cli/hunts.h"
+#include "cli/pages.h"
 #include "cli/rows.h"
 #include "cli/stopping.h"
-#include "cmd/fsck_cross.h"
-#include "cmd/fsck_session.h"
+#include "cmd/fsck/fsck_cross.h"
+#include "cmd/fsck/fsck_session.h"
 #include "layout/field.h"
 #include "os/spawn.h"
 
@@ -18,7 +19,6 @@
 #define FOLDER "fsck"
 #define STATE_BYTES ((size_t)64 << 20)
 #define FOR_DEFAULT_US ((int64_t)60 * 1000000)
-#define NOTE_EVERY_US 10000000
 
 /* ---- What is remembered ---------------------------------------------------------------------- */
 
@@ -82,14 +82,13 @@ static double rate(uint64_t n, int64_t us)
 	return us > 0 ? (double)n * 1e6 / (double)us : 0;
 }
 
-static void print_json(const struct as_fsck_session *s, const char *event,
-		       const struct as_fsck_status *status)
+static void print_json(const struct as_fsck_session *s, const struct as_fsck_status *status)
 {
 	struct as_buf line = { 0 };
 	struct as_json j = as_json_on(&line);
 
 	as_json_object(&j);
-	as_json_kstr(&j, "event", event);
+	as_json_kstr(&j, "event", "fsck");
 	as_json_kstr(&j, "checker", s->setup.spec);
 	as_json_kstr(&j, "model", s->model);
 	as_json_kuint(&j, "disks", status->counts.disks);
@@ -126,30 +125,39 @@ static void progress(void *ctx, const struct as_fsck_status *status)
 {
 	struct as_fsck_session *s = ctx;
 	struct as_err err;
-	char line[256];
+	const struct {
+		enum as_counter counter;
+		uint64_t n;
+	} rows[] = {
+		{ AS_COUNT_disks, status->counts.disks },
+		{ AS_COUNT_runs, status->counts.runs },
+		{ AS_COUNT_known, status->counts.known },
+		{ AS_COUNT_problems, status->problems },
+		{ AS_COUNT_unconfirmed, status->unconfirmed },
+		{ AS_COUNT_findings, status->clusters },
+	};
 
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		as_live_set(s->out.live, rows[i].counter, rows[i].n);
+	if (s->covering.cover.row)
+		as_live_set(s->out.live, AS_COUNT_covered_blocks,
+			    s->covering.cover.row->count(&s->covering.cover));
+	if (!s->corrupt)
+		as_live_set(s->out.live, AS_COUNT_paths,
+			    status->tallies[AS_SEARCH_FOLLOWED] +
+				    status->tallies[AS_SEARCH_STRAYED]);
+	as_live_done(s->out.live, status->lots);
 	(void)save_state(s, status->next, &err);
 	/* What cannot be written now is written at the end, or reported then. */
 	if (!s->corrupt && as_symbolic_save(&s->symbolic, &s->below, status, &err))
 		return;
-	if (as_fsck_covering_save(&s->covering, &s->below, status->wall_us, &err))
-		return;
-	if (!s->terminal && status->wall_us - s->note_us < NOTE_EVERY_US)
-		return;
-	s->note_us = status->wall_us;
-	if (s->out.json) {
-		print_json(s, "progress", status);
-		return;
-	}
-	snprintf(line, sizeof(line), "%llu disks, %.0f/s; %llu problems in %llu clusters",
-		 (unsigned long long)status->counts.disks,
-		 rate(status->counts.disks, status->wall_us), (unsigned long long)status->problems,
-		 (unsigned long long)status->clusters);
-	if (s->terminal)
-		fprintf(stderr, "\r\033[K%s", line);
-	else
-		as_emit_note(s->out.chain, "%s", line);
-	s->shown = s->terminal;
+	(void)!as_fsck_covering_save(&s->covering, &s->below, status->wall_us, &err);
+}
+
+static const char *target_words(const struct as_fsck_session *s, struct as_buf *out)
+{
+	as_buf_addf(out, "%s, %s", s->setup.spec, s->model);
+	return as_buf_str(out);
 }
 
 static void say_end(const struct as_fsck_session *s, const struct as_fsck_status *status)
@@ -217,6 +225,7 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 	};
 	struct as_fsck_status status = { 0 };
 	struct as_run_stats stats = { 0 };
+	struct as_buf words = { 0 };
 	int rc = time ? as_cli_read_duration("for", time, &args.for_us, err) : 0;
 
 	if (!time && !args.max_lots && (!s->corrupt || as_corrupt_lots(s->corrupt) == UINT64_MAX))
@@ -224,10 +233,20 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 	/* From now on, a session that is killed can go on. */
 	if (!rc)
 		rc = save_state(s, s->state.next, err);
+	as_live_target(s->out.live, target_words(s, &words), s->asks ? "asks a kernel" : "",
+		       args.jobs);
+	as_live_goal(s->out.live, args.for_us,
+		     args.max_lots ? args.max_lots
+		     : s->corrupt && as_corrupt_lots(s->corrupt) != UINT64_MAX
+			     ? as_corrupt_lots(s->corrupt)
+			     : 0);
+	as_buf_free(&words);
+	s->out.lasting = true;
+	s->out.reports = s->args;
 	if (!rc)
 		rc = as_fsck_lead(&args, &status, err);
-	if (s->shown)
-		fprintf(stderr, "\r\033[K");
+	progress(s, &status);
+	as_cli_output_quiet(&s->out, rc, err);
 	if (!rc)
 		rc = save_state(s, status.next, err);
 	if (!rc)
@@ -239,7 +258,7 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 	if (!rc && !s->corrupt)
 		rc = as_symbolic_judge(&s->symbolic, err);
 	if (!rc && s->out.json)
-		print_json(s, "fsck", &status);
+		print_json(s, &status);
 	else if (!rc)
 		say_end(s, &status);
 	stats.workloads = status.counts.disks;
@@ -284,7 +303,6 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			   .whole = as_args_has(args, "no-fork") },
 
 		.store = as_chunks_new(),
-		.terminal = isatty(STDERR_FILENO) && !as_args_has(args, "json"),
 		.folder.dir = AS_DIR_NONE,
 		.below = AS_DIR_NONE,
 		.export = AS_DIR_NONE,
@@ -521,6 +539,7 @@ static const struct as_opt opts[] = {
 		  "delete a file in every directory; labfs is always asked" },
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
+	AS_CLI_REPORT_OPT,
 	{ 0 },
 };
 

@@ -10,8 +10,10 @@
 #include "cli/cli.h"
 #include "cli/drawn.h"
 #include "cli/hunts.h"
+#include "cli/live.h"
 #include "cli/output.h"
 #include "cli/own_cov.h"
+#include "cli/pages.h"
 #include "cli/profiles.h"
 #include "cli/rows.h"
 #include "cli/runs.h"
@@ -31,7 +33,6 @@
 
 #define FOR_DEFAULT "10m"
 #define REDUCE_DEFAULT_SECONDS 60
-#define PROGRESS_US 500000
 #define RACE_BATCH 2
 /* Files in the folder of the hunt. */
 #define PROFILE_COPY "profile"
@@ -43,9 +44,10 @@
 /* The options that the state of a hunt keeps. */
 static bool is_remembered(const char *name)
 {
-	static const char *const new[] = { "resume",  "out",	       "json",	       "trust",
-					   "for",     "max-workloads", "max-findings", "known",
-					   "fail-on", "junit" };
+	static const char *const new[] = {
+		"resume",	"out",	 "json",    "trust", "for",   "max-workloads",
+		"max-findings", "known", "fail-on", "junit", "quiet", "no-report"
+	};
 
 	for (size_t i = 0; i < sizeof(new) / sizeof(new[0]); i++)
 		if (!strcmp(name, new[i]))
@@ -124,7 +126,7 @@ static int recall(const struct as_args *now, const struct as_hunt_state *state,
 struct hunt_session {
 	const char *folder;
 	struct as_folders folders;
-	bool resume, json, terminal;
+	bool resume, json;
 	struct as_hunt hunt;
 	struct as_hunt_state state;
 	struct as_profile *profile;
@@ -134,10 +136,10 @@ struct hunt_session {
 	struct as_cli_box box;
 	bool boxed;
 	struct as_cli_drawn drawn;
-	struct as_sink eraser; /* clears the line of progress before other lines are printed */
+	struct as_live *live;
 	struct as_sink *talk;
 	struct as_cli_cov cov;
-	int64_t shown_us, start_us;
+	int64_t start_us;
 };
 
 /* A copy of a file, for a hunt that is resumed. */
@@ -325,6 +327,12 @@ static int read_bounds(const struct as_args *args, struct hunt_session *s, struc
 	return rc;
 }
 
+/* Power cuts are tried on the smallest disk (crash/crash.c), which is made outside of the guest. */
+static bool small_disk(const struct hunt_session *s)
+{
+	return !s->hunt.run.size_bytes && !strcmp(s->hunt.scenario->name, "crash");
+}
+
 static int prepare(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	struct as_run_options *o = &s->hunt.run;
@@ -359,34 +367,16 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 	if (!rc)
 		rc = read_feedback(args, s, err);
 	if (!rc && s->boxed) {
-		rc = as_cli_specs_open_box(args, &s->specs, o->size_bytes, &s->box, err);
+		rc = as_cli_specs_open_box(args, &s->specs,
+					   small_disk(s) ? as_target_small_bytes(s->target)
+							 : o->size_bytes,
+					   &s->box, err);
 		s->boxed = !rc;
 	}
 	return rc;
 }
 
 /* ---- What people see ------------------------------------------------------------------------- */
-
-static void erase(const struct hunt_session *s)
-{
-	if (s->terminal && s->shown_us)
-		fprintf(stderr, "\r\033[K");
-}
-
-static void eraser_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
-{
-	(void)f;
-	(void)id;
-	erase((struct hunt_session *)(void *)((char *)sink -
-					      offsetof(struct hunt_session, eraser)));
-}
-
-static void eraser_note(struct as_sink *sink, const char *line)
-{
-	(void)line;
-	erase((struct hunt_session *)(void *)((char *)sink -
-					      offsetof(struct hunt_session, eraser)));
-}
 
 static bool stop(void *ctx)
 {
@@ -397,19 +387,39 @@ static bool stop(void *ctx)
 static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
 {
 	struct hunt_session *s = ctx;
-	int64_t now_us = as_now_us(), run_us = now_us - s->start_us;
+	const struct {
+		enum as_counter counter;
+		uint64_t n;
+	} rows[] = {
+		{ AS_COUNT_workloads, state->workloads },
+		{ AS_COUNT_ops, ops > state->ops ? ops : state->ops },
+		{ AS_COUNT_skipped, state->skipped },
+		{ AS_COUNT_findings, state->n_signs },
+	};
 
-	if (!s->terminal || now_us - s->shown_us < PROGRESS_US)
-		return;
-	s->shown_us = now_us;
-	fprintf(stderr,
-		"\r\033[K%lld s  %llu operations, %.0f/s  %llu workloads  %llu findings of %zu "
-		"kinds",
-		(long long)(state->used_us / 1000000), (unsigned long long)state->ops,
-		run_us ? (double)ops * 1e6 / (double)run_us : 0.0,
-		(unsigned long long)state->workloads, (unsigned long long)state->findings,
-		state->n_signs);
-	fflush(stderr);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		as_live_set(s->live, rows[i].counter, rows[i].n);
+	if (state->possible)
+		as_live_set(s->live, AS_COUNT_crash_states, state->looked);
+	as_live_done(s->live, state->workloads);
+}
+
+/* What is shown while it runs. */
+static void open_live(const struct as_args *args, struct hunt_session *s)
+{
+	s->live = as_live_open(&(struct as_live_setup){ .command = "hunt",
+							.folder = &s->folders.run.dir,
+							.json = s->json,
+							.quiet = as_args_has(args, "quiet"),
+							.before_us = s->state.used_us });
+	as_live_target(s->live, s->state.target,
+		       s->boxed				? "in a sandbox"
+		       : as_cli_fstype(s->state.target) ? "on the running kernel"
+							: "",
+		       s->state.n_jobs);
+	as_live_phase(s->live, strcmp(s->state.scenario, "sequential") ? s->state.scenario : "");
+	as_live_goal(s->live, s->state.for_us, s->state.max_workloads);
+	as_live_sink(s->live)->next = s->talk;
 }
 
 static int open_cov(const struct as_args *args, struct hunt_session *s, struct as_err *err)
@@ -436,10 +446,9 @@ static int hunt(const struct as_args *args, struct hunt_session *s, struct as_er
 	s->drawn = (struct as_cli_drawn){ .args = args,
 					  .state = &s->state,
 					  .boxed = s->boxed,
+					  .small = small_disk(s),
 					  .size_bytes = s->hunt.run.size_bytes };
 	s->hunt.open_set = open_set;
-	s->eraser =
-		(struct as_sink){ .finding = eraser_finding, .note = eraser_note, .next = s->talk };
 	s->hunt.targets = targets;
 	s->hunt.n_targets = 1;
 	s->hunt.profile = s->profile;
@@ -447,7 +456,7 @@ static int hunt(const struct as_args *args, struct hunt_session *s, struct as_er
 	s->hunt.box = s->boxed ? &s->box.boxed : NULL;
 	s->hunt.folders = &s->folders;
 	s->hunt.store = &as_cli_hunt_store;
-	s->hunt.sinks = &s->eraser;
+	s->hunt.sinks = as_live_sink(s->live);
 	s->hunt.stop = stop;
 	s->hunt.progress = progress;
 	s->hunt.ctx = s;
@@ -460,14 +469,12 @@ static int run(const struct as_args *given, struct as_err *err)
 	struct hunt_session s = { .folder = as_args_text(given, "out", AS_OUT_DEFAULT),
 				  .resume = as_args_has(given, "resume"),
 				  .json = as_args_has(given, "json"),
-				  .terminal = isatty(STDERR_FILENO),
 				  .start_us = as_now_us() };
 	struct as_args args = *given;
 	bool fails;
 	int rc;
 
-	s.talk = as_cli_talk_new(s.json);
-	s.terminal = s.terminal && !s.json;
+	s.talk = as_cli_talk_new(s.json, as_args_has(given, "quiet"));
 	rc = as_folders_open(s.folder, !s.resume, &s.folders, err);
 	if (!rc && s.resume)
 		rc = as_hunt_state_load(&s.folders.hunt, &s.state, err);
@@ -483,8 +490,9 @@ static int run(const struct as_args *given, struct as_err *err)
 		rc = open_cov(given, &s, err);
 	if (!rc) {
 		say_left_out(&s);
+		open_live(given, &s);
 		rc = hunt(&args, &s, err);
-		erase(&s);
+		as_live_close(s.live, true, rc, err);
 		as_cli_usage_say(s.target, s.json, s.talk);
 		as_cli_hunt_summary(
 			&s.state, s.folder, s.json,
@@ -505,6 +513,8 @@ static int run(const struct as_args *given, struct as_err *err)
 		as_cli_box_close(&s.box);
 	rc = as_cli_cov_close(&s.cov, rc, err);
 	as_folders_close(&s.folders);
+	if (s.live)
+		as_cli_page_write(given, s.folder, as_args_text(given, "cov", NULL));
 	as_target_free(s.target);
 	as_cli_specs_free(&s.specs);
 	free(s.profile);
@@ -575,6 +585,8 @@ static const struct as_opt opts[] = {
 	  .help = "keep the hunt and its findings in this folder; default " AS_OUT_DEFAULT },
 	AS_CLI_ACCEPTED_OPTS,
 	{ .name = "json", .help = "print everything as JSON lines" },
+	AS_CLI_QUIET_OPT,
+	AS_CLI_REPORT_OPT,
 	{ 0 },
 };
 

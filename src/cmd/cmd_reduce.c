@@ -4,11 +4,12 @@
  * far is kept, also when the time is up, or after an interrupt or an error.
  */
 #include "base/show.h"
+#include "cli/live.h"
 #include "cli/output.h"
 #include "cli/repro.h"
 #include "cli/stored.h"
 #include "cli/trust.h"
-#include "cmd/fsck_again.h"
+#include "cmd/fsck/fsck_again.h"
 #include "os/spawn.h"
 #include "reduce/reduce.h"
 #include "work/print.h"
@@ -33,6 +34,7 @@ struct reduction {
 	struct as_cli_again again;
 	struct as_cli_ear ear;
 	struct as_sink *talk;
+	struct as_live *live;
 	int64_t start_us, end_us;
 	size_t shortest;
 };
@@ -43,6 +45,7 @@ static int fails(void *ctx, const struct as_seq *seq, struct as_err *err)
 	int rc;
 
 	r->ear.same = false;
+	as_live_add(r->live, AS_COUNT_executions, 1);
 	rc = as_cli_again_run(&r->again, seq, err);
 	return rc ? rc : r->ear.same;
 }
@@ -63,6 +66,8 @@ static void better(void *ctx, const struct as_seq *best, const char *phase)
 	if (best->n < r->shortest)
 		as_emit_note(r->talk, "%-9s %zu operation%s", phase, best->n, as_plural(best->n));
 	r->shortest = best->n;
+	as_live_set(r->live, AS_COUNT_shortest, best->n);
+	as_live_phase(r->live, phase);
 }
 
 static void say_end(struct reduction *r, const struct as_seq *best, const struct as_reduced *result,
@@ -103,6 +108,9 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 	int rc = as_cli_stored_parse(stored, "workload.txt", stored->workload, &seq, err);
 
 	r->shortest = seq ? seq->n : 0;
+	as_live_target(r->live, stored->record.id, "", 1);
+	as_live_goal(r->live, r->end_us - r->start_us, 0);
+	as_live_set(r->live, AS_COUNT_shortest, r->shortest);
 	if (!rc && !seq->n)
 		rc = as_fail(err, AS_EUSE, "%s: there is no operation in its workload",
 			     stored->record.id);
@@ -110,6 +118,8 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 		rc = as_cli_again_open(args, stored, seq, &r->ear.sink, &r->again, err);
 	if (!rc)
 		rc = as_reduce(seq, &reducer, &best, &result, err);
+	as_live_close(r->live, false, rc, err);
+	r->live = NULL;
 	/* The best so far is kept also after an error of ours. */
 	if (best) {
 		int kept = as_cli_stored_keep(folder, best, &result,
@@ -143,7 +153,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	bool json = as_args_has(args, "json");
 	int rc = as_cli_stored_find(args, &folder, err);
 
-	r.talk = as_cli_talk_new(json);
+	r.talk = as_cli_talk_new(json, as_args_has(args, "quiet"));
 	r.end_us = r.start_us + (int64_t)as_args_number(args, "for", FOR_DEFAULT_SECONDS) * 1000000;
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
@@ -156,6 +166,8 @@ static int run(const struct as_args *args, struct as_err *err)
 			     stored.record.id);
 		rc = as_fsck_again(args, &folder, &stored, r.talk, err);
 	} else if (!rc) {
+		r.live = as_live_open(&(struct as_live_setup){
+			.command = "reduce", .json = json, .quiet = as_args_has(args, "quiet") });
 		rc = reduce(args, &folder, &stored, &r, err);
 	}
 	as_cli_talk_free(r.talk, json);
@@ -179,6 +191,7 @@ static const struct as_opt opts[] = {
 	  .help = "run the result N times to see whether it always fails; if the failure is "
 		  "flaky, run each candidate N times, too; default 3" },
 	AS_CLI_STORED_OPTS,
+	AS_CLI_QUIET_OPT,
 	{ 0 },
 };
 

@@ -4,7 +4,7 @@
 #include "cli/output.h"
 #include "cli/stored.h"
 #include "cli/trust.h"
-#include "cmd/fsck_again.h"
+#include "cmd/fsck/fsck_again.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -53,7 +53,7 @@ static int run(const struct as_args *args, struct as_err *err)
 {
 	struct as_cli_ear ear = as_cli_ear_new();
 	bool json = as_args_has(args, "json");
-	struct as_sink *talk = as_cli_talk_new(json);
+	struct as_sink *talk = as_cli_talk_new(json, false);
 	struct as_stored stored = { 0 };
 	struct caller caller = { { .finding = call_by_name, .note = call_note }, talk, &stored };
 	struct as_dir folder;

@@ -71,8 +71,18 @@ struct run_talk {
 	const char *spec;
 	bool json, together;
 	struct as_sink *sinks;
+	struct as_live *live;
 	bool *swept;
 };
+
+static void show(struct as_live *live, const struct as_run_result *r, size_t done)
+{
+	as_live_add(live, AS_COUNT_workloads, done);
+	as_live_add(live, AS_COUNT_ops, r->ops);
+	as_live_add(live, AS_COUNT_findings, r->findings);
+	as_live_add(live, AS_COUNT_skipped, r->skipped);
+	as_live_add_done(live, done);
+}
 
 static void told(void *ctx, const struct as_cli_job *job, size_t done,
 		 const struct as_run_result *result)
@@ -80,6 +90,7 @@ static void told(void *ctx, const struct as_cli_job *job, size_t done,
 	const struct run_talk *talk = ctx;
 	struct as_buf line = { 0 };
 
+	show(talk->live, result, done);
 	if (talk->together) {
 		as_wire_event_print(&(struct as_wire_event){ .kind = AS_WIRE_BATCH,
 							     .done = done,
@@ -99,6 +110,7 @@ static void boxed_workload(void *ctx, const struct as_boxed_job *job,
 	const struct run_talk *talk = ctx;
 
 	*talk->swept |= as_cli_has_swept(result);
+	show(talk->live, result, 1);
 	say_workload(job->name, talk->spec, result, talk->json, talk->sinks);
 }
 
@@ -111,6 +123,7 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 	struct run_talk talk = { .spec = as_buf_str(&job->spec),
 				 .json = out->json,
 				 .sinks = out->talk,
+				 .live = out->live,
 				 .swept = &r->runs.swept };
 	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
 	struct as_cli_share share;
@@ -171,7 +184,10 @@ static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all,
 	size_t i = 0;
 	int rc = 0;
 
+	as_live_goal(out->live, 0, all->n);
 	while (i < all->n && !rc && !as_cli_unheard()) {
+		as_cli_show_where(out->live, args, as_buf_str(&all->jobs[i].spec), 1);
+		as_live_phase(out->live, all->jobs[i].name);
 		if (as_cli_wants_box(args, as_buf_str(&all->jobs[i].spec)))
 			rc = run_boxed(args, all, &i, r, out, stats, err);
 		else
@@ -266,6 +282,7 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 		goto out;
 	r.runs.sinks = out.chain;
 	talk.json = r.runs.json = out.json;
+	talk.live = out.live;
 	rc = open_cov(args, all, &out, &r, err);
 	if (!rc && as_args_has(args, "known") &&
 	    as_cli_runs_known(&r.runs, as_args_text(args, "known", ""), err))

@@ -6,9 +6,9 @@
  */
 #include "crash/boxed.h"
 
+#include "child/child.h"
 #include "disk/witness.h"
-#include "run/child.h"
-#include "run/outside.h"
+#include "instance/outside.h"
 
 #include <stdio.h>
 #include <stdlib.h>

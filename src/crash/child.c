@@ -2,14 +2,14 @@
 /* child: see child.h. */
 #include "crash/child.h"
 
+#include "child/child.h"
 #include "crash/boxed.h"
 #include "crash/rounds.h"
+#include "host/trail.h"
+#include "instance/outside.h"
 #include "os/spawn.h"
 #include "recover/recover.h"
-#include "run/child.h"
-#include "run/outside.h"
 #include "target/fstype.h"
-#include "target/trail.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -12,10 +12,10 @@
 #include "base/event.h"
 #include "crash/crash.h"
 #include "crash/dedup.h"
-#include "crash/draw.h"
 #include "crash/judge.h"
+#include "host/host.h"
 #include "os/stack.h"
-#include "target/host.h"
+#include "recording/draw.h"
 
 #define AS_CRASH_REPORTS_MAX 16
 #define AS_CRASH_DEATHS_MAX 16 /* of one workload, which is then given up */

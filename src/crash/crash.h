@@ -20,9 +20,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/event.h"
-#include "crash/perm.h"
-#include "crash/share.h"
-#include "crash/spot.h"
+#include "cuts/perm.h"
+#include "cuts/share.h"
+#include "cuts/spot.h"
 #include "race/race.h"
 #include "recover/memo.h"
 #include "recover/recover.h"
@@ -65,6 +65,8 @@ enum as_crash_record {
 	/* What is drawn for the workload; so are `hold` and `early`, if they are 0. */
 	AS_RECORD_DRAW,
 };
+
+struct as_crash_counts;
 
 struct as_crash_options {
 	uint32_t views; /* mask; 0: all */
@@ -113,6 +115,12 @@ struct as_crash_options {
 	struct as_crash_spot spot, then[AS_CRASH_AGAIN_MAX];
 	enum as_way way;
 	uint32_t sig; /* as_problem_sig() */
+
+	/* Called in the process that judges, after each state, with the counts before it and now.
+	 * Not called for workloads in a sandbox; may be NULL. */
+	void (*seen)(void *ctx, const struct as_crash_counts *before,
+		     const struct as_crash_counts *now);
+	void *seen_ctx;
 };
 
 /* What a budget that was not said is: for workloads that were named, or for those of a hunt, which

@@ -9,8 +9,8 @@
 #define AS_CRASH_DEDUP_H
 
 #include "base/hash.h"
-#include "crash/record.h"
 #include "legal/legal.h"
+#include "recording/record.h"
 #include "recover/recover.h"
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 /* faults: see faults.h. */
 #include "crash/faults.h"
 
-#include "crash/orders.h"
-#include "crash/plan.h"
+#include "cuts/plan.h"
+#include "recording/orders.h"
 #include "snapshot/tree.h"
 
 #include <stdio.h>

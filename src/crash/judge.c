@@ -23,10 +23,10 @@
 #include "crash/ends.h"
 #include "crash/faults.h"
 #include "crash/floor.h"
-#include "crash/orders.h"
-#include "crash/plan.h"
 #include "crash/recrash.h"
 #include "crash/spending.h"
+#include "cuts/plan.h"
+#include "recording/orders.h"
 
 #include <string.h>
 
@@ -346,7 +346,8 @@ static struct as_digest key_of(const struct judge *j, const struct judge_subject
 	return key;
 }
 
-static enum go_on visit(struct judge *j, const struct as_perm_state *state, struct as_moment moment)
+static enum go_on look_at(struct judge *j, const struct as_perm_state *state,
+			  struct as_moment moment)
 {
 	struct as_crash_counts *counts = j->args->counts;
 	struct judge_subject s = subject_of(j, state, moment);
@@ -374,6 +375,20 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	as_problem_free(&problem);
 	note_floor(j, state, &s);
 	return j->rc ? STOP : next;
+}
+
+static enum go_on visit(struct judge *j, const struct as_perm_state *state, struct as_moment moment)
+{
+	const struct as_crash_options *o = j->args->options;
+	struct as_crash_counts before;
+	enum go_on next;
+
+	if (!o->seen)
+		return look_at(j, state, moment);
+	before = *j->args->counts;
+	next = look_at(j, state, moment);
+	o->seen(o->seen_ctx, &before, j->args->counts);
+	return next;
 }
 
 static bool plan_all(void *ctx, enum as_view view, size_t k)

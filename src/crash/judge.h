@@ -10,8 +10,8 @@
 #include "base/event.h"
 #include "crash/crash.h"
 #include "crash/dedup.h"
-#include "crash/record.h"
 #include "legal/legal.h"
+#include "recording/record.h"
 
 /* The state in flight: the one that is being judged; in shared memory. */
 struct as_flight {

@@ -8,7 +8,7 @@
  * is in flight that becomes stable by being complete.
  */
 #include "crash/judge.h"
-#include "crash/orders.h"
+#include "recording/orders.h"
 
 /* By the clock of a race. */
 static struct as_moment moment_of_race(const struct as_recording *rec, struct as_perm_cut cut,

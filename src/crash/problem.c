@@ -2,8 +2,8 @@
 /* problem: what is wrong with a crash state, and the signature by which it is recognised. */
 #include "crash/judge.h"
 
-#include "run/child.h"
-#include "target/checker_words.h"
+#include "child/child.h"
+#include "symptom/checker_words.h"
 
 #include <string.h>
 

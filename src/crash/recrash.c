@@ -10,8 +10,8 @@
 #include "crash/recrash.h"
 
 #include "crash/again.h"
-#include "crash/orders.h"
-#include "crash/plan.h"
+#include "cuts/plan.h"
+#include "recording/orders.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,13 +2,13 @@
 /* report: what the parent is told of a problem: a summary, the story, the options that bring the
  * state back, and the disk. */
 #include "crash/child.h"
-#include "crash/orders.h"
 #include "crash/story.h"
+#include "recording/orders.h"
 
 #include "disk/image.h"
+#include "host/trail.h"
 #include "os/spawn.h"
-#include "run/symptom.h"
-#include "target/trail.h"
+#include "symptom/symptom.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,10 +10,10 @@
  */
 #include "crash/story.h"
 
-#include "crash/orders.h"
+#include "host/medium.h"
 #include "layout/layout.h"
+#include "recording/orders.h"
 #include "target/facts.h"
-#include "target/medium.h"
 #include "work/print.h"
 
 #include <stdlib.h>
@@ -22,6 +22,7 @@
 #define OP_SHOWN_BYTES 80u
 #define LINES_MAX 40u /* of one list of writes */
 #define RACE_LINES 60u /* of calls */
+#define TREES_BYTES ((size_t)3072)
 #define LAYOUTS_MAX 24u /* operations whose disks are looked at: the last ones */
 
 struct teller {
@@ -397,6 +398,20 @@ static void tell_end(struct teller *t, const struct as_recovered *got)
 		    got->why.len ? ": " : "", as_buf_str(&got->why));
 }
 
+/* What the tree was when the power failed, and what recovery made of it. */
+static void tell_trees(struct teller *t, const struct as_recovered *got)
+{
+	const struct as_recording *rec = t->story->recording;
+	size_t done = t->story->problem->moment.done;
+	struct as_tree *before;
+
+	if (!got->tree || rec->raced || !rec->history || done > as_history_known(rec->history))
+		return;
+	before = as_history_tree(rec->history, done);
+	as_story_trees(before, got->tree, TREES_BYTES, t->out);
+	as_tree_put(before);
+}
+
 /* Recovers `disk` and tells of it. Where the problem takes a power cut during this recovery, it
  * tells of the recovery up to that, and of the next recovery. */
 static void tell_recovery(struct teller *t, struct as_disk *disk, unsigned depth)
@@ -445,6 +460,7 @@ static void tell_recovery(struct teller *t, struct as_disk *disk, unsigned depth
 		as_disk_free(next);
 	} else {
 		tell_end(t, &got);
+		tell_trees(t, &got);
 		as_layout_free(t->now);
 		t->now = NULL;
 	}

@@ -8,7 +8,7 @@
 #define AS_CRASH_STORY_H
 
 #include "crash/judge.h"
-#include "crash/perm.h"
+#include "cuts/perm.h"
 
 struct as_story {
 	const struct as_target *target;
@@ -24,6 +24,11 @@ struct as_story {
 
 /* Adds at most about max_bytes; the oldest operations are left out where it would be more. */
 void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf *out);
+
+/* Adds how two trees differ, a name on each line, in about max_bytes at most; nothing where they do
+ * not. */
+void as_story_trees(const struct as_tree *before, const struct as_tree *after, size_t max_bytes,
+		    struct as_buf *out);
 
 /* "op 7 `rename /a /b`"; "power cut during op 7 `rename /a /b`". */
 void as_story_say_op(const struct as_recording *recording, size_t op, struct as_buf *out);

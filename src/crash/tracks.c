@@ -18,9 +18,9 @@
  */
 #include "crash/crash_priv.h"
 
+#include "instance/instance.h"
 #include "os/spawn.h"
 #include "os/stuck.h"
-#include "run/instance.h"
 #include "run/result.h"
 
 #include <errno.h>

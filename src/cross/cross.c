@@ -185,6 +185,8 @@ int as_cross_run(struct as_cross *c, const struct as_cross_args *args,
 			break;
 		if (args->only < 0 || (unsigned)args->only == i)
 			rc = as_cross_do_deed(c, &deed, args, &known, counts, err);
+		if (args->progress)
+			args->progress(args->ctx, counts);
 	}
 	as_fsck_known_free(&known);
 	return rc;

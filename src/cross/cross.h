@@ -47,6 +47,9 @@ struct as_cross_args {
 	unsigned jobs; /* processes, for as_cross_run_jobs() */
 	const volatile int *stop;
 	struct as_sink *sinks;
+	/* Called after each deed; may be NULL. */
+	void (*progress)(void *ctx, const struct as_cross_counts *counts);
+	void *ctx;
 };
 
 AS_MUST_CHECK int as_cross_run(struct as_cross *cross, const struct as_cross_args *args,

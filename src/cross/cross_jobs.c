@@ -348,6 +348,8 @@ static int take_part(struct cross_lead *l, struct as_err *err)
 	l->counts->damaged += part.counts.damaged;
 	l->counts->repaired += part.counts.repaired;
 	l->counts->differing += part.counts.differing;
+	if (l->args->progress)
+		l->args->progress(l->args->ctx, l->counts);
 	as_buf_free(&l->parts[l->done]);
 	l->done++;
 	return 0;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * kernel_inside: the part of kernel.h that runs where the file system is: in a sandbox, or in a
- * child of ours for a library. One instance (run/instance.h) visits one disk after the other.
+ * child of ours for a library. One instance (instance/instance.h) visits one disk after the other.
  *
  * What a file system does wrong is a word; only what we cannot do is an error.
  */
 #include "damage/kernel_priv.h"
 
 #include "disk/image.h"
+#include "host/medium.h"
+#include "instance/instance.h"
 #include "klog/kwatch.h"
 #include "os/out.h"
-#include "run/instance.h"
 #include "snapshot/tree.h"
-#include "target/medium.h"
 #include "target/target.h"
 #include "work/parse.h"
 

@@ -12,7 +12,7 @@
  *      are the cut points. A failure during a flush is the cut before it: it is not known how much
  *      of the pending data the flush had written.
  *   4. It is for records without writes in flight and without FUA (log.h): each write was complete
- *      before the next call. crash/perm.h takes all records.
+ *      before the next call. cuts/perm.h takes all records.
  *   5. At a cut, all that was pending when the last flush before it completed is stable (the base).
  *      Of what is pending at the cut, any part may be on the disk, in any order.
  *

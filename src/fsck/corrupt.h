@@ -9,9 +9,9 @@
 #define AS_FSCK_CORRUPT_H
 
 #include "base/err.h"
-#include "crash/tape.h"
 #include "damage/damage.h"
 #include "fsck/judge.h"
+#include "recording/tape.h"
 
 #include <stddef.h>
 #include <stdint.h>

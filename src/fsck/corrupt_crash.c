@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * corrupt_crash: the model `crash`: disks that a power cut leaves (crash/perm.h). Each base is a
- * recorded workload (crash/tape.h), and its disk is the one before the last mount of that workload,
- * which is healthy. Of each point of the workload after that mount there are two lots:
+ * corrupt_crash: the model `crash`: disks that a power cut leaves (cuts/perm.h). Each base is a
+ * recorded workload (recording/tape.h), and its disk is the one before the last mount of that
+ * workload, which is healthy. Of each point of the workload after that mount there are two lots:
  *   - the crash states of that point, in all views;
  *   - the same for a repair that is cut off: the checker repairs what a power cut left there, and
  *     the power fails again while it does.
@@ -14,7 +14,7 @@
 #include "fsck/corrupt_priv.h"
 
 #include "base/array.h"
-#include "crash/perm.h"
+#include "cuts/perm.h"
 #include "fsck/crash_work.h"
 #include "work/print.h"
 

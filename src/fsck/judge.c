@@ -17,7 +17,7 @@
 #include "base/table.h"
 #include "fsck/excuse.h"
 #include "fsck/loss.h"
-#include "target/checker_words.h"
+#include "symptom/checker_words.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #define AS_HUNT_LANE_H
 
 #include "hunt/hunt.h"
-#include "run/known.h"
+#include "symptom/known.h"
 
 struct as_lane;
 

@@ -6,7 +6,7 @@
 #include "hunt/sets.h"
 #include "hunt/worker_priv.h"
 #include "os/spawn.h"
-#include "run/symptom.h"
+#include "symptom/symptom.h"
 
 #include <stdio.h>
 #include <stdlib.h>

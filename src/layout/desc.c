@@ -15,7 +15,7 @@
  */
 #include "base/array.h"
 #include "base/embed.h"
-#include "layout/walk_priv.h"
+#include "layout/walk/walk_priv.h"
 
 #include <ctype.h>
 #include <stdlib.h>

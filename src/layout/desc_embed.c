@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* desc_embed: the descriptions that the program contains. */
 #include "base/embed.h"
-#include "layout/walk_priv.h"
+#include "layout/walk/walk_priv.h"
 
 #include <string.h>
 

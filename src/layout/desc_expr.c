@@ -5,7 +5,7 @@
  * is refused when the description is read, so that an evaluation cannot fail.
  */
 #include "base/array.h"
-#include "layout/walk_priv.h"
+#include "layout/walk/walk_priv.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* field_say: the values of fields in words. */
-#include "layout/walk_priv.h"
+#include "layout/walk/walk_priv.h"
 
 #include "base/show.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fields: see field.h. */
-#include "layout/walk_in_priv.h"
+#include "layout/walk/walk_in_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

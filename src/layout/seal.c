@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* seal: computing checksums of structures anew. A seal says what is summed and where the sum
  * goes. */
-#include "layout/walk_priv.h"
+#include "layout/walk/walk_priv.h"
 
 #include "base/crc.h"
 

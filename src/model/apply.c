@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * apply: the model's public face: making, copying, judging. The rules of the operations themselves
- * are in op_*.c; model/rule.h says how they are written.
+ * are in op_*.c; model/rules/rule.h says how they are written.
  */
 #include "model/acl.h"
 #include "model/limits.h"
 #include "model/locks.h"
 #include "model/mark.h"
 #include "model/persist.h"
-#include "model/rule.h"
+#include "model/rules/rule.h"
 #include "model/view.h"
 
 #include <stdarg.h>

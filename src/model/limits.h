@@ -15,7 +15,7 @@
 #ifndef AS_MODEL_LIMITS_H
 #define AS_MODEL_LIMITS_H
 
-#include "model/rule.h"
+#include "model/rules/rule.h"
 
 struct as_limit {
 	int64_t type; /* AS_QUOTA_* */

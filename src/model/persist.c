@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
-#include "model/rule.h"
+#include "model/rules/rule.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -160,7 +160,7 @@ enum as_stamps_judged {
 	AS_STAMPS_ALL = AS_STAMPS_ATIME | AS_STAMPS_MTIME | AS_STAMPS_CTIME,
 };
 
-/* What statfs promises; run/child_space.c judges it. */
+/* What statfs promises; child/child_space.c judges it. */
 enum as_space_promise {
 	AS_SPACE_REMOUNT = 1 << 0, /* what is free after a sync is free after another mount */
 	AS_SPACE_FREED = 1 << 1, /* what was removed is free after a sync */
@@ -171,7 +171,7 @@ enum as_space_promise {
 enum as_quota_promise {
 	AS_QUOTA_NOW = 1 << 0, /* what was removed is given back at once */
 	AS_QUOTA_LIMITS = 1 << 2, /* it is mounted so that limits refuse */
-	AS_QUOTA_SPACE = 1 << 1, /* space is the blocks that stat tells; run/quota.h judges it */
+	AS_QUOTA_SPACE = 1 << 1, /* space is the blocks that stat tells; child/quota.h judges it */
 };
 
 struct as_traits {

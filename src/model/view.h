@@ -17,7 +17,7 @@
 #ifndef AS_MODEL_VIEW_H
 #define AS_MODEL_VIEW_H
 
-#include "model/rule.h"
+#include "model/rules/rule.h"
 
 /* What was swapped for an operation. */
 struct as_view_swap {

@@ -26,7 +26,7 @@
  * Writes, truncations and fallocates of one file are atomic: all hold its lock (i_rwsem). statfs
  * counts what others use meanwhile, and only its own numbers are compared with each other, always.
  */
-#include "model/rule.h"
+#include "model/rules/rule.h"
 #include "race/linear_priv.h"
 
 #include <string.h>

@@ -18,7 +18,7 @@
  *   4. stat: mode and owner, size and times are read one by one without a lock
  *      (generic_fillattr()), in no order that all file systems share.
  */
-#include "model/rule.h"
+#include "model/rules/rule.h"
 #include "race/linear_priv.h"
 
 #include <stdio.h>

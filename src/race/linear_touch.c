@@ -21,7 +21,7 @@
  *      still to come may refer to.
  *   4. Where this file does not know, it excuses: a report is never due to what it does not know.
  */
-#include "model/rule.h"
+#include "model/rules/rule.h"
 #include "model/walk.h"
 #include "race/linear_priv.h"
 

@@ -2,7 +2,7 @@
 /*
  * recover: from a crashed disk to a tree. A way of recovery is a path of steps (step.h): a checker,
  * a mount, both. One machine walks the path, keeps the log and remembers each step; its driver
- * (step_worker.c) carries out one step, by an instance of the target (run/instance.h) or by a
+ * (step_worker.c) carries out one step, by an instance of the target (instance/instance.h) or by a
  * checker that is a program (step_check.c).
  *
  * Rules
@@ -118,7 +118,7 @@ const char *as_recover_fault_name(enum as_recover_fault kind); /* "read" */
  * that something failed has refused (AS_REFUSED), also if it is its unmount that says so. */
 bool as_recover_fail(struct as_recoverer *recoverer, enum as_recover_fault kind, uint64_t nth);
 
-struct as_outside; /* run/outside.h */
+struct as_outside; /* instance/outside.h */
 
 /* From now on, all that steps read is added there; NULL: no longer. */
 void as_recoverer_note_reads(struct as_recoverer *recoverer, struct as_disk_reads *reads);

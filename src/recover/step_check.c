@@ -5,11 +5,12 @@
  * killed with its process group) or tries to change something beside its disk (which is refused)
  * has an end of its own.
  *
- * In a guest, a checker runs outside of it where somebody is there who does that (run/outside.h).
+ * In a guest, a checker runs outside of it if somebody is there who does that
+ * (instance/outside.h).
  */
 #include "recover/step_worker_priv.h"
 
-#include "target/checker_words.h"
+#include "symptom/checker_words.h"
 #include "tool/checker.h"
 
 #include <string.h>

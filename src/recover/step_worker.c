@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step_worker: the driver of steps: an instance of the target (run/instance.h) visits the disk of
- * each step. Checkers that are programs need no instance (step_check.c).
+ * step_worker: the driver of steps: an instance of the target (instance/instance.h) visits the disk
+ * of each step. Checkers that are programs need no instance (step_check.c).
  *
  * Each step begins with an instance as new, so that clock, choices and memory begin the same way
  * every time: the result follows from the disk alone. A file system in our process takes the
@@ -17,12 +17,12 @@
 
 #include "base/event.h"
 #include "disk/fault.h"
+#include "host/host.h"
+#include "instance/instance.h"
 #include "klog/kwatch.h"
 #include "recover/xfs_log.h"
-#include "run/instance.h"
 #include "snapshot/tree.h"
-#include "target/checker_words.h"
-#include "target/host.h"
+#include "symptom/checker_words.h"
 
 #include <errno.h>
 #include <stdlib.h>

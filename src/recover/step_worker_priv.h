@@ -3,9 +3,9 @@
 #ifndef AS_RECOVER_STEP_WORKER_PRIV_H
 #define AS_RECOVER_STEP_WORKER_PRIV_H
 
+#include "instance/outside.h"
 #include "recover/jbd2.h"
 #include "recover/step_priv.h"
-#include "run/outside.h"
 #include "target/facts.h"
 
 struct as_checkers;

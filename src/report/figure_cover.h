@@ -47,6 +47,8 @@ void as_figure_together(const struct as_suites *suites, const char *family, cons
 void as_figure_page(const char *title, struct as_buf *out);
 /* The figures of the paper, each in its frame. */
 void as_figure_papers_html(const struct as_suites *suites, struct as_buf *out);
+/* What no call has met, for each system call. */
+void as_figure_untested(const struct as_suites *suites, struct as_buf *out);
 /* Where the counts of each suite are from, and whether they are partial. */
 void as_figure_sources(const struct as_suites *suites, struct as_buf *out);
 /* A page about what the second of two suites has lost and gained. */

@@ -262,6 +262,65 @@ static void untested(const struct as_suites *suites, unsigned at, struct as_buf 
 	}
 }
 
+static void untested_family(const struct as_suites *suites, const struct as_spec_family *family,
+			    struct as_buf *out)
+{
+	const struct as_counts *first = suites->suite[0].counts;
+	struct as_buf list = { 0 };
+
+	for (unsigned i = 0; i < as_counts_spaces(first); i++) {
+		struct as_space space;
+		size_t before = list.len;
+
+		as_counts_space(first, i, &space);
+		if (space.family == family &&
+		    (space.kind == AS_SPACE_PLAIN || space.kind == AS_SPACE_OUTPUT)) {
+			as_buf_addf(&list, "<h4>%s</h4>\n", space.arg ? space.arg->name : "results");
+			before = list.len - before;
+			untested(suites, i, &list);
+			if (list.len && list.data[list.len - 2] == '4')
+				list.len -= before;
+		}
+		as_space_free(&space);
+	}
+	if (list.len) {
+		as_buf_addf(out, "<details><summary>%s</summary>\n", family->name);
+		as_buf_add(out, list.data, list.len);
+		as_buf_adds(out, "</details>\n");
+	}
+	as_buf_free(&list);
+}
+
+void as_figure_untested(const struct as_suites *suites, struct as_buf *out)
+{
+	unsigned never = 0;
+
+	as_buf_adds(out, "<h3 id=\"untested\">Not tested</h3>\n");
+	for (unsigned f = 0; f < suites->spec->n_families; f++) {
+		const struct as_spec_family *family = &suites->spec->families[f];
+		uint64_t calls = 0;
+
+		for (unsigned s = 0; s < suites->n; s++)
+			calls += as_counts_family(suites->suite[s].counts, family);
+		if (calls)
+			untested_family(suites, family, out);
+		never += !calls;
+	}
+	if (!never)
+		return;
+	as_buf_adds(out, "<p class=\"list\"><span class=\"soft\">Never called:</span> ");
+	for (unsigned f = 0; f < suites->spec->n_families; f++) {
+		const struct as_spec_family *family = &suites->spec->families[f];
+		uint64_t calls = 0;
+
+		for (unsigned s = 0; s < suites->n; s++)
+			calls += as_counts_family(suites->suite[s].counts, family);
+		if (!calls)
+			as_buf_addf(out, "<code>%s</code> ", family->name);
+	}
+	as_buf_adds(out, "</p>\n");
+}
+
 static void one_space(const struct as_suites *suites, const struct as_space *space, unsigned at,
 		      struct as_buf *out)
 {

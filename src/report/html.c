@@ -4,13 +4,17 @@
 #include "report/html.h"
 
 #include "base/embed.h"
+#include "base/json.h"
 #include "report/figure.h"
+#include "report/figure_cover.h"
 
 #include <string.h>
 
 AS_EMBED(as_report_css, "src/report/html/report.css");
 AS_EMBED(as_report_body, "src/report/html/report.html");
 AS_EMBED(as_report_script, "src/report/html/report.js");
+AS_EMBED(as_report_story, "src/report/html/story.js");
+AS_EMBED(as_report_charts, "src/report/html/charts.js");
 #ifdef AS_CHART_JS
 AS_EMBED(as_report_chart, AS_CHART_JS);
 #endif
@@ -36,7 +40,35 @@ static void add_json(struct as_buf *out, const struct as_buf *json)
 	}
 }
 
-void as_report_page(const char *title, const struct as_buf *json, struct as_buf *out)
+/* The figures are drawn here: they are the same as those of `assay cov figure`. */
+static void add_coverage(const struct as_suites *suites, struct as_buf *out)
+{
+	if (!suites)
+		return;
+	as_buf_adds(out, "<section id=\"coverage\"><h2>Input and output coverage</h2>\n");
+	as_figure_sources(suites, out);
+	as_figure_papers_html(suites, out);
+	as_figure_untested(suites, out);
+	as_buf_adds(out, "</section>\n");
+}
+
+static void add_text(struct as_buf *out, const char *id, const char *name, const char *text)
+{
+	struct as_buf json = { 0 };
+	struct as_json j = as_json_on(&json);
+
+	as_json_object(&j);
+	as_json_kstr(&j, "name", name);
+	as_json_kstr(&j, "text", text);
+	as_json_end(&j);
+	as_buf_addf(out, "<script type=\"application/json\" id=\"%s\">", id);
+	add_json(out, &json);
+	as_buf_adds(out, "</script>\n");
+	as_buf_free(&json);
+}
+
+void as_report_page(const char *title, const struct as_buf *json,
+		    const struct as_report_extras *extras, struct as_buf *out)
 {
 	as_buf_adds(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 			 "<meta name=\"viewport\" "
@@ -49,6 +81,9 @@ void as_report_page(const char *title, const struct as_buf *json, struct as_buf 
 	as_figure_escape(out, title);
 	as_buf_adds(out, "</h1>\n");
 	add_part(out, as_report_body_first, as_report_body_end);
+	add_coverage(extras->suites, out);
+	if (extras->score)
+		add_text(out, "score-data", extras->score_name, extras->score);
 	as_buf_adds(out, "<script type=\"application/json\" id=\"data\">");
 	add_json(out, json);
 	as_buf_adds(out, "</script>\n<script>\n");
@@ -56,6 +91,8 @@ void as_report_page(const char *title, const struct as_buf *json, struct as_buf 
 	add_part(out, as_report_chart_first, as_report_chart_end);
 	as_buf_adds(out, "\n</script>\n<script>\n");
 #endif
+	add_part(out, as_report_charts_first, as_report_charts_end);
+	add_part(out, as_report_story_first, as_report_story_end);
 	add_part(out, as_report_script_first, as_report_script_end);
 	as_buf_adds(out, "</script>\n</body>\n</html>\n");
 }

@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+struct as_suites;
+
 struct as_report_totals {
 	size_t runs, findings;
 	size_t damaged; /* findings that could not be read; they are left out */
@@ -18,7 +20,15 @@ struct as_report_totals {
  * AS_EUSE. */
 AS_MUST_CHECK int as_report_data(const char *const *folders, size_t n, struct as_buf *out,
 				 struct as_report_totals *totals, struct as_err *err);
+/* What stands in a page besides; all zero: nothing does. */
+struct as_report_extras {
+	const struct as_suites *suites; /* input and output coverage (figure_cover.h); or NULL */
+	const char *score; /* a table of bugs and who found them, as Markdown; or NULL */
+	const char *score_name;
+};
+
 /* The page around such JSON. */
-void as_report_page(const char *title, const struct as_buf *json, struct as_buf *out);
+void as_report_page(const char *title, const struct as_buf *json,
+		    const struct as_report_extras *extras, struct as_buf *out);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "os/rundir.h"
 #include "report/html.h"
+#include "report/html_priv.h"
 #include "report/sinks.h"
 
 #include <jansson.h>
@@ -69,6 +70,17 @@ static void add_file(struct collecting *c, const struct as_dir *folder, const ch
 	as_buf_free(&text);
 }
 
+/* What was seen and logged counts as texts do. */
+static void make_room(struct collecting *c, struct as_finding *f)
+{
+	size_t len = (f->detail ? strlen(f->detail) : 0) + (f->log ? strlen(f->log) : 0);
+
+	if (c->texts + len > TEXTS_MAX_BYTES)
+		f->detail = f->log = NULL;
+	else
+		c->texts += len;
+}
+
 static void add_finding(struct collecting *c, size_t run, const struct as_dir *findings,
 			const char *name)
 {
@@ -80,8 +92,11 @@ static void add_finding(struct collecting *c, size_t run, const struct as_dir *f
 	    as_stored_load(&folder, &stored, &err)) {
 		c->totals->damaged++;
 	} else {
+		struct as_finding f = stored.record.finding;
+
+		make_room(c, &f);
 		as_json_object(&c->json);
-		as_finding_print(&c->json, &stored.record.finding, stored.record.id);
+		as_finding_print(&c->json, &f, stored.record.id);
 		as_json_kuint(&c->json, "run", run);
 		as_json_kuint(&c->json, "count", stored.record.count);
 		add_text(c, "reduced", stored.reduced);
@@ -89,6 +104,7 @@ static void add_finding(struct collecting *c, size_t run, const struct as_dir *f
 		add_file(c, &folder, "repro", "repro.c");
 		add_file(c, &folder, "script", "repro.sh");
 		add_file(c, &folder, "page", "README.md");
+		add_file(c, &folder, "damage", "damage.txt");
 		as_json_end(&c->json);
 		c->totals->findings++;
 	}
@@ -183,6 +199,7 @@ int as_report_data(const char *const *folders, size_t n, struct as_buf *out,
 		as_json_object(&c.json);
 		as_json_kstr(&c.json, "folder", folders[i]);
 		add_hunt(&c, &dirs[i]);
+		as_report_run(&dirs[i], &c.json);
 		as_json_end(&c.json);
 	}
 	as_json_end(&c.json);

@@ -8,7 +8,7 @@
 #include "run/draw.h"
 
 #include "base/choice.h"
-#include "run/instance.h"
+#include "instance/instance.h"
 #include "target/facts.h"
 
 #include <stdio.h>

@@ -36,7 +36,7 @@ struct as_drawn {
 unsigned as_draw_what(const struct as_target *target);
 /* For one workload in one_in. */
 struct as_drawn as_draw(const struct as_seq *seq, uint64_t seed, unsigned one_in, unsigned what);
-/* The plan (target/medium.h) of those rules whose bits are set. */
+/* The plan (host/medium.h) of those rules whose bits are set. */
 void as_draw_plan(const struct as_drawn *drawn, unsigned rules, char text[AS_DRAW_TEXT_MAX]);
 /* The kinds of a sweep, from 0 on; false: there are no more. nth: from 1. */
 bool as_draw_sweep(unsigned kind, uint64_t nth, unsigned what, char text[AS_DRAW_TEXT_MAX]);

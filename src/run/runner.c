@@ -9,9 +9,9 @@
  */
 #include "run/runner_priv.h"
 
+#include "host/medium.h"
+#include "instance/instance.h"
 #include "os/spawn.h"
-#include "run/instance.h"
-#include "target/medium.h"
 #include "vfs/traits.h"
 #include "vfs/watch.h"
 

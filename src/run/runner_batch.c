@@ -2,8 +2,8 @@
 /* runner_batch: several workloads in one child, where the target allows it. */
 #include "run/runner_priv.h"
 
+#include "instance/instance.h"
 #include "os/spawn.h"
-#include "run/instance.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,11 +3,11 @@
 #include "run/runner_priv.h"
 
 #include "disk/flash.h"
+#include "instance/folder.h"
+#include "instance/instance.h"
 #include "klog/kwatch.h"
 #include "os/guard.h"
 #include "os/spawn.h"
-#include "run/folder.h"
-#include "run/instance.h"
 #include "target/facts.h"
 #include "vfs/watch.h"
 

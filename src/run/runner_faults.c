@@ -5,10 +5,10 @@
  */
 #include "run/runner_priv.h"
 
+#include "instance/instance.h"
 #include "os/spawn.h"
 #include "run/draw.h"
-#include "run/instance.h"
-#include "run/symptom.h"
+#include "symptom/symptom.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
 #ifndef AS_RUN_RUNNER_PRIV_H
 #define AS_RUN_RUNNER_PRIV_H
 
+#include "child/child.h"
 #include "model/traits.h"
-#include "run/child.h"
-#include "run/ids.h"
 #include "run/run.h"
+#include "symptom/ids.h"
 
 struct as_ended;
 struct as_kwatch;

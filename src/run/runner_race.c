@@ -2,7 +2,7 @@
 /* runner_race: one workload in several threads (race/race.h), several times. */
 #include "run/runner_priv.h"
 
-#include "run/instance.h"
+#include "instance/instance.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -19,9 +19,9 @@
  */
 #include "run/runner_priv.h"
 
+#include "instance/instance.h"
 #include "os/spawn.h"
 #include "os/stuck.h"
-#include "run/instance.h"
 
 #include <errno.h>
 #include <signal.h>

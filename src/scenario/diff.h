@@ -6,7 +6,7 @@
 #define AS_SCENARIO_DIFF_H
 
 #include "base/buf.h"
-#include "run/answers.h"
+#include "child/answers.h"
 
 #define AS_DIFF_MAX 16u /* file systems */
 

@@ -5,7 +5,7 @@
  * crash state again, or looks for the same failure in a shorter workload.
  */
 #include "crash/crash.h"
-#include "run/instance.h"
+#include "instance/instance.h"
 #include "scenario/scenario.h"
 
 #include <string.h>

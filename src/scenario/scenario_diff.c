@@ -9,9 +9,9 @@
  */
 #include "os/spawn.h"
 #include "run/finding.h"
-#include "run/ids.h"
 #include "scenario/diff.h"
 #include "scenario/scenario.h"
+#include "symptom/ids.h"
 #include "work/print.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * scenario_record: runs each workload once on a recorded disk, and tells the record as a tape
- * (crash/tape.h), piece by piece, to who gave the workload. Nothing is judged and nothing is found.
- * A target that dies or hangs is an error.
+ * (recording/tape.h), piece by piece, to who gave the workload. Nothing is judged and nothing is
+ * found. A target that dies or hangs is an error.
  */
-#include "crash/tape.h"
+#include "child/child.h"
 #include "os/spawn.h"
-#include "run/child.h"
+#include "recording/tape.h"
 #include "scenario/scenario_priv.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
  * mildest view.
  */
 #include "crash/crash.h"
-#include "run/instance.h"
+#include "instance/instance.h"
 #include "scenario/scenario_priv.h"
 
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "box/sandbox.h"
+#include "host/medium.h"
 #include "run/run.h"
-#include "target/medium.h"
 #include "work/seq.h"
 
 struct as_boxed_job {
@@ -46,7 +46,9 @@ struct as_boxed {
 	bool (*must_stop)(void *ctx);
 	void *ctx;
 	bool together; /* several workloads may share a process; `workload` is not called then */
-	bool outside; /* checkers may run outside of the guest (run/outside.h); so with together */
+	/* Checkers may run outside of the guest (instance/outside.h). With `together`,
+	 * they always may. */
+	bool outside;
 	/* A file of signatures in the folder `out`, read at each start of a box. Findings with
 	 * one of them, and findings that came before, are not kept: only their signatures are
 	 * reported. NULL: all signatures are new. */

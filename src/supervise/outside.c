@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * outside: the process that checks disks for an engine in a guest (run/outside.h), seen from the
- * supervisor. It is started when the engine first asks, and ends with the guest, whose memory it
+ * outside: the process that checks disks for an engine in a guest (instance/outside.h), seen from
+ * the supervisor. It is started when the engine first asks, and ends with the guest, whose memory it
  * shares. If it cannot be started, or dies, the engine is told so and runs its checkers itself.
  */
 #include "supervise/boxed_priv.h"
 
+#include "instance/outside.h"
 #include "os/spawn.h"
-#include "run/outside.h"
 #include "target/facts.h"
 #include "target/target.h"
 

@@ -7,8 +7,8 @@
  */
 #include "supervise/boxed_priv.h"
 
+#include "child/child.h"
 #include "os/spawn.h"
-#include "run/child.h"
 #include "run/finding.h"
 #include "work/print.h"
 

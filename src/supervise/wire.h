@@ -86,7 +86,7 @@ enum as_wire_kind {
 	AS_WIRE_WORKLOAD, /* result: of the next workload, which is done */
 	AS_WIRE_BATCH, /* done, result: of the next workloads, which are done */
 	AS_WIRE_ERROR, /* text, lacks: why the engine gives up */
-	AS_WIRE_CHECK, /* a disk waits for its checker: see run/outside.h */
+	AS_WIRE_CHECK, /* a disk waits for its checker: see instance/outside.h */
 	AS_WIRE_TOLD, /* text: of a scenario, for who gave it the workload: see base/event.h */
 	AS_WIRE_KINDS,
 };

@@ -5,9 +5,9 @@
  * crashes.
  *
  * The file system may not answer. So a child looks at the directory, here and wherever it is used
- * (run/folder.h): this process must never wait for it.
+ * (instance/folder.h): this process must never wait for it.
  */
-#include "target/kinds.h"
+#include "target/kinds_priv.h"
 
 #include "os/spawn.h"
 

@@ -2,7 +2,7 @@
 /* facts: see facts.h. Of a type, its row in fstype.def says it all. */
 #include "target/facts.h"
 
-#include "target/kinds.h"
+#include "target/kinds_priv.h"
 
 #include <errno.h>
 #include <string.h>

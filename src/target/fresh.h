@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "host/medium.h"
 #include "target/fstype.h"
-#include "target/medium.h"
 #include "target/target.h"
 
 #include <stdbool.h>

@@ -8,7 +8,7 @@
  * all zeros). {src} is an empty directory, for servers that pass on a directory. Words may be
  * quoted; there is no shell.
  */
-#include "target/kinds.h"
+#include "target/kinds_priv.h"
 #include "target/server.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lab: labfs as a target. This file holds what the table of labfs cannot say. */
-#include "target/kinds.h"
+#include "target/kinds_priv.h"
 
 #include "labfs/bug.h"
 #include "labfs/format.h"

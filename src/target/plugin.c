@@ -14,7 +14,7 @@
  *   3. A child has loaded the plugin that the main process knows: a plugin that was replaced
  *      meanwhile by one with another table is refused.
  */
-#include "target/kinds.h"
+#include "target/kinds_priv.h"
 
 #include "base/show.h"
 #include "os/guard.h"

@@ -2,9 +2,9 @@
 /* target: the table of ways to name a target, and what they have in common. */
 #include "target/target.h"
 
+#include "host/usage.h"
 #include "target/facts.h"
-#include "target/kinds.h"
-#include "target/usage.h"
+#include "target/kinds_priv.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -141,6 +141,16 @@ void as_target_free(struct as_target *t)
 struct as_usage *as_target_usage(const struct as_target *t)
 {
 	return t->usage;
+}
+
+void as_target_set_trail(struct as_target *t, struct as_trail *trail)
+{
+	t->trail = trail;
+}
+
+struct as_trail *as_target_trail(const struct as_target *t)
+{
+	return t->trail;
 }
 
 const char *as_target_spec(const struct as_target *t)

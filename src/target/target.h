@@ -51,14 +51,18 @@ const char *as_target_name(const struct as_target *target); /* short: "lab", "my
 const char *as_target_opts(const struct as_target *target); /* "" for none */
 /*
  * What a target is (a library, a type that we mount, a directory) is asked by the rows of
- * run/instance.c and in this room only, with the functions that may answer NULL. All others ask for
- * what they want to know: target/facts.h, and the capabilities of run/instance.h.
+ * instance/instance.c and in this room only, with the functions that may answer NULL. All others
+ * ask for what they want to know: target/facts.h, and the capabilities of instance/instance.h.
  */
 /* NULL: it is no library. The functions of a plugin's table are NULL in a process that has not
  * called as_target_load(). */
 const struct as_target_ops *as_target_library(const struct as_target *target);
 /* What its calls use, of a library (usage.h); NULL: it is none. */
 struct as_usage *as_target_usage(const struct as_target *target);
+/* The trail of its calls (trail.h), which every instance of it uses. NULL: none. */
+struct as_trail;
+void as_target_set_trail(struct as_target *target, struct as_trail *trail);
+struct as_trail *as_target_trail(const struct as_target *target);
 /* Whether its functions are code that is not ours. Children that call them are started by
  * as_guard_fork() and call as_target_load() first, which does nothing for other targets. */
 bool as_target_is_foreign(const struct as_target *target);

@@ -8,8 +8,8 @@
 #define AS_TOOL_STEADY_H
 
 #include "base/err.h"
+#include "host/medium.h"
 #include "target/fstype.h"
-#include "target/medium.h"
 
 /* As as_fresh_disk(). A mkfs that is a static program runs as it does there, by the true clock. */
 AS_MUST_CHECK int as_steady_disk(const struct as_fstype *type, const char *folder,

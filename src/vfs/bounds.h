@@ -10,6 +10,9 @@
 
 #include "vfs/vfs.h"
 
+/* How long an operation may take, if nobody says otherwise. */
+#define AS_RUN_DEADLINE_MS 10000u
+
 struct as_bounds {
 	uint64_t bytes, entries; /* left */
 	bool holes_cost; /* the file system fills holes: growing a file writes */

@@ -4,7 +4,7 @@
 #define AS_VFS_LIB_NEW_H
 
 #include "base/event.h"
-#include "target/host.h"
+#include "host/host.h"
 #include "vfs/vfs.h"
 
 /* Everything must outlive the executor. */

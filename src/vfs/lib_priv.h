@@ -10,7 +10,7 @@
 #ifndef AS_VFS_LIB_PRIV_H
 #define AS_VFS_LIB_PRIV_H
 
-#include "target/host.h"
+#include "host/host.h"
 #include "vfs/lib_new.h"
 #include "vfs/lib_watched.h"
 #include "vfs/vfs.h"

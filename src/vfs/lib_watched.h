@@ -4,7 +4,7 @@
 #ifndef AS_VFS_LIB_WATCHED_H
 #define AS_VFS_LIB_WATCHED_H
 
-#include "target/host.h"
+#include "host/host.h"
 
 struct as_watched;
 

@@ -7,7 +7,7 @@
  * of the device; all of it, by a commit; or all that the device has, with a flush. No answer of an
  * operation, and no promise, depends on it.
  */
-#include "target/mount.h"
+#include "mount/mount.h"
 #include "vfs/sys_priv.h"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "vfs/sys_priv.h"
 
 #include "model/mark.h"
-#include "target/mount.h"
+#include "mount/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -187,7 +187,8 @@ void as_sys_setlk(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 	as_sys_answer(out, record_lock(vfs, op, F_SETLK, &lock));
 }
 
-/* The lock as text: model/op_lock.c compares it. l_pid is -1 for what belongs to a descriptor. */
+/* The lock as text: model/rules/op_lock.c compares it. l_pid is -1 for what belongs to a
+ * descriptor. */
 static void tell_lock(struct as_vfs *vfs, const struct as_op *op, int cmd, struct as_outcome *out)
 {
 	struct flock lock;

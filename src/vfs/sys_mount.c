@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sys_mount: the executor for a file system that we mounted ourselves (target/mount.h): what
+ * sys_mount: the executor for a file system that we mounted ourselves (mount/mount.h): what
  * unmounts it, brings it back, and cuts its power. In a directory of somebody else's mount all of
  * that is impossible. So are read-only mounts: the model does not describe them.
  */
 #include "vfs/sys_priv.h"
 
-#include "target/mount.h"
+#include "mount/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>

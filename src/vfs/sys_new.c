@@ -2,8 +2,8 @@
 /* sys_new: confinement, and the table of the executor for system calls. See sys_priv.h. */
 #include "vfs/sys_new.h"
 
+#include "mount/mount.h"
 #include "os/userns.h"
-#include "target/mount.h"
 #include "vfs/sys_priv.h"
 
 #include <errno.h>

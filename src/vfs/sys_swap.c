@@ -12,7 +12,7 @@
  *
  * The header takes the place of the first page, which is put back afterwards.
  */
-#include "target/mount.h"
+#include "mount/mount.h"
 #include "vfs/sys_priv.h"
 #include "work/swap.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "model/mark.h"
-#include "target/mount.h"
+#include "mount/mount.h"
 
 #include <dirent.h>
 #include <errno.h>

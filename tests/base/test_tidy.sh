@@ -145,7 +145,7 @@ case_is "cli may not draw lots" src/cli/a.c 'src/cli/a.c:2: rand is banned.*' \
 case_is "the labfs programs may print" labfs/mkfs_main.c "" < <(c 'int x = printf("x");')
 case_is "programs for others may print, and are MIT" src/work/emitted/a.c "" \
 	< <(printf '%s\nint x = printf("x");\n' "$mit")
-for file in src/target/a.c src/run/instance_a.c; do
+for file in src/target/a.c src/instance/a.c; do
 	case_is "$file may ask what a target is" $file "" < <(c 'int x = as_target_library(0);')
 	case_is "$file may not print" $file "$file:2: puts is banned here: .*" \
 		< <(c 'int x = puts("");')
@@ -172,6 +172,20 @@ case_is "a file of 600 lines" src/model/a.c "" < <(c "$(many 599 '/* x */')")
 case_is "a file of 601 lines" src/model/a.c 'src/model/a.c:1: file of 601 lines, at most 600' \
 	< <(c "$(many 600 '/* x */')")
 case_is "tests may be longer" tests/base/test_a.c "" < <(c "$(many 700 '/* x */')")
+
+# Rooms: src/base has two files already.
+fill_room() { # N FOLDER: so many tables
+	mkdir -p "$2"
+	for ((i = 0; i < $1; i++)); do c >"$2/t$i.def"; done
+}
+fill_room 42 src/base
+case_is "a room of 45 files" src/base/a.c "" < <(c)
+fill_room 43 src/base
+case_is "a room of 46 files" src/base/a.c 'src/base:1: room of 46 files, at most 45' < <(c)
+fill_room 43 src/base
+case_is "a folder in a room counts for itself" src/base/part/a.c "" < <(c)
+fill_room 60 tests/base
+case_is "tests may be many" tests/base/a.c "" < <(c)
 
 # Tags and tables
 mkdir -p src/model

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A type of the kernel whose disk fails before the power does (the rules are in crash/record.c).
+# A type of the kernel whose disk fails before the power does (the rules are in recording/record.c).
 # ext4 notes the error on the disk and drops its orphans at the next mount: that is the checker's
 # work, and no finding. A sync that could not tell promises nothing.
 cd "$(dirname "$0")/../.." || exit 2

@@ -3,7 +3,7 @@
  * is accepted prints to a text that is accepted too and prints the same; one that is refused is
  * refused with a message. */
 #include "disk/fault.h"
-#include "target/medium.h"
+#include "host/medium.h"
 
 #include <stdlib.h>
 #include <string.h>

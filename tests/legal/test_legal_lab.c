@@ -8,8 +8,8 @@
 
 #include "disk/cow.h"
 #include "disk/group.h"
+#include "host/medium.h"
 #include "legal/legal.h"
-#include "target/medium.h"
 #include "target/target.h"
 #include "vfs/lib_new.h"
 #include "vfs/traits.h"

@@ -6,7 +6,7 @@
 
 #include "tests/lib/mounted.h"
 
-#include "crash/perm.h"
+#include "cuts/perm.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -16,10 +16,10 @@
 #include "tests/lib/model.h"
 
 #include "base/choice.h"
+#include "host/host.h"
+#include "host/medium.h"
 #include "model/compare.h"
 #include "os/spawn.h"
-#include "target/host.h"
-#include "target/medium.h"
 #include "target/target.h"
 #include "tests/lib/skip.h"
 #include "vfs/lib_new.h"

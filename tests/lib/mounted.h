@@ -10,9 +10,9 @@
 #include "tests/lib/skip.h"
 
 #include "disk/log.h"
+#include "mount/mount.h"
 #include "os/spawn.h"
 #include "target/fresh.h"
-#include "target/mount.h"
 
 #include <stdio.h>
 #include <stdlib.h>

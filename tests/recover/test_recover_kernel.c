@@ -6,10 +6,10 @@
  */
 #include "tests/lib/crashed.h"
 
+#include "host/host.h"
 #include "recover/jbd2.h"
 #include "recover/step.h"
 #include "snapshot/tree.h"
-#include "target/host.h"
 #include "target/target.h"
 #include "tests/lib/tmpdir.h"
 

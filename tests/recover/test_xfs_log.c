@@ -5,10 +5,10 @@
  */
 #include "tests/lib/crashed.h"
 
+#include "host/host.h"
 #include "recover/step.h"
 #include "recover/xfs_log.h"
 #include "snapshot/tree.h"
-#include "target/host.h"
 #include "target/target.h"
 
 #include <signal.h>

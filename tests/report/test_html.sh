@@ -36,8 +36,9 @@ if ! command -v chromium >/dev/null; then
 fi
 # The path of its socket must be short.
 browse() {
-	TMPDIR=/tmp timeout 100 chromium --headless --no-sandbox --disable-gpu --enable-logging=stderr \
-		--user-data-dir="$WORK/chromium" --dump-dom "file://$page$1" \
+	TMPDIR=/tmp timeout 100 chromium --headless --no-sandbox --disable-gpu \
+		--enable-logging=stderr --user-data-dir="$WORK/chromium" \
+		--dump-dom "file://$page$1" \
 		>"$WORK/dom" 2>"$WORK/console"
 }
 browse "#$id"

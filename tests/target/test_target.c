@@ -2,8 +2,8 @@
 /* Naming targets, vetting their tables, and the disk they use. */
 #include "tests/lib/skip.h"
 
+#include "host/medium.h"
 #include "labfs/labfs.h"
-#include "target/medium.h"
 #include "target/target.h"
 
 #include <errno.h>

@@ -8,10 +8,10 @@
 #include "tests/lib/tmpdir.h"
 
 #include "base/choice.h"
+#include "host/medium.h"
 #include "labfs/format.h"
 #include "labfs/labfs.h"
 #include "os/spawn.h"
-#include "target/medium.h"
 #include "vfs/lib_new.h"
 #include "vfs/sys_new.h"
 #include "work/parse.h"

@@ -5,29 +5,15 @@
 "use strict";
 
 const PAGE = 100; /* rows that are made at a time */
+const OPEN_MAX = 50; /* that "open all shown" opens */
 const data = JSON.parse(document.getElementById("data").textContent);
 const all = data.findings;
 const byId = (id) => document.getElementById(id);
-
-function make(tag, attrs, ...children) {
-	const node = document.createElement(tag);
-
-	for (const [name, value] of Object.entries(attrs || {})) {
-		if (name === "on")
-			for (const [event, fn] of Object.entries(value))
-				node.addEventListener(event, fn);
-		else if (value !== undefined && value !== null && value !== false)
-			node.setAttribute(name, value === true ? "" : value);
-	}
-	for (const child of children)
-		if (child !== null && child !== undefined)
-			node.append(child);
-	return node;
-}
+const make = assayStory.make;
 
 const number = (n) => Number(n).toLocaleString("en-US");
-const known = (n) => n === undefined ? "" : number(n);
 const plural = (n, word) => `${number(n)} ${word}${n === 1 ? "" : "s"}`;
+const cause = (f) => f.group || f.signature || "";
 
 function tally(list, of) {
 	const counts = new Map();
@@ -39,8 +25,8 @@ function tally(list, of) {
 
 /* ---- Summary ---- */
 
-function card(value, label) {
-	return make("div", { class: "card" }, make("b", {}, value), label);
+function card(value, label, cls) {
+	return make("div", { class: `card ${cls || ""}` }, make("b", {}, value), label);
 }
 
 function seconds(us) {
@@ -50,98 +36,118 @@ function seconds(us) {
 		`${(s / 3600).toFixed(1)} h`;
 }
 
+/* A counter of a run: a hunt has some of them in its state. */
+const counter = (r, key) => r.progress && r.progress[key] !== undefined ? r.progress[key] : r[key];
+const wall = (r) => counter(r, "wall_us") || r.used_us;
+
+const COUNTERS = [["workloads", "workloads"], ["ops", "operations"], ["states", "states"],
+	["transitions", "transitions"], ["crash_states", "crash states"],
+	["recoveries", "recoveries"], ["disks", "disks"], ["runs", "runs of checkers"]];
+
 function summary() {
-	const groups = tally(all, (f) => f.group || f.signature);
-	const sum = (key) => data.runs.reduce((n, r) => n + (r[key] || 0), 0);
+	const groups = tally(all, cause);
+	const sum = (of) => data.runs.reduce((n, r) => n + (of(r) || 0), 0);
 	const cards = byId("cards");
 
-	cards.append(card(number(all.length), all.length === 1 ? "finding" : "findings"),
-		card(number(groups.length), groups.length === 1 ? "likely cause" : "likely causes"),
-		card(number(data.runs.length), data.runs.length === 1 ? "run" : "runs"));
-	if (sum("workloads"))
-		cards.append(card(number(sum("workloads")), "workloads"));
-	if (sum("ops"))
-		cards.append(card(number(sum("ops")), "operations"));
-	if (sum("used_us"))
-		cards.append(card(seconds(sum("used_us")), "of searching"));
+	cards.append(card(number(all.length), all.length === 1 ? "finding" : "findings",
+		all.length ? "bad" : ""),
+		card(number(groups.length), groups.length === 1 ? "likely cause" : "likely causes"));
+	if (data.runs.length > 1)
+		cards.append(card(number(data.runs.length), "runs"));
+	for (const [key, label] of COUNTERS)
+		if (sum((r) => counter(r, key)))
+			cards.append(card(number(sum((r) => counter(r, key))), label));
+	if (sum(wall))
+		cards.append(card(seconds(sum(wall)), "of searching"));
+	if (!all.length)
+		byId("about").textContent = "Nothing was found.";
+}
+
+function state(r) {
+	const p = r.progress;
+
+	if (!p)
+		return "";
+	return p.state + (p.signal ? ` (signal ${p.signal})` : "") + (p.why ? `: ${p.why}` : "");
 }
 
 function runs() {
-	const body = byId("runs");
+	const columns = [
+		["folder", (r) => r.folder, "mono"],
+		["command", (r) => counter(r, "command") || "", ""],
+		["target", (r) => counter(r, "target") || "", ""],
+		["scenario", (r) => r.scenario, ""],
+		["seed", (r) => r.seed, "n"],
+		["state", state, ""],
+		["time", (r) => wall(r) ? seconds(wall(r)) : "", "n"],
+		...COUNTERS.map(([key, label]) => [label, (r) => counter(r, key) === undefined ||
+			!data.runs.some((x) => counter(x, key)) ? "" : number(counter(r, key)),
+			"n"]),
+		["findings", (r, i) => number(all.filter((f) => f.run === i).length), "n"],
+	];
+	const rows = data.runs.map((r, i) => columns.map(([, of]) => {
+		const v = of(r, i);
 
-	for (const [i, r] of data.runs.entries()) {
-		const rate = r.used_us ? number(Math.round(r.ops / (r.used_us / 1e6))) : "";
+		return v === undefined || v === null ? "" : String(v);
+	}));
 
-		body.append(make("tr", {},
-			make("td", { class: "mono" }, r.folder),
-			make("td", {}, r.target || ""),
-			make("td", {}, r.scenario || ""),
-			make("td", { class: "n" }, r.seed === undefined ? "" : String(r.seed)),
-			make("td", { class: "n" }, known(r.workloads)),
-			make("td", { class: "n" }, known(r.ops)),
-			make("td", { class: "n" }, rate),
-			make("td", { class: "n" }, number(all.filter((f) => f.run === i).length))));
-	}
-}
+	columns.forEach(([name, , cls], c) => {
+		if (!rows.some((row) => row[c] !== ""))
+			return;
+		byId("run-head").append(make("th", { class: cls }, name));
+		rows.forEach((row, i) => {
+			const tr = byId("runs").children[i] || byId("runs").appendChild(make("tr"));
 
-/* ---- Charts ---- */
-
-function bars(id, pairs, label) {
-	const canvas = byId(id);
-	const style = getComputedStyle(document.documentElement);
-	const ink = style.getPropertyValue("--soft").trim();
-	const line = style.getPropertyValue("--line").trim();
-
-	if (typeof Chart === "undefined" || !pairs.length) {
-		canvas.parentNode.remove();
-		return;
-	}
-	Chart.defaults.color = ink;
-	new Chart(canvas, {
-		type: "bar",
-		data: {
-			labels: pairs.map((p) => p[0].length > 34 ? p[0].slice(0, 16) + "…" +
-				p[0].slice(-16) : p[0]),
-			datasets: [{ label, data: pairs.map((p) => p[1]),
-				     backgroundColor: "#3b82c4" }],
-		},
-		options: {
-			indexAxis: "y", responsive: true, maintainAspectRatio: false,
-			animation: false,
-			plugins: { legend: { display: false },
-				   title: { display: true, text: label } },
-			scales: { x: { ticks: { precision: 0 }, grid: { color: line } },
-				  y: { grid: { display: false } } },
-		},
+			tr.append(make("td", { class: cls }, row[c]));
+		});
 	});
 }
 
-/* When each kind was met first, over the time of its hunt. */
-function overTime(id) {
-	const sets = data.runs.filter((r) => (r.firsts || []).length).map((r, i) => {
-		const at = r.firsts.slice().sort((a, b) => a - b);
+/* ---- Several runs ---- */
 
-		return { label: r.folder, stepped: true, pointRadius: 0, borderWidth: 2,
-			 borderColor: ["#3b82c4", "#d97706", "#2f9e5b", "#9b51e0"][i % 4],
-			 data: [{ x: 0, y: 0 }, ...at.map((us, n) => ({ x: us / 1e6, y: n + 1 })),
-				{ x: r.used_us / 1e6, y: at.length }] };
-	});
+function compare() {
+	if (data.runs.length < 2)
+		return;
+	byId("sec-compare").hidden = false;
+	byId("compare-head").append(make("th", {}, "likely cause"),
+		...data.runs.map((r) => make("th", { class: "n" }, r.folder)));
+	const rows = new Map();
 
-	if (typeof Chart === "undefined" || !sets.length) {
-		byId(id).parentNode.remove();
+	for (const f of all) {
+		const row = rows.get(cause(f)) || data.runs.map(() => 0);
+
+		row[f.run] += f.count || 1;
+		rows.set(cause(f), row);
+	}
+	for (const [name, row] of [...rows].slice(0, 200))
+		byId("compare").append(make("tr", {}, make("td", {}, name),
+			...row.map((n) => make("td", { class: n ? "n" : "n soft" }, n ? number(n) :
+				"–"))));
+}
+
+/* ---- The score: a table in Markdown ---- */
+
+function score() {
+	const node = byId("score-data");
+
+	if (!node)
+		return;
+	const { name, text } = JSON.parse(node.textContent);
+	const cells = (line) => line.replace(/^\||\|\s*$/g, "").split("|").map((c) => c.trim());
+	const lines = text.split("\n").filter((l) => /^\|/.test(l) && !/^\|[-:| ]+$/.test(l)).map(cells);
+	const body = make("tbody");
+
+	byId("sec-score").hidden = false;
+	byId("score-about").textContent = name;
+	if (lines.length < 2) {
+		byId("score").append(make("pre", {}, text));
 		return;
 	}
-	new Chart(byId(id), {
-		type: "line",
-		data: { datasets: sets },
-		options: {
-			responsive: true, maintainAspectRatio: false, animation: false,
-			plugins: { legend: { display: sets.length > 1 },
-				   title: { display: true, text: "Distinct findings over time" } },
-			scales: { x: { type: "linear", title: { display: true, text: "seconds" } },
-				  y: { beginAtZero: true, ticks: { precision: 0 } } },
-		},
-	});
+	for (const row of lines.slice(1))
+		body.append(make("tr", {}, ...row.map((c) => make("td",
+			{ class: c === "-" || c.startsWith(">") ? "missed" : "" }, c))));
+	byId("score").append(make("table", {}, make("thead", {}, make("tr", {},
+		...lines[0].map((c) => make("th", {}, c)))), body));
 }
 
 /* ---- One finding ---- */
@@ -150,14 +156,16 @@ function copyable(text) {
 	const button = make("button", { class: "copy", type: "button" }, "copy");
 
 	button.addEventListener("click", () => {
-		const area = make("textarea", {}, text);
+		const area = make("textarea", {});
 
+		area.value = text;
 		document.body.append(area);
 		area.select();
 		button.textContent = document.execCommand("copy") ? "copied" : "not allowed";
 		area.remove();
+		button.focus();
 	});
-	return make("div", {}, button, make("pre", {}, text));
+	return make("div", { class: "copyable" }, button, make("pre", {}, text));
 }
 
 function workload(text, guilty) {
@@ -173,42 +181,96 @@ function folded(title, node, open) {
 	return make("details", { open }, make("summary", {}, title), node);
 }
 
+function titled(title, node) {
+	return node ? make("div", {}, make("h3", {}, title), node) : null;
+}
+
+/* The operation that failed, in a reduced workload: the same line, if it is there once. */
+function guiltyIn(f) {
+	const line = f.workload && f.line ? f.workload.split("\n")[f.line - 1] : null;
+	const lines = f.reduced.replace(/\n$/, "").split("\n");
+	const at = line === null ? -1 : lines.lastIndexOf(line);
+
+	return at >= 0 ? at + 1 : lines.length;
+}
+
+function workloads(f) {
+	const columns = make("div", { class: "two" });
+
+	if (f.reduced)
+		columns.append(titled("The smallest workload that shows it",
+			workload(f.reduced, guiltyIn(f))));
+	if (f.workload)
+		columns.append(titled(f.reduced ? "The workload in which it was found" :
+			"The workload", workload(f.workload, f.line)));
+	return columns;
+}
+
+function damaged(f) {
+	const rows = assayStory.fields(f.summary || "");
+	const box = make("div", { class: "two" });
+
+	if (rows.length)
+		box.append(titled("What was corrupted", make("div", { class: "scroll" },
+			make("table", { class: "fields" }, make("thead", {}, make("tr", {},
+				make("th", {}, "field"), make("th", {}, "healthy"),
+				make("th", {}, "damaged"))),
+			make("tbody", {}, ...rows.map((r) => make("tr", {},
+				make("td", {}, r.field), make("td", { class: "mono" }, r.was),
+				make("td", { class: "mono was" }, r.is))))))));
+	if (f.damage)
+		box.append(titled("The same, byte by byte", make("pre", {}, f.damage)));
+	return box.children.length ? box : null;
+}
+
+function printedRuns(f) {
+	const box = make("div", { class: "two" });
+
+	for (const s of assayStory.printed(f.page))
+		box.append(titled(s.title, make("pre", { class: "tall" }, s.text || "(nothing)")));
+	return box.children.length ? box : null;
+}
+
+function crash(f) {
+	const told = assayStory.parse(f.detail);
+	const drawn = assayStory.timeline(told);
+
+	return [titled("What was written, and what was lost", drawn),
+		titled("The tree: what was there, and what was recovered",
+			assayStory.trees(told.trees)),
+		drawn ? folded("The same in words", make("pre", {}, f.detail)) :
+			titled("What was seen", make("pre", {}, f.detail))];
+}
+
 function story(f) {
 	const box = make("div", { class: "open" });
-	const where = f.options && / sandbox=host( |$)/.test(f.options) ? "--sandbox host " : "";
-	const columns = make("div", { class: "two" });
-	const soft = (...what) => box.append(make("p", { class: "soft" }, ...what));
+	const where = f.options && /(^| )sandbox=host( |$)/.test(f.options) ? "--sandbox host " : "";
+	const folder = data.runs[f.run].folder;
 	const code = (text) => make("code", {}, text);
+	const put = (...nodes) => box.append(...nodes.filter(Boolean));
 
-	soft(`${f.id} · ${data.runs[f.run].folder} · run with `, code(f.options || "no options"));
-	soft("signature: ", code(f.signature));
-	if (f.reduced)
-		columns.append(make("div", {},
-			make("h3", {}, "The smallest workload that shows it"),
-			workload(f.reduced, f.workload ? 0 : f.line)));
-	if (f.workload)
-		columns.append(make("div", {}, make("h3", {}, f.reduced ?
-			"The workload in which it was found" : "The workload"),
-			workload(f.workload, f.line)));
-	if (f.detail)
-		columns.append(make("div", {}, make("h3", {}, "What was seen"),
-			make("pre", {}, f.detail)));
+	put(make("p", { class: "soft" }, `${f.id} · ${folder} · run with `,
+		code(f.options || "no options"), f.kernel ? ` · ${f.kernel}` : ""),
+		make("p", { class: "soft" }, "signature: ", code(f.signature || "")));
+	if (f.kind === "fsck")
+		put(damaged(f), printedRuns(f));
+	if (f.workload || f.reduced)
+		put(workloads(f));
+	if (f.detail && f.kind !== "fsck")
+		put(...crash(f));
 	if (!f.workload && !f.reduced && !f.page)
-		columns.append(make("p", { class: "soft" },
-			"There are many findings: its workload stays in its folder."));
-	box.append(columns);
+		put(make("p", { class: "soft" },
+			"There are many findings: the rest of this one is in its folder."));
 	if (f.log)
-		box.append(make("h3", {}, "What the target or the kernel logged"),
-			make("pre", {}, f.log));
-	box.append(make("h3", {}, "To reproduce it"), copyable(
-		`assay replay ${where}${data.runs[f.run].folder}/findings/${f.id}`));
+		put(titled("What the target or the kernel logged",
+			make("pre", { class: "tall" }, f.log)));
+	put(titled("To reproduce it", copyable(`assay replay ${where}${folder}/findings/${f.id}`)));
 	if (f.repro)
-		box.append(folded("repro.c: the same as a C program", copyable(f.repro)));
+		put(folded("repro.c: the same as a C program", copyable(f.repro)));
 	if (f.script)
-		box.append(folded("repro.sh: the same by plain commands", copyable(f.script),
-			true));
+		put(folded("repro.sh: the same by plain commands", copyable(f.script)));
 	if (f.page)
-		box.append(folded("README.md of its folder", make("pre", {}, f.page)));
+		put(folded("README.md of its folder", make("pre", {}, f.page)));
 	return box;
 }
 
@@ -216,16 +278,18 @@ function story(f) {
 
 let shown = [], made = 0;
 
-function toggle(item, f) {
+function toggle(item, f, want) {
 	const row = item.firstChild;
 	const old = item.querySelector(".open");
 
+	if (old ? want === true : want === false)
+		return;
 	if (old)
 		old.remove();
 	else
 		item.append(story(f));
 	row.setAttribute("aria-expanded", old ? "false" : "true");
-	if (!old)
+	if (!old && want === undefined)
 		history.replaceState(null, "", "#" + encodeURIComponent(f.id));
 }
 
@@ -233,7 +297,7 @@ function add(f) {
 	const item = make("li", { id: "f-" + f.id });
 	const row = make("button", { class: "row", type: "button", "aria-expanded": "false",
 				     on: { click: () => toggle(item, f) } },
-		make("span", {}, make("span", { class: "kind" }, f.kind)),
+		make("span", {}, make("span", { class: `kind k-${f.kind}` }, f.kind)),
 		make("span", { class: "where", title: f.target }, f.target),
 		make("span", { class: "what" }, f.summary),
 		make("span", { class: "n" }, f.count > 1 ? number(f.count) + " ×" : ""));
@@ -251,15 +315,19 @@ function more() {
 		plural(shown.length - made, "further finding");
 }
 
+/* Made when somebody searches for the first time: not before the first paint. */
+const text = (f) => f.text || (f.text = [f.id, f.kind, f.target, f.summary, f.signature, f.group]
+	.join(" ").toLowerCase());
+
 function filter() {
 	const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
 	const kind = byId("kind").value, target = byId("target").value, once = byId("once").checked;
+	const run = byId("run").value;
 	const causes = new Set();
 
 	shown = all.filter((f) => (!kind || f.kind === kind) && (!target || f.target === target) &&
-		words.every((w) => f.text.includes(w)) &&
-		(!once || (!causes.has(f.group || f.signature) &&
-			causes.add(f.group || f.signature))));
+		(!run || f.run === Number(run)) && words.every((w) => text(f).includes(w)) &&
+		(!once || (!causes.has(cause(f)) && causes.add(cause(f)))));
 	made = 0;
 	byId("list").replaceChildren();
 	byId("count").textContent = shown.length === all.length ? plural(all.length, "finding") :
@@ -273,60 +341,119 @@ function choose(id, pairs) {
 	byId(id).addEventListener("change", filter);
 }
 
+function chooseRun() {
+	byId("run").hidden = data.runs.length < 2;
+	data.runs.forEach((r, i) => byId("run").append(make("option", { value: i }, r.folder)));
+	byId("run").addEventListener("change", filter);
+}
+
+/* ---- Keys ---- */
+
+function openAll() {
+	const items = [...byId("list").children].slice(0, OPEN_MAX);
+	const closed = items.some((li) => !li.querySelector(".open"));
+
+	items.forEach((li, i) => toggle(li, shown[i], closed));
+}
+
 function step(by) {
 	const rows = [...document.querySelectorAll(".row")];
-	const at = rows.indexOf(document.activeElement.closest(".row"));
+	const here = document.activeElement.closest("li");
+	const at = here ? rows.indexOf(here.querySelector(".row")) : -1;
 	const next = rows[Math.max(0, Math.min(rows.length - 1, at + by))];
 
 	if (next)
 		next.focus();
 }
 
+function close() {
+	const here = document.activeElement.closest("li") || document.querySelector("#list > li:has(.open)");
+
+	if (here && here.querySelector(".open")) {
+		toggle(here, shown[[...byId("list").children].indexOf(here)], false);
+		here.querySelector(".row").focus();
+	}
+}
+
+const KEYS = { "/": () => byId("search").focus(), j: () => step(1), k: () => step(-1),
+	       o: openAll, Escape: close };
+
 function keys(event) {
 	const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName);
 
-	if (event.key === "Escape" && typing)
+	if (typing && event.key === "Escape")
 		document.activeElement.blur();
-	if (typing || event.ctrlKey || event.metaKey || event.altKey)
-		return;
-	if (event.key === "/") {
-		byId("search").focus();
-		event.preventDefault();
-	} else if (event.key === "j" || event.key === "ArrowDown") {
-		step(1);
-		event.preventDefault();
-	} else if (event.key === "k" || event.key === "ArrowUp") {
-		step(-1);
+	else if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey && KEYS[event.key]) {
+		KEYS[event.key]();
 		event.preventDefault();
 	}
 }
 
 function fromAddress() {
-	const id = decodeURIComponent(location.hash.slice(1));
+	let id = "";
+
+	try {
+		id = decodeURIComponent(location.hash.slice(1));
+	} catch (e) {
+		return;
+	}
 	const at = shown.findIndex((f) => f.id === id);
 
 	if (at < 0)
 		return;
 	while (made <= at)
 		more();
-	toggle(byId("f-" + id), shown[at]);
+	toggle(byId("f-" + id), shown[at], true);
 	byId("f-" + id).scrollIntoView();
 }
 
-for (const f of all)
-	f.text = [f.id, f.kind, f.target, f.summary, f.signature, f.group].join(" ").toLowerCase();
+/* ---- All of it ---- */
+
+function charts() {
+	assayCharts.drop();
+	if (!assayCharts.has()) {
+		byId("no-charts").hidden = false;
+		return;
+	}
+	assayCharts.overTime(data.runs);
+	assayCharts.firsts(data.runs);
+	assayCharts.checkers(data.runs);
+	if (all.length) {
+		assayCharts.bars("Findings by kind", tally(all, (f) => f.kind));
+		assayCharts.bars("Findings by likely cause", tally(all, cause).slice(0, 12));
+	}
+	byId("sec-charts").hidden = !assayCharts.count();
+	document.documentElement.dataset.charts = assayCharts.count();
+}
+
+function nav() {
+	for (const s of document.querySelectorAll("section"))
+		if (!s.hidden)
+			byId("nav").append(make("a", { href: "#" + s.id },
+				s.querySelector("h2").textContent));
+}
+
 summary();
 runs();
-bars("chart-kinds", tally(all, (f) => f.kind), "Findings by kind");
-bars("chart-groups", tally(all, (f) => f.group || f.signature).slice(0, 12),
-	"Findings by likely cause");
-overTime("chart-time");
 choose("kind", tally(all, (f) => f.kind));
 choose("target", tally(all, (f) => f.target));
+chooseRun();
 byId("search").addEventListener("input", filter);
 byId("once").addEventListener("change", filter);
 byId("more").addEventListener("click", more);
+byId("all").addEventListener("click", openAll);
 document.addEventListener("keydown", keys);
+window.addEventListener("hashchange", fromAddress);
 filter();
 fromAddress();
+byId("sec-findings").hidden = !all.length;
+compare();
+score();
+/* The list is shown first; charts take longer. */
+requestAnimationFrame(() => setTimeout(() => {
+	charts();
+	nav();
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", charts);
+	document.documentElement.dataset.ready = "yes";
+}, 0));
 })();

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* child: the child process that runs one workload, and the memory that it shares with the parent.
+ * The child may die at any moment. So everything that the parent needs to say what happened is
+ * written here before the call that may be the last one. */
+#ifndef AS_CHILD_CHILD_H
+#define AS_CHILD_CHILD_H
+
+#include "base/err.h"
+#include "base/event.h"
+#include "child/options.h"
+#include "host/host.h"
+#include "host/medium.h"
+#include "instance/outside.h"
+#include "model/model.h"
+#include "os/stack.h"
+#include "work/seq.h"
+
+#define RECENT 8 /* operations kept for context */
+#define FRESH_BYTES 65536u /* of the list of what a fresh file system holds */
+
+enum as_phase {
+	PHASE_SETUP,
+	PHASE_MKFS,
+	PHASE_FRESH_MOUNT,
+	PHASE_MOUNT,
+	PHASE_OP,
+	PHASE_COMPARE,
+	PHASE_UNMOUNT,
+	PHASE_FSCK,
+	PHASE_MOUNT_AGAIN,
+	PHASE_COMPARE_AGAIN,
+	PHASE_SPACE,
+	PHASE_UNMOUNT_AGAIN,
+	PHASE_GROWTH,
+	PHASE_CORRUPT,
+	PHASES
+};
+
+const char *as_phase_name(enum as_phase phase);
+
+struct as_recent {
+	int64_t index, ret;
+	int err;
+};
+
+struct as_child_shared {
+	volatile uint64_t alive;
+	/* Of the workloads that this child has finished without a finding. */
+	volatile uint64_t done, done_ops, done_skipped, done_unjudged;
+	struct as_raced done_raced;
+	/* Of a sweep: what is to fail in the run in flight, and its place in the sweep. */
+	char sweep_plan[64];
+	volatile uint64_t sweep_op, sweep_n;
+	/* From here on: of the one in flight. */
+	volatile enum as_phase phase;
+	volatile int64_t op; /* in flight */
+	volatile int64_t
+		racing[AS_RACE_THREADS_MAX]; /* of each thread: its operation + 1, or 0 for none */
+	uint64_t ops, skipped;
+	struct as_raced raced;
+	bool unjudged; /* too many orders of the calls to be judged */
+	bool finished; /* the child came to its own end */
+	bool fired; /* a fault hit */
+	struct as_recent recent[RECENT]; /* by index % RECENT */
+	struct as_host_log log;
+	char device[32]; /* the disk's name in the kernel's log; "": none */
+
+	struct as_stack stack; /* where it died */
+	bool found;
+	enum as_finding_kind kind;
+	int64_t found_op; /* -1: none */
+	bool has_disk;
+	char summary[2048], detail[8192], signature[1024];
+	char answers[2048]; /* what the target asked and was not answered 0 */
+
+	int tool_rc;
+	struct as_err tool_err;
+
+	uint32_t fresh_len;
+	char fresh[FRESH_BYTES]; /* struct as_stat and path, one after the other */
+};
+
+/* Of several children that share the workloads of a batch; in shared memory. */
+struct as_passes {
+	volatile bool over; /* one of them has found something: the others may end */
+	size_t next; /* the next workload that nobody has taken */
+	struct as_pass {
+		bool passed;
+		uint64_t ops, skipped;
+	} rows[]; /* of each workload */
+};
+
+/* Workloads of which several may share a child. */
+struct as_run_batch {
+	const struct as_seq *const *seqs;
+	const char *const *names;
+	size_t n;
+	/* What fails in each; an element may be NULL. NULL: the same in all. */
+	const struct as_plan *const *plans;
+};
+
+/* What a child is given. */
+struct as_child_args {
+	const struct as_target *target;
+	const struct as_traits *traits;
+	const struct as_run_options *options;
+	const struct as_plan *plan; /* NULL: no faults */
+	const struct as_seq *seq;
+	const struct as_run_batch *batch; /* in place of seq: several; NULL: one */
+	/* Where a batch is shared; then as_child_shared.done is the number of the workload in
+	 * flight. NULL: it is not. */
+	struct as_passes *passes;
+	uint64_t race_seed; /* of a run in several threads; 0: by one */
+	unsigned race_first; /* number of the run, or of the first of a batch */
+	struct as_medium *fresh_disk; /* NULL: a directory has none */
+	const struct as_model *fresh_model;
+	const char *folder; /* in a directory: the one to work in; NULL: there is none */
+	struct as_child_shared *shared;
+	int disk_fd; /* where a disk is handed over */
+	struct as_witness_area *witness; /* of AS_RUN_WITNESS_BYTES; NULL: none */
+};
+
+/* For as_spawn_fork(). */
+int as_child_prepare(void *args); /* makes the fresh disk and lists its tree */
+int as_child_run(void *args);
+int as_child_run_batch(void *args); /* with AS_INSTANCE_BATCH */
+
+/* The first call in a child that a target runs in. */
+void as_child_begin(struct as_stack *stack);
+/* Memory that is freed is not given back to the kernel: for a child that allocates and frees the
+ * same again and again. */
+void as_child_keep_memory(void);
+
+/* Forgets the workload in flight. */
+void as_shared_clear(struct as_child_shared *shared);
+
+/* The last operations with their answers. The last one is that of found_op, or the one that ran
+ * last. */
+void as_shared_describe(const struct as_child_shared *shared, const struct as_seq *seq,
+			const char *faults, struct as_buf *out);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* child_priv: what the files of a child process share (child/child*.c). */
+#ifndef AS_CHILD_CHILD_PRIV_H
+#define AS_CHILD_CHILD_PRIV_H
+
+#include "child/child.h"
+#include "child/kfault.h"
+#include "child/space.h"
+#include "instance/instance.h"
+#include "model/model.h"
+
+/* One workload. */
+struct child {
+	const struct as_child_args *args;
+	struct as_child_shared *sh;
+	struct as_medium *disk; /* NULL: there is none */
+	struct as_instance *instance;
+	struct as_kwatch *watch; /* of the kernel's log; may be NULL */
+	struct as_model *model;
+	struct as_verdict verdict;
+	struct as_buf text;
+	bool *failed; /* by operation: it answered with an error */
+	struct as_space_seen space;
+	struct as_race_delay *delay; /* of the disk in a race; NULL: none */
+	bool unsure; /* an operation that a fault made fail may be on the disk, or not */
+	bool blind; /* the model no longer knows the state: answers are not judged */
+	struct as_kfault *kfault; /* inside the kernel; NULL: none */
+	struct as_kfail_rule kfail; /* which one */
+	bool kfailing; /* the call in flight may meet it */
+	bool aborted; /* the file system has turned itself off because of it */
+	bool quick; /* on a disk that nobody watches (as_instance_args.quick) */
+};
+
+/* ---- child.c ---- */
+
+/* What is being done now, for the parent. */
+void as_child_enter(struct child *c, enum as_phase phase);
+/* A child that is all zero is closed, too. */
+AS_MUST_CHECK int as_child_open(struct child *c, struct as_err *err);
+void as_child_close(struct child *c);
+/* Loads the code of a plugin into this process. False: it cannot be had. */
+bool as_child_load_target(const struct as_child_args *args);
+
+/* ---- child_found.c ---- */
+
+/* The first one is kept. `about` goes into the signature ("rename"), `why` says what is wrong. */
+void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, const char *about,
+		    const char *why);
+void as_child_found_errno(struct child *c, enum as_finding_kind kind, int rc);
+/* A finding of a checker is known by the problem that it named. */
+void as_child_found_by_checker(struct child *c, const struct as_instance_checked *checked);
+/* Whether the target broke a rule of the seam, or its server died, or the kernel complains: then
+ * that is found. op -1: not by an operation. */
+bool as_child_troubled(struct child *c, int64_t op);
+
+/* ---- child_judge.c ---- */
+
+/* Whether a fault has hit, so far. */
+bool as_child_fault_hit(struct child *c);
+/* Whether such an answer is explained by a fault that hit. */
+bool as_child_excused(struct child *c, int err);
+/* Whether bytes that were acknowledged may be missing from the disk. */
+bool as_child_writes_were_hit(const struct child *c);
+/* Whether the tree is as the model says; otherwise that is found. */
+bool as_child_tree_agrees(struct child *c, int64_t op);
+/* Carries out one operation and judges it. False: the workload ends here. */
+bool as_child_run_op(struct child *c, int64_t i);
+
+/* ---- child_kfail.c ---- */
+
+/* Around a call that may meet a failure inside the kernel; op 0 is the mount. */
+void as_child_kfail_begin(struct child *c, uint64_t op);
+void as_child_kfail_end(struct child *c);
+/* While it is mounted: whether it has turned itself off. */
+void as_child_kfail_look(struct child *c);
+/* Whether such an answer means that it has. */
+bool as_child_kfail_aborts(int err);
+
+/* ---- child_space.c ---- */
+
+void as_child_space_begin(struct child *c); /* on the fresh mount */
+void as_child_space_end(struct child *c); /* after the workload, still mounted */
+/* After the next mount; removes everything. False: space is missing, which is found. */
+bool as_child_space_agrees(struct child *c);
+
+/* After a mount, with nothing open. False: a quota is wrong, which is found. */
+bool as_child_quota_agrees(struct child *c);
+
+/* ---- child_growth.c ---- */
+
+/* Of what is unmounted, and needed no more. */
+void as_child_growth(struct child *c);
+
+/* ---- child_corrupt.c ---- */
+
+/* Mounts the unmounted disk with a flipped bit, and with another. It is as before afterwards. */
+void as_child_corrupt(struct child *c);
+
+/* ---- child_race.c ---- */
+
+/* The workload in several threads, and judged. */
+void as_child_race(struct child *c);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * space: whether all space is free again.
+ *
+ * Method. Space that is lost shows in no answer and in no tree, and a checker may take it for used.
+ * So statfs is asked three times:
+ *   - on the fresh mount;
+ *   - at the end of the workload, with everything closed and synced, and once more after the mount
+ *     that follows: the mount must not find anything to free (an orphan that was kept);
+ *   - after that, with everything removed and synced: no less may be free than was on the fresh
+ *     disk.
+ * What each type promises is a trait (as_traits.space). A root directory that became longer may
+ * keep its blocks; then only the number of free inodes is judged.
+ *
+ * It is the last thing that happens to a disk. The model does not follow it.
+ */
+#ifndef AS_CHILD_SPACE_H
+#define AS_CHILD_SPACE_H
+
+#include "base/buf.h"
+#include "model/model.h"
+#include "vfs/vfs.h"
+
+/* What statfs told. */
+struct as_space_seen {
+	struct as_statfs fresh, ended;
+	uint64_t root_bytes; /* size of the root directory on the fresh disk */
+	bool fresh_known, ended_known;
+};
+
+/* What is judged: the trait, but nothing where inodes belong to projects: of a directory that gives
+ * its project away, statfs tells the project's limits. */
+uint32_t as_space_promised(const struct as_traits *traits);
+void as_space_begin(struct as_space_seen *space, struct as_vfs *vfs); /* on the fresh mount */
+/* At the end of the workload, still mounted: closes what the model has open. */
+void as_space_end(struct as_space_seen *space, struct as_vfs *vfs, const struct as_model *model);
+/* After the next mount; removes everything. promised: as above. False: space is missing; `why`
+ * tells. */
+bool as_space_agrees(const struct as_space_seen *space, struct as_vfs *vfs, uint32_t promised,
+		     struct as_buf *why);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* live_tick: the process that draws progress and writes its files; see live.c. */
+#include "cli/live_priv.h"
+#include "cli/screen.h"
+#include "cli/terminal.h"
+#include "os/spawn.h"
+#include "report/curves.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TICK_MS 100
+#define DRAW_US 500000
+#define SAVE_US 500000
+#define HISTORY_US 5000000
+#define RATE_SAMPLES 11 /* half a second apart */
+#define TEMP "." AS_RUN_PROGRESS
+/* Plain lines and JSON lines come less often the longer it takes. */
+#define LINE_SOON_US 10000000
+#define LINE_LATE_US 60000000
+#define LINE_LATE_AFTER_US 600000000
+#define JSON_SOON_US 1000000
+
+struct ticker {
+	struct as_live *live;
+	struct as_progress p; /* a copy */
+	struct as_curves history;
+	struct as_sample lately[RATE_SAMPLES];
+	size_t n_lately;
+	int folder, self, over;
+	bool block, colour;
+	int64_t drawn_us, saved_us, history_us, line_us;
+};
+
+/* ---- The counters ---------------------------------------------------------------------------- */
+
+static void find_rates(struct ticker *t)
+{
+	struct as_sample *first = &t->lately[t->n_lately ? t->n_lately - 1 : 0];
+	size_t n = t->n_lately < RATE_SAMPLES ? t->n_lately : RATE_SAMPLES - 1;
+
+	memmove(&t->lately[1], &t->lately[0], n * sizeof(t->lately[0]));
+	t->lately[0].wall_us = t->p.wall_us;
+	memcpy(t->lately[0].n, t->p.n, sizeof(t->p.n));
+	t->n_lately = n + 1;
+	first = &t->lately[t->n_lately - 1];
+	for (unsigned c = 0; c < AS_COUNTERS; c++) {
+		int64_t us = t->p.wall_us - first->wall_us;
+
+		t->live->p.rate[c] = us > 0 && as_counter_has_rate(c) && t->p.n[c] > first->n[c]
+					     ? (double)(t->p.n[c] - first->n[c]) * 1e6 / (double)us
+					     : 0;
+	}
+}
+
+static void take(struct ticker *t)
+{
+	as_shlock_take(&t->live->lock);
+	t->live->p.wall_us = as_live_wall(t->live);
+	t->live->p.said_s = as_live_seconds();
+	t->p = t->live->p;
+	as_shlock_give(&t->live->lock);
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+/* A reader sees the old or the new one. It need not survive a power cut. */
+static void replace(int folder, const char *name, const struct as_buf *text)
+{
+	int fd = openat(folder, TEMP, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	bool fine;
+
+	if (fd < 0)
+		return;
+	fine = write(fd, as_buf_str(text), text->len) == (ssize_t)text->len;
+	close(fd);
+	if (!fine || renameat(folder, TEMP, folder, name))
+		unlinkat(folder, TEMP, 0);
+}
+
+static void save_progress(struct ticker *t)
+{
+	struct as_buf text = { 0 };
+	struct as_json json = as_json_on(&text);
+
+	t->p.number = ++t->live->p.number;
+	as_json_object(&json);
+	as_json_kuint(&json, "format", 1);
+	as_progress_print(&t->p, true, &json);
+	as_json_end(&json);
+	as_buf_addc(&text, '\n');
+	replace(t->folder, AS_RUN_PROGRESS, &text);
+	as_buf_free(&text);
+}
+
+static void save_history(struct ticker *t)
+{
+	struct as_buf text = { 0 };
+
+	as_curves_print(&t->history, &text);
+	replace(t->folder, AS_RUN_HISTORY, &text);
+	as_buf_free(&text);
+}
+
+/* Of a run that is resumed. */
+static void load_history(struct ticker *t)
+{
+	struct as_dir dir = { .fd = t->folder, .path = "" };
+	struct as_buf text = { 0 };
+
+	if (t->live->before_us && as_dir_has(&dir, AS_RUN_HISTORY) &&
+	    !as_dir_read(&dir, AS_RUN_HISTORY, AS_CURVES_MAX_BYTES, &text, NULL) &&
+	    as_curves_parse(as_buf_str(&text), text.len, &t->history, NULL))
+		as_curves_free(&t->history);
+	as_buf_free(&text);
+}
+
+static void save(struct ticker *t, bool last)
+{
+	if (t->folder < 0)
+		return;
+	if (last && !t->live->keep && t->p.state != AS_RUN_DIED) {
+		unlinkat(t->folder, AS_RUN_PROGRESS, 0);
+		unlinkat(t->folder, AS_RUN_HISTORY, 0);
+		return;
+	}
+	if (!last && t->p.wall_us - t->saved_us < SAVE_US)
+		return;
+	t->saved_us = t->p.wall_us;
+	save_progress(t);
+	if (as_curves_add(&t->history, &t->p, last) &&
+	    (last || t->p.wall_us - t->history_us >= HISTORY_US)) {
+		t->history_us = t->p.wall_us;
+		save_history(t);
+	} else if (last) {
+		save_history(t);
+	}
+}
+
+/* ---- The screen ------------------------------------------------------------------------------ */
+
+/* A job in the background must not draw over what the user does now. */
+static bool is_in_front(void)
+{
+	return tcgetpgrp(STDERR_FILENO) == getpgrp();
+}
+
+static void draw(struct ticker *t)
+{
+	struct as_buf block = { 0 };
+	unsigned columns = as_cli_columns(STDERR_FILENO);
+
+	if (!is_in_front()) {
+		as_cli_screen_forget();
+		return;
+	}
+	if (as_cli_screen_has_block() && t->p.wall_us - t->drawn_us < DRAW_US)
+		return;
+	t->drawn_us = t->p.wall_us;
+	/* The last column stays free: some terminals go to the next line after it. */
+	as_progress_block(&t->p, columns > 1 ? columns - 1 : 1, t->colour, &block);
+	as_cli_screen_block(&block);
+	as_buf_free(&block);
+}
+
+static void print_json_line(struct ticker *t, struct as_buf *line)
+{
+	struct as_json json = as_json_on(line);
+
+	as_json_object(&json);
+	as_json_kstr(&json, "event", "progress");
+	as_progress_print(&t->p, false, &json);
+	as_json_end(&json);
+}
+
+static void print_line(struct ticker *t)
+{
+	int64_t run_us = t->p.wall_us - t->live->before_us;
+	int64_t every_us = run_us >= LINE_LATE_AFTER_US		    ? LINE_LATE_US
+			   : t->live->json && run_us < LINE_SOON_US ? JSON_SOON_US
+								    : LINE_SOON_US;
+	struct as_buf line = { 0 };
+
+	if (run_us - t->line_us < every_us)
+		return;
+	if (t->live->json)
+		print_json_line(t, &line);
+	else
+		as_progress_line(&t->p, &line);
+	as_buf_addc(&line, '\n');
+	if (as_cli_screen_line(STDOUT_FILENO, &line))
+		t->line_us = run_us;
+	as_buf_free(&line);
+}
+
+/* ---- The process ----------------------------------------------------------------------------- */
+
+/* Puts a descriptor where close_others() leaves it. */
+static int keep_fd(int fd, int at)
+{
+	if (fd < 0)
+		return -1;
+	return dup2(fd, at) < 0 ? -1 : at;
+}
+
+static void close_others(struct ticker *t)
+{
+	int null = open("/dev/null", O_RDWR);
+	int high[3] = { fcntl(t->folder, F_DUPFD, 10), fcntl(t->self, F_DUPFD, 10),
+			fcntl(t->over, F_DUPFD, 10) };
+
+	t->folder = keep_fd(high[0], 3);
+	t->self = keep_fd(high[1], 4);
+	t->over = keep_fd(high[2], 5);
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		if (t->block || t->live->quiet)
+			dup2(null, STDOUT_FILENO);
+		if (!t->block)
+			dup2(null, STDERR_FILENO);
+	}
+	close_range(6, ~0u, 0);
+}
+
+static void set_up(struct ticker *t)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_NAME, "assay-live");
+	t->block = !t->live->json && !t->live->quiet && as_cli_is_terminal(STDERR_FILENO);
+	t->colour = as_cli_has_colour(STDERR_FILENO);
+	close_others(t);
+	as_live_say_who(&t->live->p, t->live->owner);
+	if (t->folder >= 0)
+		load_history(t);
+	/* The history of another run is over. */
+	if (t->folder >= 0 && !t->live->before_us)
+		unlinkat(t->folder, AS_RUN_HISTORY, 0);
+}
+
+/* Whether it goes on after a while; *died: because the owner did. */
+static bool wait_tick(const struct ticker *t, bool *died)
+{
+	struct pollfd fds[] = { { .fd = t->over, .events = POLLIN },
+				{ .fd = t->self, .events = POLLIN } };
+
+	poll(fds, 2, TICK_MS);
+	*died = !fds[0].revents && (fds[1].revents || getppid() != t->live->owner);
+	return !fds[0].revents && !*died;
+}
+
+void as_live_tick(struct as_live *live, int folder, int self, int over)
+{
+	struct ticker t = { .live = live, .folder = folder, .self = self, .over = over };
+	int64_t rated_us = -DRAW_US;
+	bool died;
+
+	set_up(&t);
+	while (wait_tick(&t, &died)) {
+		take(&t);
+		if (t.p.wall_us - rated_us >= DRAW_US) {
+			rated_us = t.p.wall_us;
+			as_live_set(live, AS_COUNT_memory_bytes,
+				    as_live_memory(live->owner, getpid()));
+			find_rates(&t);
+			take(&t);
+		}
+		save(&t, false);
+		if (t.block)
+			draw(&t);
+		else if (!live->quiet)
+			print_line(&t);
+	}
+	if (died) {
+		live->p.signal = as_live_died_of(live->owner);
+		live->p.state = AS_RUN_DIED;
+	}
+	take(&t);
+	if (t.block && is_in_front())
+		as_cli_screen_clear();
+	save(&t, true);
+	_exit(0);
+}

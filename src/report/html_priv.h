@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* html_priv: what the parts of the report's data share. */
+#ifndef AS_REPORT_HTML_PRIV_H
+#define AS_REPORT_HTML_PRIV_H
+
+#include "base/json.h"
+#include "os/dir.h"
+
+/* Adds to the object of a run what it did (progress.json), its counters over time (history.csv),
+ * and the curves of checkers (fsck/NAME.csv). What is missing or broken is left out. */
+void as_report_run(const struct as_dir *dir, struct as_json *json);
+
+#endif
