@@ -22,6 +22,10 @@ trap 'rm -rf "$WORK" "$HOME_" "$CACHE"/kernels/*/*"$name"* "$CACHE"/kernels/buil
 	[ -z "${uid:-}" ] || rm -rf "$CACHE"' EXIT
 cp "$(realpath "$ASSAY")" "$HOME_/assay"
 cp -r tests/kernel/fake "$HOME_/$name"
+# What the patch of ours for kcov changes, as it is before.
+mkdir "$HOME_/$name/kernel"
+awk '/^@@/ { on = 1; next } on && /^[ -]/ { print substr($0, 2) }' kernels/kcov.patch \
+	>"$HOME_/$name/kernel/kcov.c"
 cd "$HOME_" || exit 2
 tar -czf "$name.tar.gz" "$name"
 chmod -R a+rX "$HOME_"
