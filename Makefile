@@ -111,7 +111,7 @@ VG_MADE := $(if $(HAVE_VG),$(VG_TOOL) $(B)/vg/vgpreload_assaysym-amd64-linux.so 
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS) $(VG_MADE)
 
 .PHONY: all demo test clang-tests build-tests tidy bench score fuzz torture install clean
-.PHONY: help FORCE check deb deb-test
+.PHONY: help FORCE check deb deb-test kernels museum
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -151,6 +151,12 @@ bench: all ## measure; one JSON line for each number
 
 score: all ## find each bug of labfs by check and by hunt; the table of docs/SCORE.md
 	@scripts/score.sh ./assay $(BUGS)
+
+kernels: all ## build the kernels plain and debug for the sandbox (half an hour on two cores)
+	@./assay kernel build -j $(JOBS)
+
+museum: all ## put real bugs back into a kernel and find them (after make kernels)
+	@JOBS=$(JOBS) scripts/museum.sh ./assay $(BUGS)
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each, with clang's libFuzzer
 	@$(SETUP) build fuzz
@@ -237,6 +243,7 @@ $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
 $(B)/src/cmd/cmd_demo.o: src/cmd/demo/demo.sh
 $(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/* include/assay/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
+$(B)/src/kernel/config.o: $(wildcard kernels/*.config kernels/*.patch)
 $(B)/src/report/script.o: src/report/emitted/repro.sh
 $(B)/src/report/html.o: $(wildcard src/report/html/*) $(CHART_JS)
 $(B)/src/report/html.o: EMBED = $(if $(CHART_JS),-DAS_CHART_JS='"$(CHART_JS)"')

@@ -34,6 +34,7 @@ arrows() {
 	tool      disk host target
 	layout    disk target labfs
 	box       host target
+	kernel    target
 	vfs       work model host target mount
 	race      work model vfs
 	reduce    work
@@ -66,10 +67,10 @@ arrows() {
 	report    work target legal figure
 	join      cover report
 	cli       work model symptom gen disk host target box vfs race reduce instance run
-	cli       supervise crash scenario hunt cover figure report
+	cli       supervise crash scenario hunt kernel cover figure report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym swarm
-	cmd       layout trace record cover figure report join cli labfs bench
+	cmd       layout trace record cover figure report join cli labfs kernel bench
 	END
 }
 

@@ -78,7 +78,10 @@ int as_kmodule_order_text(const char *dep, const char *builtin, const char *name
 	for (const char *s = builtin; *s; s += strcspn(s, "\n"), s += *s != '\0')
 		if (is_module(s, strcspn(s, "\n"), name))
 			return 0;
-	return as_fail(err, AS_ELACK, "the kernel has no module %s", name);
+	return as_fail(err, AS_ELACK,
+		       "the kernel has no module %s; `assay kernel build` builds kernels "
+		       "with more, for --kernel",
+		       name);
 }
 
 int as_kmodule_order(const char *folder, const char *const *names, struct as_buf *files,

@@ -78,11 +78,15 @@ int as_child_open(struct child *c, struct as_err *err)
 		name_device(c);
 		c->watch = as_kwatch_new(c->sh->device);
 	}
+	c->kfail = as_plan_kernel(c->args->plan);
+	if (!rc && c->kfail.kind)
+		rc = as_kfault_open(c->kfail.kind, c->sh->device, &c->kfault, err);
 	return rc;
 }
 
 void as_child_close(struct child *c)
 {
+	as_kfault_close(c->kfault);
 	as_instance_close(c->instance);
 	as_race_delay_free(c->delay);
 	as_medium_free(c->disk);
@@ -102,7 +106,14 @@ static bool mount_target(struct child *c, enum as_phase phase)
 	int rc;
 
 	as_child_enter(c, phase);
+	as_child_kfail_begin(c, phase == PHASE_MOUNT ? 0 : UINT64_MAX);
 	rc = as_instance_mount(c->instance);
+	as_child_kfail_end(c);
+	/* It may refuse to mount, and it must mount the next time. */
+	if (rc && c->kfault && c->sh->fired && phase == PHASE_MOUNT && !as_child_troubled(c, -1)) {
+		c->kfailing = false;
+		rc = as_instance_mount(c->instance);
+	}
 	if (!rc)
 		return !as_child_troubled(c, -1);
 	if (as_child_excused(c, -rc))
@@ -118,6 +129,7 @@ static bool unmount_target(struct child *c, enum as_phase phase)
 	int rc;
 
 	as_child_enter(c, phase);
+	as_child_kfail_look(c);
 	rc = as_instance_unmount(c->instance);
 	if (as_child_troubled(c, -1))
 		return false;
@@ -136,7 +148,8 @@ static bool check_disk(struct child *c)
 	struct as_child_shared *sh = c->sh;
 	struct as_instance_checked checked;
 
-	if (!as_instance_can(c->instance, AS_INSTANCE_CHECK) || as_child_writes_were_hit(c))
+	if (!as_instance_can(c->instance, AS_INSTANCE_CHECK) || as_child_writes_were_hit(c) ||
+	    c->aborted)
 		return true;
 	as_child_enter(c, PHASE_FSCK);
 	sh->log.total_bytes = 0;

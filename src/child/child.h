@@ -48,6 +48,9 @@ struct as_child_shared {
 	/* Of the workloads that this child has finished without a finding. */
 	volatile uint64_t done, done_ops, done_skipped, done_unjudged;
 	struct as_raced done_raced;
+	/* Of a sweep: what is to fail in the run in flight, and its place in the sweep. */
+	char sweep_plan[64];
+	volatile uint64_t sweep_op, sweep_n;
 	/* From here on: of the one in flight. */
 	volatile enum as_phase phase;
 	volatile int64_t op; /* in flight */

@@ -33,6 +33,8 @@ bool as_child_excused(struct child *c, int err)
 		return true;
 	if (!as_child_fault_hit(c))
 		return false;
+	if (c->kfault)
+		return c->kfailing || c->aborted;
 	if (!as_instance_can(c->instance, AS_INSTANCE_STRICT))
 		return true;
 	if (as_traits_failed_answer(c->args->traits, err))
@@ -123,7 +125,7 @@ static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
 	const struct as_op *op = &c->args->seq->ops[i];
 
 	/* It may have turned itself off, or kept half of an operation. */
-	if (c->args->plan && !as_instance_can(c->instance, AS_INSTANCE_STRICT) &&
+	if (c->args->plan && !c->kfault && !as_instance_can(c->instance, AS_INSTANCE_STRICT) &&
 	    as_child_fault_hit(c))
 		c->blind = true;
 	if (got->ret < 0 && got->err == ENOSPC &&
@@ -141,6 +143,10 @@ static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
 	}
 	if (got->ret < 0 && as_child_excused(c, got->err))
 		return follow_fault(c, op, got);
+	if (c->kfault && c->sh->fired && got->ret < 0 && as_child_kfail_aborts(got->err)) {
+		c->aborted = c->blind = true;
+		return true;
+	}
 	/* A message of the kernel is the cause, and the answer what came of it. */
 	if (!c->quick || !as_child_troubled(c, i))
 		as_child_found(c, c->verdict.kind, i, as_op_table[op->code].name,
@@ -166,7 +172,9 @@ bool as_child_run_op(struct child *c, int64_t i)
 	sh->op = i;
 	as_child_enter(c, PHASE_OP);
 	began_ns = as_instance_time_from(c->instance);
+	as_child_kfail_begin(c, (uint64_t)i + 1);
 	as_instance_do(c->instance, (uint32_t)i, &c->args->seq->ops[i], &got);
+	as_child_kfail_end(c);
 	as_model_clock(c->model, began_ns, as_instance_time_until(c->instance));
 	sh->recent[i % RECENT] = (struct as_recent){ i, got.ret, got.err };
 	sh->ops++;
@@ -174,6 +182,7 @@ bool as_child_run_op(struct child *c, int64_t i)
 	if (is_time_to_look(c, i) && as_child_troubled(c, i))
 		return false;
 	going = judge(c, i, &got);
+	c->kfailing = false;
 	if (options->answers)
 		as_answers_add(options->answers, &got, c->blind ? NULL : &c->verdict,
 			       c->args->fresh_model);

@@ -4,6 +4,7 @@
 #define AS_CHILD_CHILD_PRIV_H
 
 #include "child/child.h"
+#include "child/kfault.h"
 #include "child/space.h"
 #include "instance/instance.h"
 #include "model/model.h"
@@ -23,6 +24,10 @@ struct child {
 	struct as_race_delay *delay; /* of the disk in a race; NULL: none */
 	bool unsure; /* an operation that a fault made fail may be on the disk, or not */
 	bool blind; /* the model no longer knows the state: answers are not judged */
+	struct as_kfault *kfault; /* inside the kernel; NULL: none */
+	struct as_kfail_rule kfail; /* which one */
+	bool kfailing; /* the call in flight may meet it */
+	bool aborted; /* the file system has turned itself off because of it */
 	bool quick; /* on a disk that nobody watches (as_instance_args.quick) */
 };
 
@@ -60,6 +65,16 @@ bool as_child_writes_were_hit(const struct child *c);
 bool as_child_tree_agrees(struct child *c, int64_t op);
 /* Carries out one operation and judges it. False: the workload ends here. */
 bool as_child_run_op(struct child *c, int64_t i);
+
+/* ---- child_kfail.c ---- */
+
+/* Around a call that may meet a failure inside the kernel; op 0 is the mount. */
+void as_child_kfail_begin(struct child *c, uint64_t op);
+void as_child_kfail_end(struct child *c);
+/* While it is mounted: whether it has turned itself off. */
+void as_child_kfail_look(struct child *c);
+/* Whether such an answer means that it has. */
+bool as_child_kfail_aborts(int err);
 
 /* ---- child_space.c ---- */
 

@@ -28,6 +28,9 @@ static const struct {
 	[AS_SWEEP_WRITE_DROP] = { "write:drop", "write", ":drop" },
 	[AS_SWEEP_WRITE_FLIP] = { "write:flip", "write", ":flip=300" },
 	[AS_SWEEP_ERASE_DROP] = { "erase:drop", "zero", ":drop" },
+	[AS_SWEEP_KALLOC] = { "kalloc", "kalloc", "" },
+	[AS_SWEEP_KPAGE] = { "kpage", "kpage", "" },
+	[AS_SWEEP_KIO] = { "kio", "kio", "" },
 };
 
 #define NSWEEPS (sizeof(sweeps) / sizeof(sweeps[0]))
@@ -37,9 +40,20 @@ const char *as_sweep_name(enum as_sweep sweep)
 	return sweeps[sweep].name;
 }
 
-void as_sweep_plan(enum as_sweep sweep, unsigned long long n, char *text, size_t len)
+bool as_sweep_by_op(enum as_sweep sweep)
 {
-	snprintf(text, len, "%s:%llu%s", sweeps[sweep].kind, n, sweeps[sweep].action);
+	return sweep >= AS_SWEEP_KALLOC;
+}
+
+void as_sweep_plan(enum as_sweep sweep, unsigned long long op, unsigned long long n, char *text,
+		   size_t len)
+{
+	if (as_sweep_by_op(sweep) && !op)
+		snprintf(text, len, "%s:mount:%llu", sweeps[sweep].kind, n);
+	else if (as_sweep_by_op(sweep))
+		snprintf(text, len, "%s:%llu:%llu", sweeps[sweep].kind, op, n);
+	else
+		snprintf(text, len, "%s:%llu%s", sweeps[sweep].kind, n, sweeps[sweep].action);
 }
 
 int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err)

@@ -30,6 +30,10 @@ enum as_sweep {
 	AS_SWEEP_WRITE_DROP,
 	AS_SWEEP_WRITE_FLIP,
 	AS_SWEEP_ERASE_DROP,
+	/* Inside a kernel: of each operation, and of the mount. */
+	AS_SWEEP_KALLOC,
+	AS_SWEEP_KPAGE,
+	AS_SWEEP_KIO,
 };
 
 struct as_answers;
@@ -44,6 +48,9 @@ struct as_run_options {
 	/* Of a directory of the machine; 0: the defaults of vfs/bounds.def. */
 	uint64_t max_bytes, max_entries;
 	const char *faults; /* see host/medium.h; NULL: none */
+	/* A sweep by operations begins with this operation and call in the first workload: it was
+	 * interrupted. */
+	uint64_t sweep_op, sweep_n;
 	bool draw_faults; /* in place of these, what is drawn for each workload (run/draw.h) */
 	/* A finding with this symptom is looked for: if the faults do not show it, they are tried
 	 * at earlier calls, as the workload may be a shorter one. NULL: nothing is looked for. */
@@ -78,8 +85,11 @@ AS_MUST_CHECK int as_run_options_parse(const char *text, struct as_run_options *
 AS_MUST_CHECK int as_run_choices(const char *text, struct as_run_options *options,
 				 struct as_err *err);
 const char *as_sweep_name(enum as_sweep sweep);
-/* The plan of its nth run. */
-void as_sweep_plan(enum as_sweep sweep, unsigned long long n, char *text, size_t len);
+/* Whether it sweeps each operation on its own. */
+bool as_sweep_by_op(enum as_sweep sweep);
+/* The plan of its nth run; `op` is for those that sweep each operation (0: the mount). */
+void as_sweep_plan(enum as_sweep sweep, unsigned long long op, unsigned long long n, char *text,
+		   size_t len);
 AS_MUST_CHECK int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err);
 
 #endif

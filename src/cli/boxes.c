@@ -5,6 +5,7 @@
 #include "crash/boxed.h"
 #include "host/medium.h"
 #include "instance/instance.h"
+#include "kernel/kernel.h"
 #include "target/cache.h"
 #include "target/fstype.h"
 
@@ -57,9 +58,34 @@ static int read_core(const char *text, int *core, struct as_err *err)
 	return 0;
 }
 
+/* The path of the kernel that --kernel names. */
+static int find_kernel(const struct as_args *args, const char **path, struct as_err *err)
+{
+	static char found[4096]; /* the same for each call: there is one command line */
+	struct as_kernel kernel;
+	int rc;
+
+	*path = as_args_text(args, "uml", NULL);
+	if (!as_args_has(args, "kernel"))
+		return 0;
+	if (*path)
+		return as_fail(err, AS_EUSE, "--kernel and --uml: leave out one");
+	rc = as_kernel_find(as_args_text(args, "kernel", ""), &kernel, err);
+	if (!rc && (size_t)snprintf(found, sizeof(found), "%s", kernel.path) >= sizeof(found))
+		rc = as_fail(err, AS_EUSE, "--kernel: the path is too long");
+	if (rc)
+		return rc;
+	as_kernel_free(&kernel);
+	*path = found;
+	return 0;
+}
+
 int as_cli_box_options(const struct as_args *args, struct as_box_options *o, struct as_err *err)
 {
-	o->kernel = as_args_text(args, "uml", NULL);
+	int rc = find_kernel(args, &o->kernel, err);
+
+	if (rc)
+		return rc;
 	o->mem_bytes = as_args_number(args, "uml-mem", 0);
 	return read_core(as_args_text(args, "uml-core", NULL), &o->core, err);
 }
@@ -83,7 +109,7 @@ static int check_library(const struct as_args *args, const char *spec, struct as
 
 int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err *err)
 {
-	static const char *const only[] = { "uml", "uml-mem", "uml-core" };
+	static const char *const only[] = { "uml", "kernel", "uml-mem", "uml-core" };
 	const char *asked = as_args_text(args, "sandbox", NULL);
 	struct as_box_options o = { 0 };
 	const struct as_fstype *type = as_cli_fstype(spec);

@@ -75,8 +75,8 @@ static void remember(const struct as_args *args, struct as_hunt_state *state)
 /* With other values of these it would be another hunt. */
 static bool may_change(const char *name)
 {
-	static const char *const free_to[] = { "reduce-for", "no-reduce", "sandbox", "uml",
-					       "uml-mem",    "uml-core",  "deadline" };
+	static const char *const free_to[] = { "reduce-for", "no-reduce", "sandbox",  "uml",
+					       "uml-mem",    "uml-core",  "deadline", "kernel" };
 
 	for (size_t i = 0; i < sizeof(free_to) / sizeof(free_to[0]); i++)
 		if (!strcmp(name, free_to[i]))

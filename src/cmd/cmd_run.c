@@ -335,14 +335,15 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "RULE",
 	  .many = true,
-	  .help = "make a call fail: read:3:eio, write:2+:eio, flush:1:drop, alloc:7" },
+	  .help = "make a call fail: read:3:eio, write:2+:eio, flush:1:drop, alloc:7, kalloc:2:5" },
 	{ .name = "sweep",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "KIND",
 	  .help = "run the workload several times: call 1 of this kind fails, then call 2, then "
 		  "call 3, and so on until there is no such call: alloc, read, write, or erase of "
 		  "flash, with EIO; or read:eilseq, read:flip, write:enospc, write:eilseq, "
-		  "write:drop, write:flip, erase:drop" },
+		  "write:drop, write:flip, erase:drop. In a kernel that can do it (--kernel "
+		  "debug): kalloc, kpage or kio, of the mount and of each operation in turn" },
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
 	AS_CLI_CORRUPT_OPT,

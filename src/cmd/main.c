@@ -14,7 +14,7 @@
 #define COMMANDS(X)                                                                         \
 	X(run) X(hunt) X(crash) X(check) X(replay) X(reduce) X(explain) X(report)           \
 	X(watch) X(merge) X(fsck) X(cov) X(gen) X(import) X(ops) X(fmt) X(emit_c)           \
-	X(targets) X(plugin) X(doctor) X(disk) X(recover) X(swarm) X(bench) X(demo)         \
+	X(targets) X(plugin) X(doctor) X(disk) X(recover) X(kernel) X(swarm) X(bench) X(demo) \
 	X(help) X(engine) X(check_outside) X(fsck_kernel)
 /* clang-format on */
 

@@ -31,6 +31,7 @@ struct as_plan {
 	size_t n;
 	uint64_t alloc[AS_HOST_FAILS]; /* the first one first */
 	unsigned n_alloc;
+	struct as_kfail_rule kernel;
 };
 
 static void add_alloc(struct as_plan *plan, uint64_t nth)
@@ -61,6 +62,13 @@ static int parse_alloc(const char *rule, struct as_plan *plan, struct as_err *er
 	return 0;
 }
 
+static int parse_kernel(const char *rule, struct as_plan *plan, struct as_err *err)
+{
+	if (plan->kernel.kind)
+		return as_fail(err, AS_EUSE, "fault '%s': there is another one of a kernel", rule);
+	return as_kfail_parse(rule, &plan->kernel, err);
+}
+
 int as_plan_parse(const char *text, struct as_plan **out, struct as_err *err)
 {
 	char *copy = as_xstrdup(text), *save = NULL, *word;
@@ -72,6 +80,8 @@ int as_plan_parse(const char *text, struct as_plan **out, struct as_err *err)
 	     word = strtok_r(NULL, " \t;", &save)) {
 		if (!strncmp(word, "alloc:", 6))
 			rc = parse_alloc(word, plan, err);
+		else if (as_kfail_kind(word))
+			rc = parse_kernel(word, plan, err);
 		else
 			as_buf_addf(&rest, "%s%s", rest.len ? " " : "", word);
 	}
@@ -101,6 +111,14 @@ void as_plan_print(const struct as_plan *plan, struct as_buf *out)
 	for (unsigned i = 0; i < plan->n_alloc; i++)
 		as_buf_addf(out, "%salloc:%llu", plan->n || i ? " " : "",
 			    (unsigned long long)plan->alloc[i]);
+	if (plan->kernel.kind && (plan->n || plan->n_alloc))
+		as_buf_addc(out, ' ');
+	as_kfail_print(&plan->kernel, out);
+}
+
+struct as_kfail_rule as_plan_kernel(const struct as_plan *plan)
+{
+	return plan ? plan->kernel : (struct as_kfail_rule){ 0 };
 }
 
 uint64_t as_plan_alloc(const struct as_plan *plan)

@@ -10,12 +10,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include "host/kfail.h"
+
 #include <assay/target.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* What is to fail: rules of disk/fault.h, and `alloc:N` for the Nth allocation, several times
- * perhaps. */
+ * perhaps; or one rule for the inside of a kernel. */
 struct as_plan;
 
 /* Rules separated by blanks or semicolons; "" is no fault at all. */
@@ -26,6 +28,8 @@ void as_plan_print(const struct as_plan *plan, struct as_buf *out);
 uint64_t as_plan_alloc(const struct as_plan *plan); /* the first of them; 0: none */
 /* The *n allocations that fail, the first one first; valid as long as the plan. */
 const uint64_t *as_plan_allocs(const struct as_plan *plan, unsigned *n);
+/* What fails inside the kernel; of kind AS_KFAIL_NONE: nothing does. NULL is a plan, too. */
+struct as_kfail_rule as_plan_kernel(const struct as_plan *plan);
 /* Whether some call is answered with this error (positive). */
 bool as_plan_gives(const struct as_plan *plan, int err);
 /* Whether the plan can lose or change what is written. */

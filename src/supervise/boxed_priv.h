@@ -8,6 +8,9 @@
 #include "supervise/wire.h"
 
 struct as_boxed_session {
+	/* Where a sweep of the first workload goes on; 0: at its beginning. */
+	uint64_t sweep_op, sweep_n;
+	unsigned sweep_deaths; /* of boxes in the sweep of this workload */
 	const struct as_boxed *how;
 	const struct as_boxed_job *jobs;
 	size_t n_jobs;

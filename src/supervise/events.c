@@ -49,6 +49,8 @@ static void on_done(struct as_boxed_session *b, uint64_t n, const struct as_run_
 	as_boxed_flush(b);
 	for (; done < n && b->n_finished < b->n_list; done++)
 		b->done[b->list[b->n_finished++]] = true;
+	if (done)
+		b->sweep_op = b->sweep_n = b->sweep_deaths = 0;
 	/* There are no more workloads, so this event cannot be true. */
 	if (tell && !done)
 		return;

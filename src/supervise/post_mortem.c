@@ -18,6 +18,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#define SWEEP_DEATHS_MAX 64 /* of boxes in the sweep of one workload */
+
 size_t as_boxed_in_flight(const struct as_boxed_session *b)
 {
 	int64_t in_flight = b->box->state->job;
@@ -42,6 +44,7 @@ static struct as_child_shared *copy_shared(const struct as_boxed_session *b, siz
 		sh->phase = PHASE_SETUP;
 	if (sh->ops > n_ops)
 		sh->ops = n_ops;
+	sh->sweep_plan[sizeof(sh->sweep_plan) - 1] = '\0';
 	sh->found_op = sh->phase == PHASE_OP ? sh->op : -1;
 	return sh;
 }
@@ -97,6 +100,16 @@ static void free_place(struct as_boxed_place *place)
 	as_medium_free(place->disk);
 }
 
+static bool is_plan(const char *text)
+{
+	struct as_plan *plan;
+	bool is = *text && !as_plan_parse(text, &plan, NULL);
+
+	if (is)
+		as_plan_free(plan);
+	return is;
+}
+
 static void find_place(const struct as_boxed_session *b, const struct as_seq *seq,
 		       struct as_child_shared *sh, enum as_boxed_end end,
 		       struct as_boxed_place *place)
@@ -121,7 +134,11 @@ static void find_place(const struct as_boxed_session *b, const struct as_seq *se
 	place->ops = went_on ? 0 : sh->ops;
 	as_buf_adds(&place->about, place->op >= 0 ? as_op_table[seq->ops[place->op].code].name
 						  : as_phase_name(sh->phase));
-	as_shared_describe(sh, seq, b->how->options.faults, &place->detail);
+	if (b->how->options.sweep && is_plan(sh->sweep_plan)) {
+		place->options.sweep = AS_SWEEP_NONE;
+		place->options.faults = sh->sweep_plan;
+	}
+	as_shared_describe(sh, seq, place->options.faults, &place->detail);
 	place->disk = last_disk(b, end);
 }
 
@@ -181,12 +198,29 @@ static void count_earlier(struct as_boxed_session *b, size_t job, const struct a
 	b->stats->ops += sh->done_ops;
 }
 
+/* A sweep continues with the next call, in another box. */
+static bool sweep_goes_on(struct as_boxed_session *b, size_t job, uint64_t op, uint64_t n,
+			  enum as_boxed_end end)
+{
+	bool later = op > b->sweep_op || (op == b->sweep_op && n >= b->sweep_n);
+
+	if (!as_sweep_by_op(b->how->options.sweep) || end == BOXED_COMPLAINED || !n || !later ||
+	    op > b->jobs[job].seq->n || b->done[job] || ++b->sweep_deaths > SWEEP_DEATHS_MAX) {
+		b->sweep_op = b->sweep_n = b->sweep_deaths = 0;
+		return false;
+	}
+	b->sweep_op = op;
+	b->sweep_n = n + 1;
+	return true;
+}
+
 void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_end end)
 {
 	const struct as_seq *seq = b->jobs[job].seq;
 	struct as_child_shared *sh = copy_shared(b, seq->n);
 	struct as_run_result r = { .runs = 1, .findings = 1 };
 	struct as_boxed_place place;
+	uint64_t op, n;
 
 	if (b->how->together && end != BOXED_COMPLAINED)
 		count_earlier(b, job, sh);
@@ -194,9 +228,13 @@ void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_
 	r.ops = place.ops;
 	tell(b, job, &place, end);
 	free_place(&place);
+	op = sh->sweep_op;
+	n = sh->sweep_n;
 	free(sh);
 	b->stats->findings++;
 	b->stats->ops += r.ops;
+	if (sweep_goes_on(b, job, op, n, end))
+		return;
 	if (b->done[job])
 		return;
 	b->done[job] = true;

@@ -70,12 +70,22 @@ static bool lost_the_end(const struct as_boxed_session *b)
 	       (was_killed(box) || (WIFEXITED(box) && WEXITSTATUS(box)));
 }
 
-static int boot_failed(const struct as_boxed_session *b, const char *how, struct as_err *err)
+/* The first report of a kernel that does not boot says why; the end of its console is most often a
+ * stack. */
+static int boot_failed(struct as_boxed_session *b, const char *how, struct as_err *err)
 {
 	const char *text = as_buf_str(&b->console);
 	struct as_buf line = { 0 };
 	int rc;
 
+	as_kmsg_scan_end(b->scan);
+	if (b->weight > AS_KMSG_INFO && b->title.len) {
+		as_boxed_add_line(&line, as_buf_str(&b->title), b->title.len);
+		rc = as_fail(err, AS_EIO, "the sandbox did not start (%s): its kernel says: %s",
+			     how, as_buf_str(&line));
+		as_buf_free(&line);
+		return rc;
+	}
 	if (b->console.len > CONSOLE_SHOWN_BYTES)
 		text += b->console.len - CONSOLE_SHOWN_BYTES;
 	as_boxed_add_line(&line, text, strlen(text));

@@ -86,7 +86,8 @@ static const struct number_row {
 #field, offsetof(struct as_run_options, field),     \
 			sizeof(((struct as_run_options *)0)->field) \
 	}
-	ROW(deadline_ms), ROW(size_bytes), ROW(seed), ROW(max_bytes), ROW(max_entries),
+	ROW(deadline_ms), ROW(size_bytes), ROW(seed),	 ROW(max_bytes),
+	ROW(max_entries), ROW(sweep_op),   ROW(sweep_n),
 #undef ROW
 };
 

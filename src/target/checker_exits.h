@@ -18,6 +18,7 @@
 #define GFS2_EXITS "0=clean 1=repaired 2=repaired 4=left 5=repaired+left"
 #define MINIX_EXITS "0=clean 3=repaired 4=left 7=repaired+left"
 #define FAT_EXITS "0=clean 1=repaired"
+#define EXFAT_EXITS "0=clean 1=repaired 4=left 5=repaired+left"
 #define HFSPLUS_EXITS "0=clean 8=left"
 #define OCFS2_EXITS "0=clean 1=repaired 2=repaired 4=left 5=repaired+left"
 #define NTFSFIX_EXITS "0=clean 1=left"

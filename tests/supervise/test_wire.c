@@ -27,6 +27,8 @@ static void test_job(void **state)
 						.seed = INT64_MAX,
 						.max_bytes = 5,
 						.max_entries = 6,
+						.sweep_op = 8,
+						.sweep_n = 9,
 						.faults = "read:3:eio write:2+:eio",
 						.scenario = "race:threads=3",
 						.sweep = AS_SWEEP_READ } };
@@ -50,6 +52,8 @@ static void test_job(void **state)
 	assert_int_equal(in.options.seed, INT64_MAX);
 	assert_int_equal(in.options.max_bytes, 5);
 	assert_int_equal(in.options.max_entries, 6);
+	assert_int_equal(in.options.sweep_op, 8);
+	assert_int_equal(in.options.sweep_n, 9);
 	assert_string_equal(in.options.faults, out.options.faults);
 	assert_string_equal(in.options.scenario, out.options.scenario);
 	assert_int_equal(in.options.sweep, AS_SWEEP_READ);
@@ -168,7 +172,9 @@ static void test_events(void **state)
 /* ---- Refused --------------------------------------------------------------------------------- */
 
 #define JOB(rest) "{\"wire\":1,\"target\":\"lab\",\"state\":\"s\",\"work\":\"w\"," rest "}"
-#define NUMBERS "\"deadline_ms\":1,\"size_bytes\":0,\"seed\":0,\"max_bytes\":0,\"max_entries\":0"
+#define NUMBERS                                                                              \
+	"\"deadline_ms\":1,\"size_bytes\":0,\"seed\":0,\"max_bytes\":0,\"max_entries\":0," \
+	"\"sweep_op\":0,\"sweep_n\":0"
 
 static const struct {
 	const char *text, *why; /* why NULL: it is taken */

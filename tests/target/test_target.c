@@ -187,6 +187,14 @@ static void plans(void **state)
 		{ "alloc:1 alloc:2 alloc:3 alloc:4 alloc:5", NULL },
 		{ "alloc:1x", NULL },
 		{ "reed:3:eio", NULL },
+		{ "kalloc:3:5", "kalloc:3:5" },
+		{ "kio:mount:2; read:1:eio", "read:1:eio kio:mount:2" },
+		{ "kpage:1:0", NULL },
+		{ "kalloc:0:1", NULL },
+		{ "kalloc:1", NULL },
+		{ "kalloc:1:2x", NULL },
+		{ "kalloc:mounted:1", NULL },
+		{ "kalloc:1:1 kpage:2:2", NULL },
 	};
 
 	(void)state;

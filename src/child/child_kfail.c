@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * child_kfail: one failure inside the kernel during one operation, and how that is judged.
+ *
+ *   1. The operation in which it hit may answer any error. If it answers one, it has changed
+ *      nothing: the model stays where it is. If it answers success, it has done what it says.
+ *   2. Every later operation is judged as usual. There is one exception: a file system may turn
+ *      itself off, and then it says so to every call (EROFS, EIO, EUCLEAN, ESHUTDOWN). What follows
+ *      is not judged, but the next mount must work.
+ *   3. The disk is sound for its checker after the unmount, unless the file system had turned
+ *      itself off.
+ *   4. A mount that failed is tried again, and works then.
+ */
+#include "child/child_priv.h"
+
+#include <errno.h>
+
+/* Nobody makes a file of this name. To remove it fails on a file system that is turned off. */
+#define NOBODYS "/.assay-nobody"
+
+void as_child_kfail_begin(struct child *c, uint64_t op)
+{
+	if (!c->kfault || c->sh->fired || c->kfail.op != op)
+		return;
+	c->kfailing = true;
+	as_kfault_arm(c->kfault, c->kfail.nth);
+}
+
+void as_child_kfail_end(struct child *c)
+{
+	if (c->kfailing && as_kfault_disarm(c->kfault))
+		c->sh->fired = true;
+}
+
+bool as_child_kfail_aborts(int err)
+{
+	return err == EROFS || err == EIO || err == EUCLEAN || err == ESHUTDOWN;
+}
+
+void as_child_kfail_look(struct child *c)
+{
+	struct as_op probe = as_op_make(AS_OP_UNLINK);
+	struct as_outcome got;
+
+	if (!c->kfault || !c->sh->fired || !c->model || !as_model_mounted(c->model))
+		return;
+	probe.path = NOBODYS;
+	as_instance_do(c->instance, (uint32_t)c->args->seq->n, &probe, &got);
+	if (got.ret < 0 && as_child_kfail_aborts(got.err))
+		c->aborted = c->blind = true;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* kfail: see kfail.h. */
+#include "host/kfail.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[AS_KFAIL_KINDS] = { "", "kalloc", "kpage", "kio" };
+
+enum as_kfail as_kfail_kind(const char *rule)
+{
+	for (unsigned i = 1; i < AS_KFAIL_KINDS; i++) {
+		size_t len = strlen(names[i]);
+
+		if (!strncmp(rule, names[i], len) && rule[len] == ':')
+			return (enum as_kfail)i;
+	}
+	return AS_KFAIL_NONE;
+}
+
+/* A number from 1 that ends at `stop`. */
+static bool read_count(const char *text, const char *stop, uint64_t *n)
+{
+	char *end;
+
+	errno = 0;
+	*n = strtoull(text, &end, 10);
+	return isdigit((unsigned char)*text) && end == stop && !errno && *n;
+}
+
+int as_kfail_parse(const char *text, struct as_kfail_rule *rule, struct as_err *err)
+{
+	struct as_kfail_rule r = { .kind = as_kfail_kind(text) };
+	const char *op = text + strlen(names[r.kind]) + 1, *colon = strchr(op, ':');
+	bool ok = colon && read_count(colon + 1, op + strlen(op), &r.nth);
+
+	if (ok && !(colon - op == 5 && !strncmp(op, "mount", 5)))
+		ok = read_count(op, colon, &r.op);
+	if (!ok)
+		return as_fail(err, AS_EUSE,
+			       "fault '%s': expected %s:OP:N with the number of an operation, or "
+			       "`mount`, and N from 1",
+			       text, names[r.kind]);
+	*rule = r;
+	return 0;
+}
+
+void as_kfail_print(const struct as_kfail_rule *rule, struct as_buf *out)
+{
+	if (!rule->kind)
+		return;
+	as_buf_addf(out, "%s:", names[rule->kind]);
+	if (rule->op)
+		as_buf_addf(out, "%llu", (unsigned long long)rule->op);
+	else
+		as_buf_adds(out, "mount");
+	as_buf_addf(out, ":%llu", (unsigned long long)rule->nth);
+}

@@ -1,0 +1,187 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `assay kernel` on a small tree that behaves like a kernel's (tests/kernel/fake): it builds from a
+# tarball, from a folder, with patches; it compiles only what a patch changes; a build that was
+# killed goes on; two builds at once do not disturb each other; bad input gets one line.
+cd "$(dirname "$0")/../.." || exit 2
+. tests/tap.sh
+export LC_ALL=C ASAN_OPTIONS=detect_leaks=0
+
+# A user without a home of its own: then the cache is in /var/tmp, and nobody else's.
+HOME_=$(mktemp -d /tmp/assay-kernel-test-XXXXXX)
+user=()
+if [ "$(id -u)" = 0 ]; then
+	uid=$((2000000 + $$))
+	user=(setpriv --reuid=$uid --regid=$uid --clear-groups)
+	CACHE=/var/tmp/assay-$uid
+else
+	CACHE=$HOME/.cache/assay
+fi
+name=fake-$$
+trap 'rm -rf "$WORK" "$HOME_" "$CACHE"/kernels/*/*"$name"* "$CACHE"/kernels/built/t$$-*;
+	[ -z "${uid:-}" ] || rm -rf "$CACHE"' EXIT
+cp "$(realpath "$ASSAY")" "$HOME_/assay"
+cp -r tests/kernel/fake "$HOME_/$name"
+# What the patch of ours for kcov changes, as it is before.
+mkdir "$HOME_/$name/kernel"
+awk '/^@@/ { on = 1; next } on && /^[ -]/ { print substr($0, 2) }' kernels/kcov.patch \
+	>"$HOME_/$name/kernel/kcov.c"
+cd "$HOME_" || exit 2
+tar -czf "$name.tar.gz" "$name"
+chmod -R a+rX "$HOME_"
+chmod a+rwx "$HOME_"
+
+as_user() { "${user[@]}" "$@"; }
+# refuses NAME STATUS REGEX COMMAND...: its last line is the error.
+refuses() {
+	local name=$1 want=$2 regex=$3 got=0
+	shift 3
+	as_user "$@" >"$WORK/out" 2>"$WORK/err" </dev/null || got=$?
+	if [ "$got" = "$want" ] && tail -n 1 "$WORK/err" | grep -Eq "^assay: .*($regex)"; then
+		tap_ok "$name"
+	else
+		tap_not_ok "$name" "exit status $got, wanted $want, /$regex/" "$(cat "$WORK/err")"
+	fi
+}
+build() { # SUFFIX ARGUMENT...
+	local as=$1
+	shift
+	as_user ./assay kernel build --name "t$$-$as" "$@"
+}
+path_of() {
+	as_user ./assay kernel list --json |
+		sed -n 's/.*"name":"t'$$"-$1"'".*"path":"\([^"]*\)".*/\1/p'
+}
+says() { as_user "$(path_of "$1")"; }
+compiled() { cat "$CACHE"/kernels/tree/"$1"/log | grep -c '^  CC ' || true; }
+
+# ---- Bad input ----
+refuses "no such package" 3 "package linux-source-9.99" ./assay kernel build plain \
+	--source linux-source-9.99
+refuses "no such file" 2 "no package, tarball or folder" ./assay kernel build plain --source ./none
+refuses "a folder that is no source" 2 "no source of Linux" ./assay kernel build plain --source /etc
+printf 'x' >bad.tar
+refuses "a tarball that is none" 2 "bad.tar cannot be unpacked" \
+	./assay kernel build plain --source ./bad.tar
+mkdir empty && touch empty/x && tar -cf empty.tar empty
+refuses "a tarball of something else" 2 "holds no source of Linux" \
+	./assay kernel build plain --source ./empty.tar
+refuses "an option nobody knows" 2 "'kasn' is not something to build a kernel with" \
+	./assay kernel build --with kasn
+refuses "a flavour nobody knows" 2 "no flavour is called 'fast'" ./assay kernel build fast
+refuses "a flavour and --with" 2 "leave out --with" ./assay kernel build plain --with kasan
+refuses "a name that is a path" 2 "--name ../x: expected" ./assay kernel build plain --name ../x
+refuses "a word that is no verb" 2 "neither build nor list" ./assay kernel make
+refuses "a kernel that is not built" 3 "no kernel called 'nope' is built" \
+	./assay run --target ext4 --kernel nope /dev/null
+refuses "two kernels" 2 "leave out one" ./assay run --target ext4 --kernel a --uml b /dev/null
+
+# ---- From a tarball ----
+id=$(as_user ./assay kernel build plain --name "t$$-a" --source "$name.tar.gz" 2>"$WORK/err" \
+	>"$WORK/out" && ls "$CACHE/kernels/source" | grep "^$name")
+tap_is "a tarball builds" "$(says a)" "one two "
+tap_like "progress counts the objects" "$WORK/err" ', [0-9]+ of 3 objects'
+tap_like "what the source has not is named" "$WORK/out" 'its source has not: CONFIG_NTFS3_FS=y'
+tap_run "a second build" 0 build a plain --source "$name.tar.gz"
+tap_is "the second build compiles nothing" "$(compiled "$id+plain")" 0
+as_user ./assay kernel list >"$WORK/list"
+tap_like "list names it" "$WORK/list" "^t$$-a +6.99.0-fake"
+
+# ---- Options ----
+tap_run "with coverage" 0 build cov --with kcov,faults --source "$name.tar.gz"
+tap_is "coverage is of fs/ only" "$(says cov)" "oney twoy n"
+as_user ./assay kernel list >"$WORK/list"
+tap_like "list names the options" "$WORK/list" "^t$$-cov .* kcov,faults"
+# A source that does not take a line that an option needs.
+cp -r "$name" "$name-poor" && echo CONFIG_KASAN=y >>"$name-poor/arch/um/refuses"
+refuses "a source that cannot have an option" 2 "cannot be built with kasan.*CONFIG_KASAN=y" \
+	./assay kernel build --with kasan --name "t$$-poor" --source "$name-poor"
+
+# ---- Patches ----
+cat >two.patch <<'END'
+--- a/fs/two/two.c
++++ b/fs/two/two.c
+@@ -3,5 +3,5 @@
+ 
+ const char *fs_two(void)
+ {
+-	return "two" INSTRUMENTED;
++	return "TWO" INSTRUMENTED;
+ }
+END
+sed 's/TWO/2/' two.patch >other.patch
+cat >new.patch <<'END'
+--- /dev/null
++++ b/fs/two/new.c
+@@ -0,0 +1,1 @@
++int brand_new;
+END
+sed 's/return "two"/return "zwei"/' two.patch >off.patch
+sed 's/"TWO"/nonsense/' two.patch >broken.patch
+sed 's,/fs/two/two.c,/../../two.c,' two.patch >out.patch
+chmod a+r ./*.patch
+tap_run "a patch" 0 build two plain --source "$name.tar.gz" --patch two.patch
+tap_is "the patch is in it" "$(says two)" "one TWO "
+tap_is "only what it changes is compiled" "$(compiled "$id+plain")" 1
+tap_is "the kernel before has it not" "$(says a)" "one two "
+tap_is "the source is as it was" \
+	"$(grep -c '"two"' "$CACHE/kernels/source/$id/fs/two/two.c")" 1
+as_user ./assay kernel list >"$WORK/list"
+tap_like "list names the patch" "$WORK/list" "^t$$-two .*two.patch"
+tap_run "another patch and a new file" 0 build other plain --source "$name.tar.gz" \
+	--patch other.patch --patch new.patch
+tap_is "the other patch alone is in it" "$(says other)" "one 2 "
+refuses "a patch that does not apply" 2 "off.patch does not apply.*FAILED" \
+	./assay kernel build plain --name "t$$-x" --source "$name.tar.gz" --patch off.patch
+refuses "a patch that leads out" 2 "not below the source" \
+	./assay kernel build plain --name "t$$-x" --source "$name.tar.gz" --patch out.patch
+refuses "a file that is no patch" 2 "changes no file" \
+	./assay kernel build plain --name "t$$-x" --source "$name.tar.gz" --patch "$name/Makefile"
+refuses "a tree that does not build" 2 "make linux failed .*its log is $CACHE" \
+	./assay kernel build plain --name "t$$-x" --source "$name.tar.gz" --patch broken.patch
+tap_like "the compiler's last lines" "$WORK/err" "error: .*nonsense"
+tap_run "without patches again" 0 build a plain --source "$name.tar.gz"
+tap_is "no patch is left" "$(says a)" "one two "
+
+# ---- A folder of the user's ----
+tap_run "a folder builds" 0 build dir plain --source "$name"
+tap_is "it is the folder's" "$(says dir)" "one two "
+sed -i 's/"one"/"uno"/' "$name/fs/one/one.c"
+tap_run "the folder has changed" 0 build dir plain --source "$name"
+tap_is "the change is in it" "$(says dir)" "uno two "
+tap_run "a patch on a folder" 0 build dirp plain --source "$name" --patch two.patch
+tap_is "both are in it" "$(says dirp)" "uno TWO "
+tap_is "the folder is as it was" "$(grep -c '"two"' "$name/fs/two/two.c")" 1
+echo '/* more */' >>"$name/fs/two/two.c"
+sed -i 's/"uno"/"eins"/' "$name/fs/one/one.c"
+tap_run "the folder changed under a patch" 0 build dirp plain --source "$name" --patch two.patch
+tap_is "both changes are in it" "$(says dirp)" "eins TWO "
+
+# ---- Killed half-way; two at once ----
+cp "$name.tar.gz" "$name-k.tar.gz" && chmod a+r "$name-k.tar.gz"
+slow=$(as_user ./assay kernel build plain --name "t$$-k" --source "$name-k.tar.gz" \
+	>/dev/null 2>&1 && ls "$CACHE/kernels/source" | grep "^$name-k")
+tree=$CACHE/kernels/tree/$slow+plain
+rm -rf "$tree/complete" "$tree"/obj/fs "$tree"/obj/init "$tree/objects"
+touch "$tree/obj/slow"
+(exec "${user[@]}" ./assay kernel build plain --name "t$$-k" --source "$name-k.tar.gz" -j 1) \
+	>/dev/null 2>"$WORK/first" &
+first=$!
+tap_wait_until 60 grep -q 'CC ' "$tree/log"
+as_user ./assay kernel build plain --name "t$$-k2" --source "$name-k.tar.gz" \
+	>/dev/null 2>"$WORK/second" &
+second=$!
+tap_wait_until 60 grep -q 'waits for another build' "$WORK/second"
+tap_like "a second build waits" "$WORK/second" 'waits for another build'
+touch "$tree/obj/go-one" # one object can be made, and the next one is begun
+tap_wait_until 60 test -e "$tree/obj/fs/one/one.o"
+tap_wait_until 60 grep -q 'CC .*two' "$tree/log"
+kill -9 "$first" 2>/dev/null
+wait "$first" 2>/dev/null
+touch "$tree/obj/go-two" "$tree/obj/go-main"
+got=0
+wait "$second" || got=$?
+tap_is "the second one then builds" "$got" 0
+tap_is "what was killed goes on" "$(says k2)" "one two "
+tap_like "it counts what was done before" "$WORK/second" ', [23] of 3 objects'
+tap_done
