@@ -32,7 +32,7 @@ static void add_duration(struct as_buf *out, uint64_t s)
 		as_buf_addf(out, "%" PRIu64 " s", s);
 }
 
-static void add_words(struct as_buf *out, const struct as_cell *cell)
+static void add_words(struct as_buf *out, const struct as_swarm_cell *cell)
 {
 	for (size_t i = 0; cell->words[i]; i++) {
 		if (i)
@@ -43,7 +43,7 @@ static void add_words(struct as_buf *out, const struct as_cell *cell)
 
 /* ---- What was asked for ---------------------------------------------------------------------- */
 
-struct asked {
+struct swarm_asked {
 	const struct as_args *args;
 	struct as_buf text; /* of the campaign's file */
 	struct as_campaign *campaign;
@@ -51,7 +51,7 @@ struct asked {
 	unsigned jobs;
 };
 
-static int read_file(struct asked *a, const char *path, struct as_err *err)
+static int read_file(struct swarm_asked *a, const char *path, struct as_err *err)
 {
 	int rc = as_buf_read_file(&a->text, path, AS_CAMPAIGN_FILE_MAX, err);
 
@@ -61,7 +61,7 @@ static int read_file(struct asked *a, const char *path, struct as_err *err)
 }
 
 /* A folder has a copy of its campaign's file. */
-static int read_copy(struct asked *a, const char *folder, struct as_err *err)
+static int read_copy(struct swarm_asked *a, const char *folder, struct as_err *err)
 {
 	struct as_buf path = { 0 };
 	int rc;
@@ -73,7 +73,7 @@ static int read_copy(struct asked *a, const char *folder, struct as_err *err)
 	return rc;
 }
 
-static void asked_free(struct asked *a)
+static void asked_free(struct swarm_asked *a)
 {
 	as_campaign_free(a->campaign);
 	as_buf_free(&a->text);
@@ -93,7 +93,7 @@ static uint64_t whole_time(const struct as_campaign *c)
 static void plan_json(const struct as_campaign *c, struct as_buf *out)
 {
 	for (size_t i = 0; i < c->n_cells; i++) {
-		const struct as_cell *cell = &c->cells[i];
+		const struct as_swarm_cell *cell = &c->cells[i];
 		struct as_json json = as_json_on(out);
 
 		as_json_object(&json);
@@ -112,7 +112,7 @@ static void plan_json(const struct as_campaign *c, struct as_buf *out)
 	}
 }
 
-static void plan_text(const struct asked *a, bool all, struct as_buf *out)
+static void plan_text(const struct swarm_asked *a, bool all, struct as_buf *out)
 {
 	const struct as_campaign *c = a->campaign;
 	uint64_t seconds = whole_time(c), memory = 0;
@@ -139,7 +139,7 @@ static void plan_text(const struct asked *a, bool all, struct as_buf *out)
 	as_buf_addf(out, " and up to %" PRIu64 " MiB\n", memory * a->jobs >> 20);
 }
 
-static int plan(struct asked *a, struct as_err *err)
+static int plan(struct swarm_asked *a, struct as_err *err)
 {
 	struct as_buf out = { 0 };
 	int rc = read_file(a, a->args->operands[1], err);
@@ -161,7 +161,7 @@ struct talk {
 	size_t done, cells;
 };
 
-static void slice_json(const struct as_cell *cell, const struct as_slice *slice)
+static void slice_json(const struct as_swarm_cell *cell, const struct as_slice *slice)
 {
 	struct as_buf line = { 0 };
 	struct as_json json = as_json_on(&line);
@@ -200,7 +200,7 @@ static void on_began(void *ctx, uint64_t round, size_t cells, uint64_t seconds)
 static void on_ended(void *ctx, const struct as_ledger *ledger, size_t cell,
 		     const struct as_slice *slice)
 {
-	const struct as_cell *c = &ledger->campaign->cells[cell];
+	const struct as_swarm_cell *c = &ledger->campaign->cells[cell];
 	struct talk *talk = ctx;
 	struct as_buf line = { 0 };
 
@@ -226,7 +226,7 @@ static void on_ended(void *ctx, const struct as_ledger *ledger, size_t cell,
 	as_buf_free(&line);
 }
 
-static int check_trust(const struct asked *a, struct as_err *err)
+static int check_trust(const struct swarm_asked *a, struct as_err *err)
 {
 	struct as_buf what = { 0 };
 	int rc = 0;
@@ -255,7 +255,7 @@ static uint64_t found(const struct as_ledger *ledger, size_t *given_up)
 	return cells;
 }
 
-static int finish(const struct asked *a, const struct as_ledger *ledger, int rc)
+static int finish(const struct swarm_asked *a, const struct as_ledger *ledger, int rc)
 {
 	size_t given_up, kinds = as_digests_n(&ledger->kinds);
 	uint64_t cells = found(ledger, &given_up);
@@ -275,7 +275,7 @@ static int finish(const struct asked *a, const struct as_ledger *ledger, int rc)
 }
 
 /* Slurm needs absolute paths: jobs begin in other folders. */
-static int run_slurm(struct asked *a, struct as_ledger *ledger,
+static int run_slurm(struct swarm_asked *a, struct as_ledger *ledger,
 		     const struct as_swarm_options *options, struct as_err *err)
 {
 	struct as_slurm_options slurm = {
@@ -290,7 +290,7 @@ static int run_slurm(struct asked *a, struct as_ledger *ledger,
 	return as_swarm_slurm(ledger, &slurm, err);
 }
 
-static int run_all(struct asked *a, struct as_err *err)
+static int run_all(struct swarm_asked *a, struct as_err *err)
 {
 	struct talk talk = { .json = as_args_has(a->args, "json") };
 	struct as_swarm_options options = {
@@ -317,7 +317,7 @@ static int run_all(struct asked *a, struct as_err *err)
 	return rc;
 }
 
-static int run_verb(struct asked *a, struct as_err *err)
+static int run_verb(struct swarm_asked *a, struct as_err *err)
 {
 	int rc = read_file(a, a->args->operands[1], err);
 
@@ -329,10 +329,10 @@ static int run_verb(struct asked *a, struct as_err *err)
 /* ---- cell ------------------------------------------------------------------------------------ */
 
 /* One slice of one cell: what a task of Slurm runs. Its exit status says whether that worked. */
-static int cell_verb(struct asked *a, struct as_err *err)
+static int cell_verb(struct swarm_asked *a, struct as_err *err)
 {
 	const volatile int *stop = as_cli_stop_catch();
-	const struct as_cell *cell;
+	const struct as_swarm_cell *cell;
 	struct as_ledger ledger;
 	struct as_slice slice;
 	int rc = read_file(a, a->args->operands[1], err);
@@ -366,7 +366,7 @@ static int cell_verb(struct asked *a, struct as_err *err)
 static void status_json(const struct as_ledger *ledger, struct as_buf *out)
 {
 	for (size_t i = 0; i < ledger->campaign->n_cells; i++) {
-		const struct as_tally *t = &ledger->tallies[i];
+		const struct as_swarm_tally *t = &ledger->tallies[i];
 		struct as_json json = as_json_on(out);
 
 		as_json_object(&json);
@@ -387,7 +387,7 @@ static void status_text(const struct as_ledger *ledger, struct as_buf *out)
 	as_buf_adds(out, "cell                state     slices     time          ops       states  "
 			 "kinds\n");
 	for (size_t i = 0; i < c->n_cells; i++) {
-		const struct as_tally *t = &ledger->tallies[i];
+		const struct as_swarm_tally *t = &ledger->tallies[i];
 
 		used += t->used_us;
 		over += t->complete || t->given_up;
@@ -411,7 +411,7 @@ static void status_text(const struct as_ledger *ledger, struct as_buf *out)
 	as_buf_addf(out, " used, %zu different kinds of findings\n", as_digests_n(&ledger->kinds));
 }
 
-static int merge(struct asked *a, struct as_err *err)
+static int merge(struct swarm_asked *a, struct as_err *err)
 {
 	struct as_ledger ledger;
 	int rc = read_copy(a, a->args->operands[1], err);
@@ -425,7 +425,7 @@ static int merge(struct asked *a, struct as_err *err)
 	return rc ? rc : AS_EXIT_CLEAN;
 }
 
-static int status(struct asked *a, struct as_err *err)
+static int status(struct swarm_asked *a, struct as_err *err)
 {
 	struct as_ledger ledger;
 	struct as_buf out = { 0 };
@@ -449,7 +449,7 @@ static int status(struct asked *a, struct as_err *err)
 
 static const struct {
 	const char *name;
-	int (*run)(struct asked *a, struct as_err *err);
+	int (*run)(struct swarm_asked *a, struct as_err *err);
 	int operands;
 	const char *takes;
 } verbs[] = {
@@ -462,7 +462,8 @@ static const struct {
 
 static int run(const struct as_args *args, struct as_err *err)
 {
-	struct asked a = { .args = args, .folder = as_args_text(args, "out", FOLDER_DEFAULT) };
+	struct swarm_asked a = { .args = args,
+				 .folder = as_args_text(args, "out", FOLDER_DEFAULT) };
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	int rc = AS_EUSE;
 

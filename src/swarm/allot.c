@@ -7,12 +7,12 @@
 
 #define FLOOR 0.1
 
-static bool is_over(const struct as_tally *tally)
+static bool is_over(const struct as_swarm_tally *tally)
 {
 	return tally->complete || tally->given_up;
 }
 
-double as_allot_worth(const struct as_cell *cell, const struct as_tally *tally)
+double as_allot_worth(const struct as_swarm_cell *cell, const struct as_swarm_tally *tally)
 {
 	double growth, worth;
 
@@ -40,7 +40,7 @@ static uint64_t left_s(const struct as_ledger *ledger)
 	return all > used ? all - used : 0;
 }
 
-static uint64_t own_share(const struct as_campaign *c, const struct as_cell *cell)
+static uint64_t own_share(const struct as_campaign *c, const struct as_swarm_cell *cell)
 {
 	uint64_t share = as_cell_time_s(c, cell) / c->rounds;
 
@@ -51,7 +51,7 @@ static uint64_t own_share(const struct as_campaign *c, const struct as_cell *cel
 static bool fixed_slice(const struct as_ledger *ledger, size_t i, uint64_t *slice)
 {
 	const struct as_campaign *c = ledger->campaign;
-	const struct as_tally *tally = &ledger->tallies[i];
+	const struct as_swarm_tally *tally = &ledger->tallies[i];
 
 	if (is_over(tally)) {
 		*slice = 0;
@@ -74,7 +74,7 @@ size_t as_allot(const struct as_ledger *ledger, uint64_t round, bool even, uint6
 		if (!fixed_slice(ledger, i, &slices[i]))
 			all += as_allot_worth(&c->cells[i], &ledger->tallies[i]);
 	for (size_t i = 0; i < c->n_cells; i++) {
-		const struct as_cell *cell = &c->cells[i];
+		const struct as_swarm_cell *cell = &c->cells[i];
 		double share;
 
 		if (fixed_slice(ledger, i, &slices[i])) {

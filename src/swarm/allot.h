@@ -32,6 +32,6 @@
  * many cells have a slice. */
 size_t as_allot(const struct as_ledger *ledger, uint64_t round, bool even, uint64_t *slices);
 /* What a cell is worth now. */
-double as_allot_worth(const struct as_cell *cell, const struct as_tally *tally);
+double as_allot_worth(const struct as_swarm_cell *cell, const struct as_swarm_tally *tally);
 
 #endif

@@ -36,7 +36,7 @@ const struct as_swarm_command *as_swarm_command(const char *name)
 	return NULL;
 }
 
-struct reader {
+struct campaign_reader {
 	struct as_campaign *campaign;
 	struct as_block *block; /* the one that is being read, or NULL */
 };
@@ -53,12 +53,12 @@ static int read_word(struct as_lex *lex, struct as_campaign *c, const char *expe
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-enum unit { COUNT, TIME, BYTES };
+enum campaign_unit { COUNT, TIME, BYTES };
 
-static uint64_t factor_of(enum unit unit, char suffix)
+static uint64_t factor_of(enum campaign_unit unit, char suffix)
 {
 	static const struct {
-		enum unit unit;
+		enum campaign_unit unit;
 		char suffix;
 		uint64_t factor;
 	} factors[] = { { TIME, 's', 1 },	 { TIME, 'm', 60 },	  { TIME, 'h', 3600 },
@@ -72,7 +72,7 @@ static uint64_t factor_of(enum unit unit, char suffix)
 	return 0;
 }
 
-static bool parse_number(const char *word, enum unit unit, uint64_t *value)
+static bool parse_number(const char *word, enum campaign_unit unit, uint64_t *value)
 {
 	size_t digits = strspn(word, "0123456789");
 	uint64_t factor;
@@ -86,7 +86,7 @@ static bool parse_number(const char *word, enum unit unit, uint64_t *value)
 static const struct key {
 	const char *name;
 	size_t campaign, block; /* offsets; 0: it is no key there */
-	enum unit unit;
+	enum campaign_unit unit;
 	uint64_t min, max;
 	const char *expected;
 } keys[] = {
@@ -170,7 +170,8 @@ static struct as_axis *find_axis(const struct as_block *block, const char *name)
 	return NULL;
 }
 
-static int read_axis(struct as_lex *lex, struct reader *reader, const char *at, const char *name)
+static int read_axis(struct as_lex *lex, struct campaign_reader *reader, const char *at,
+		     const char *name)
 {
 	struct as_block *block = reader->block;
 	struct as_axis *axis;
@@ -230,7 +231,7 @@ static int read_pick(struct as_lex *lex, struct as_campaign *c, struct as_pick *
 	return rc ? rc : as_lex_finish(lex);
 }
 
-static int read_exclude(struct as_lex *lex, struct reader *reader)
+static int read_exclude(struct as_lex *lex, struct campaign_reader *reader)
 {
 	struct as_block *b = reader->block;
 
@@ -238,7 +239,7 @@ static int read_exclude(struct as_lex *lex, struct reader *reader)
 	return read_pick(lex, reader->campaign, &b->excludes[b->n_excludes++]);
 }
 
-static int read_include(struct as_lex *lex, struct reader *reader)
+static int read_include(struct as_lex *lex, struct campaign_reader *reader)
 {
 	struct as_block *b = reader->block;
 
@@ -263,7 +264,7 @@ static const char *refused_option(const char *word)
 	return NULL;
 }
 
-static int read_cells(struct as_lex *lex, struct reader *reader)
+static int read_cells(struct as_lex *lex, struct campaign_reader *reader)
 {
 	struct as_campaign *c = reader->campaign;
 	struct as_block *block;
@@ -296,7 +297,7 @@ static int read_cells(struct as_lex *lex, struct reader *reader)
 	return rc ? rc : as_lex_finish(lex);
 }
 
-static int read_title(struct as_lex *lex, struct reader *reader)
+static int read_title(struct as_lex *lex, struct campaign_reader *reader)
 {
 	const char *start = lex->p;
 	int rc = read_word(lex, reader->campaign, "a name", &reader->campaign->name);
@@ -306,7 +307,7 @@ static int read_title(struct as_lex *lex, struct reader *reader)
 	return rc ? rc : as_lex_finish(lex);
 }
 
-static int read_coverage(struct as_lex *lex, struct reader *reader)
+static int read_coverage(struct as_lex *lex, struct campaign_reader *reader)
 {
 	if (strcmp(reader->block->command->name, "hunt"))
 		return as_lex_fail(lex, lex->start, "only hunts count their system calls");
@@ -317,7 +318,7 @@ static int read_coverage(struct as_lex *lex, struct reader *reader)
 static const struct {
 	const char *key;
 	bool in_block;
-	int (*read)(struct as_lex *lex, struct reader *reader);
+	int (*read)(struct as_lex *lex, struct campaign_reader *reader);
 } lines[] = {
 	{ "campaign", false, read_title },
 	{ "exclude", true, read_exclude },
@@ -327,7 +328,7 @@ static const struct {
 
 static int read_line(struct as_lex *lex, void *ctx)
 {
-	struct reader *reader = ctx;
+	struct campaign_reader *reader = ctx;
 	const char *start, *word;
 	int rc;
 
@@ -364,7 +365,7 @@ int as_campaign_parse(const char *file, const char *text, size_t len, struct as_
 		      struct as_err *err)
 {
 	struct as_campaign *c = as_xcalloc(1, sizeof(*c));
-	struct reader reader = { .campaign = c };
+	struct campaign_reader reader = { .campaign = c };
 	int rc;
 
 	c->name = "campaign";

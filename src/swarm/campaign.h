@@ -74,7 +74,7 @@ struct as_block {
 	unsigned line;
 };
 
-struct as_cell {
+struct as_swarm_cell {
 	char name[AS_CELL_NAME_BYTES];
 	const struct as_block *block;
 	const char **words; /* ends with NULL */
@@ -87,7 +87,7 @@ struct as_campaign {
 	uint64_t time_s, budget_s, memory_bytes, rounds, seed;
 	struct as_block *blocks;
 	size_t n_blocks, cap_blocks;
-	struct as_cell *cells;
+	struct as_swarm_cell *cells;
 	size_t n_cells, cap_cells;
 	size_t doubles; /* cells that others stand for */
 	struct as_table by_name;
@@ -102,12 +102,12 @@ AS_MUST_CHECK int as_campaign_read(const char *path, struct as_campaign **campai
 void as_campaign_free(struct as_campaign *campaign);
 
 /* The cell of that name, or NULL. */
-const struct as_cell *as_campaign_find(const struct as_campaign *campaign, const char *name);
+const struct as_swarm_cell *as_campaign_find(const struct as_campaign *campaign, const char *name);
 /* Seconds for a cell: its own, less if all of them together are over the budget. */
-uint64_t as_cell_time_s(const struct as_campaign *campaign, const struct as_cell *cell);
+uint64_t as_cell_time_s(const struct as_campaign *campaign, const struct as_swarm_cell *cell);
 /* What a cell would do outside of its folder and of a sandbox, in words; false: nothing. */
 struct as_buf;
-bool as_cell_reaches(const struct as_cell *cell, struct as_buf *what);
+bool as_cell_reaches(const struct as_swarm_cell *cell, struct as_buf *what);
 
 /* For campaign.c: makes the cells of all blocks. */
 AS_MUST_CHECK int as_campaign_expand(struct as_campaign *campaign, struct as_err *err);

@@ -50,18 +50,18 @@ static int value_at(struct expansion *x, const char *at, size_t *len, const char
 	return 0;
 }
 
-struct words {
+struct cells_words {
 	const char **words;
 	size_t n, cap;
 };
 
-static void add_word(struct expansion *x, struct words *list, const char *text, size_t len)
+static void add_word(struct expansion *x, struct cells_words *list, const char *text, size_t len)
 {
 	AS_ARRAY_ROOM(list->words, list->n, list->cap);
 	list->words[list->n++] = text ? as_arena_strndup(&x->campaign->arena, text, len) : NULL;
 }
 
-static void split(struct expansion *x, struct words *list, const char *value)
+static void split(struct expansion *x, struct cells_words *list, const char *value)
 {
 	for (const char *at = value; *at;) {
 		size_t len = strcspn(at, " \t");
@@ -72,7 +72,7 @@ static void split(struct expansion *x, struct words *list, const char *value)
 	}
 }
 
-static int fill_word(struct expansion *x, struct words *list, const char *word)
+static int fill_word(struct expansion *x, struct cells_words *list, const char *word)
 {
 	struct as_buf text = { 0 };
 	const char *value;
@@ -124,27 +124,27 @@ static uint64_t name_hash(const char *name)
 	return as_hash64(name, strlen(name));
 }
 
-struct wanted {
+struct cells_wanted {
 	const struct as_campaign *campaign;
 	const char *name;
 };
 
 static bool has_name(const void *ctx, size_t item)
 {
-	const struct wanted *wanted = ctx;
+	const struct cells_wanted *wanted = ctx;
 
 	return !strcmp(wanted->campaign->cells[item].name, wanted->name);
 }
 
-const struct as_cell *as_campaign_find(const struct as_campaign *c, const char *name)
+const struct as_swarm_cell *as_campaign_find(const struct as_campaign *c, const char *name)
 {
-	struct wanted wanted = { c, name };
+	struct cells_wanted wanted = { c, name };
 	size_t i = as_table_find(&c->by_name, name_hash(name), has_name, &wanted);
 
 	return i == AS_TABLE_NONE ? NULL : &c->cells[i];
 }
 
-static void add_shard(struct expansion *x, struct words *list, unsigned shard)
+static void add_shard(struct expansion *x, struct cells_words *list, unsigned shard)
 {
 	const struct as_block *block = x->block;
 	char text[64];
@@ -166,8 +166,8 @@ static void add_shard(struct expansion *x, struct words *list, unsigned shard)
 static int add_cell(struct expansion *x, unsigned shard)
 {
 	struct as_campaign *c = x->campaign;
-	struct words list = { 0 };
-	struct as_cell cell = { .block = x->block, .shard = shard };
+	struct cells_words list = { 0 };
+	struct as_swarm_cell cell = { .block = x->block, .shard = shard };
 	size_t bytes = x->block->n_axes * sizeof(*cell.values);
 	int rc = 0;
 
@@ -326,7 +326,7 @@ int as_campaign_expand(struct as_campaign *c, struct as_err *err)
 
 /* ---- What they cost, and what they touch ----------------------------------------------------- */
 
-uint64_t as_cell_time_s(const struct as_campaign *c, const struct as_cell *cell)
+uint64_t as_cell_time_s(const struct as_campaign *c, const struct as_swarm_cell *cell)
 {
 	unsigned __int128 share;
 	uint64_t all = 0;
@@ -381,7 +381,7 @@ static bool option_reaches(const char *option, const char *value, struct as_buf 
 	return false;
 }
 
-bool as_cell_reaches(const struct as_cell *cell, struct as_buf *what)
+bool as_cell_reaches(const struct as_swarm_cell *cell, struct as_buf *what)
 {
 	if (!strcmp(cell->words[0], "cov")) {
 		as_buf_adds(what, "run the command of `cov`");

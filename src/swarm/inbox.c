@@ -86,7 +86,7 @@ static int take(void *ctx, const char *name)
 	struct as_buf folder = { 0 };
 	size_t len = strlen(name);
 	char cell[AS_CELL_NAME_BYTES];
-	const struct as_cell *found;
+	const struct as_swarm_cell *found;
 	int rc;
 
 	if (len < 8 || len - 7 >= sizeof(cell) || strcmp(name + len - 7, ".tar.gz"))

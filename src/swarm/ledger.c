@@ -78,7 +78,7 @@ bool as_slice_parse(const char *line, size_t len, struct as_slice *slice)
 
 /* ---- Tallies --------------------------------------------------------------------------------- */
 
-static void tally(struct as_tally *t, const struct as_slice *slice)
+static void tally(struct as_swarm_tally *t, const struct as_slice *slice)
 {
 	t->slices++;
 	t->rounds = slice->round;
@@ -107,7 +107,7 @@ static void ledger_name(const struct as_ledger *ledger, size_t cell, char name[s
 }
 
 /* Reads whole lines; *whole: the bytes that they take. */
-static void read_lines(const struct as_buf *text, struct as_tally *t, size_t *whole)
+static void read_lines(const struct as_buf *text, struct as_swarm_tally *t, size_t *whole)
 {
 	const char *at = as_buf_str(text), *end = at + text->len, *newline;
 	struct as_slice slice;
@@ -150,7 +150,7 @@ static int count_kind(struct as_ledger *ledger, const struct as_dir *findings, c
 	return 0;
 }
 
-struct counting {
+struct ledger_counting {
 	struct as_ledger *ledger;
 	const struct as_dir *findings;
 	struct as_slice *slice;
@@ -159,7 +159,7 @@ struct counting {
 
 static int count_one(void *ctx, const char *name)
 {
-	struct counting *c = ctx;
+	struct ledger_counting *c = ctx;
 
 	return count_kind(c->ledger, c->findings, name, c->slice, &c->own);
 }
@@ -167,7 +167,7 @@ static int count_one(void *ctx, const char *name)
 void as_ledger_count(struct as_ledger *ledger, size_t cell, struct as_slice *slice)
 {
 	struct as_dir run = AS_DIR_NONE, findings = AS_DIR_NONE;
-	struct counting c = { .ledger = ledger, .findings = &findings, .slice = slice };
+	struct ledger_counting c = { .ledger = ledger, .findings = &findings, .slice = slice };
 	struct as_err err;
 
 	slice->kinds = slice->met = slice->fresh = 0;

@@ -39,7 +39,7 @@ struct as_slice {
 };
 
 /* All slices of a cell. */
-struct as_tally {
+struct as_swarm_tally {
 	uint64_t slices, rounds; /* rounds: the last one in which it had a slice */
 	int64_t used_us;
 	uint64_t workloads, ops, states, kinds, met;
@@ -55,7 +55,7 @@ struct as_ledger {
 	struct as_rundir run;
 	struct as_dir swarm, cells;
 	const struct as_campaign *campaign;
-	struct as_tally *tallies; /* one for each cell */
+	struct as_swarm_tally *tallies; /* one for each cell */
 	struct as_digests kinds; /* signatures of all cells */
 };
 

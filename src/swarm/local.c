@@ -31,14 +31,14 @@ static bool stopped(const struct local *l)
 
 /* ---- The queue of a round -------------------------------------------------------------------- */
 
-struct order {
+struct local_order {
 	double worth;
 	size_t cell;
 };
 
 static int by_worth(const void *a, const void *b)
 {
-	const struct order *x = a, *y = b;
+	const struct local_order *x = a, *y = b;
 
 	if (x->worth != y->worth)
 		return x->worth < y->worth ? 1 : -1;
@@ -49,17 +49,17 @@ static int by_worth(const void *a, const void *b)
 static uint64_t fill_queue(struct local *l)
 {
 	const struct as_campaign *c = l->ledger->campaign;
-	struct order *order = as_xcalloc(c->n_cells, sizeof(*order));
+	struct local_order *order = as_xcalloc(c->n_cells, sizeof(*order));
 	uint64_t seconds = 0;
 	size_t n = 0;
 
 	as_allot(l->ledger, l->round, l->options->even, l->slices);
 	for (size_t i = 0; i < c->n_cells; i++) {
-		const struct as_tally *t = &l->ledger->tallies[i];
+		const struct as_swarm_tally *t = &l->ledger->tallies[i];
 
 		if (!l->slices[i] || (t->rounds >= l->round && !t->failures))
 			continue;
-		order[n++] = (struct order){ as_allot_worth(&c->cells[i], t), i };
+		order[n++] = (struct local_order){ as_allot_worth(&c->cells[i], t), i };
 		seconds += l->slices[i];
 	}
 	qsort(order, n, sizeof(*order), by_worth);
@@ -76,7 +76,7 @@ static uint64_t fill_queue(struct local *l)
 static int end_slice(struct local *l, struct as_slice_run *run, const struct as_slice *slice,
 		     struct as_err *err)
 {
-	const struct as_tally *t = &l->ledger->tallies[run->cell];
+	const struct as_swarm_tally *t = &l->ledger->tallies[run->cell];
 	int rc;
 
 	/* What a signal of ours has ended is no failure of the cell. */
@@ -151,7 +151,7 @@ static uint64_t first_round(const struct as_ledger *ledger)
 	uint64_t first = UINT64_MAX;
 
 	for (size_t i = 0; i < ledger->campaign->n_cells; i++) {
-		const struct as_tally *t = &ledger->tallies[i];
+		const struct as_swarm_tally *t = &ledger->tallies[i];
 
 		if (!t->complete && !t->given_up && t->rounds < first)
 			first = t->rounds;

@@ -2,7 +2,7 @@
 /* picture: see picture.h. */
 #include "swarm/picture.h"
 
-const char *as_tally_state(const struct as_tally *t)
+const char *as_tally_state(const struct as_swarm_tally *t)
 {
 	if (t->given_up)
 		return "given up";
@@ -11,7 +11,7 @@ const char *as_tally_state(const struct as_tally *t)
 	return t->slices ? "goes on" : "waits";
 }
 
-void as_tally_print(struct as_json *json, const struct as_tally *t)
+void as_tally_print(struct as_json *json, const struct as_swarm_tally *t)
 {
 	as_json_kstr(json, "state", as_tally_state(t));
 	as_json_kuint(json, "slices", t->slices);
@@ -24,7 +24,7 @@ void as_tally_print(struct as_json *json, const struct as_tally *t)
 
 static void add_cell(struct as_json *json, const struct as_ledger *ledger, size_t i)
 {
-	const struct as_cell *cell = &ledger->campaign->cells[i];
+	const struct as_swarm_cell *cell = &ledger->campaign->cells[i];
 
 	as_json_object(json);
 	as_json_kstr(json, "cell", cell->name);

@@ -9,8 +9,8 @@
 
 void as_swarm_picture(const struct as_ledger *ledger, struct as_buf *out);
 /* "complete", "given up", "goes on", "waits" */
-const char *as_tally_state(const struct as_tally *tally);
+const char *as_tally_state(const struct as_swarm_tally *tally);
 /* The members of a tally, without braces. */
-void as_tally_print(struct as_json *json, const struct as_tally *tally);
+void as_tally_print(struct as_json *json, const struct as_swarm_tally *tally);
 
 #endif

@@ -38,7 +38,7 @@ static uint64_t beyond(uint64_t now, uint64_t before)
 }
 
 /* A hunt counts from its beginning, a check its states; all others count this run. */
-static void read_event(const struct as_swarm_command *command, const struct as_tally *before,
+static void read_event(const struct as_swarm_command *command, const struct as_swarm_tally *before,
 		       const json_t *object, struct as_slice *slice)
 {
 	const char *event = json_string_value(json_object_get(object, "event"));
@@ -59,7 +59,7 @@ static void read_event(const struct as_swarm_command *command, const struct as_t
 	}
 }
 
-void as_slice_read(const struct as_swarm_command *command, const struct as_tally *before,
+void as_slice_read(const struct as_swarm_command *command, const struct as_swarm_tally *before,
 		   const char *text, size_t len, struct as_slice *slice)
 {
 	const char *end = text + len, *newline;
@@ -87,19 +87,19 @@ static void last_line(const struct as_buf *text, char *line, size_t cap)
 
 /* ---- Starting -------------------------------------------------------------------------------- */
 
-struct words {
+struct slice_words {
 	const char **words;
 	size_t n, cap;
 };
 
-static void add(struct words *list, const char *word)
+static void add(struct slice_words *list, const char *word)
 {
 	AS_ARRAY_ROOM(list->words, list->n, list->cap);
 	list->words[list->n++] = word;
 }
 
 /* Whether an earlier slice has left something that can be gone on with. */
-static bool can_resume(const struct as_ledger *ledger, const struct as_cell *cell)
+static bool can_resume(const struct as_ledger *ledger, const struct as_swarm_cell *cell)
 {
 	static const struct {
 		const char *command, *folder, *file;
@@ -163,7 +163,7 @@ static _Noreturn void become(const char *const *words, pid_t parent, int out, in
 }
 
 /* The counts of calls are files in the cell's folder, which must be there for them. */
-static int make_folder(const struct as_ledger *ledger, const struct as_cell *cell,
+static int make_folder(const struct as_ledger *ledger, const struct as_swarm_cell *cell,
 		       struct as_err *err)
 {
 	struct as_dir folder = AS_DIR_NONE;
@@ -176,9 +176,9 @@ static int make_folder(const struct as_ledger *ledger, const struct as_cell *cel
 int as_slice_start(struct as_ledger *ledger, size_t cell, uint64_t round, uint64_t planned_s,
 		   unsigned cpu, struct as_slice_run *run, struct as_err *err)
 {
-	const struct as_cell *c = &ledger->campaign->cells[cell];
+	const struct as_swarm_cell *c = &ledger->campaign->cells[cell];
 	struct as_buf folder = { 0 }, seconds = { 0 }, cov = { 0 };
-	struct words list = { 0 };
+	struct slice_words list = { 0 };
 	int out = open_output(ledger, c->name, "out", err), errs = -1, rc = out < 0 ? out : 0;
 	pid_t parent = getpid();
 
@@ -229,8 +229,8 @@ int as_slice_start(struct as_ledger *ledger, size_t cell, uint64_t round, uint64
 
 /* ---- Ending ---------------------------------------------------------------------------------- */
 
-static void read_output(struct as_ledger *ledger, const struct as_cell *cell, const char *suffix,
-			struct as_buf *text)
+static void read_output(struct as_ledger *ledger, const struct as_swarm_cell *cell,
+			const char *suffix, struct as_buf *text)
 {
 	struct as_err err;
 	char name[48];
@@ -243,7 +243,7 @@ static void read_output(struct as_ledger *ledger, const struct as_cell *cell, co
 static void finish(struct as_ledger *ledger, const struct as_slice_run *run, int status,
 		   struct as_slice *slice)
 {
-	const struct as_cell *cell = &ledger->campaign->cells[run->cell];
+	const struct as_swarm_cell *cell = &ledger->campaign->cells[run->cell];
 	struct as_buf out = { 0 }, errs = { 0 };
 
 	*slice = (struct as_slice){ .round = run->round,

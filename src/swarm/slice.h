@@ -37,7 +37,7 @@ AS_MUST_CHECK int as_slice_whole(struct as_ledger *ledger, size_t cell, uint64_t
 void as_slice_cut(struct as_slice *slice);
 
 /* What the lines of --json say of a slice; `before` is the tally before it. */
-void as_slice_read(const struct as_swarm_command *command, const struct as_tally *before,
+void as_slice_read(const struct as_swarm_command *command, const struct as_swarm_tally *before,
 		   const char *text, size_t len, struct as_slice *slice);
 
 #endif

@@ -255,7 +255,7 @@ static void fill(struct as_ledger *ledger, const struct as_slurm_options *option
 
 	as_allot(ledger, b->round, options->swarm.even || options->bring, slices);
 	for (size_t i = 0; i < c->n_cells && b->tasks < TASKS_MAX; i++) {
-		const struct as_tally *t = &ledger->tallies[i];
+		const struct as_swarm_tally *t = &ledger->tallies[i];
 
 		if (!slices[i] || (t->rounds >= b->round && !t->failures))
 			continue;

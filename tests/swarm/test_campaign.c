@@ -26,7 +26,7 @@ static struct as_campaign *parse(const char *text)
 	return c;
 }
 
-static void words_of(const struct as_cell *cell, struct as_buf *out)
+static void words_of(const struct as_swarm_cell *cell, struct as_buf *out)
 {
 	as_buf_clear(out);
 	for (size_t i = 0; cell->words[i]; i++)
@@ -250,7 +250,7 @@ static void test_read(void **state)
 				   "{\"event\":\"done\",\"workloads\":9,\"ops\":100}\n{\"event\":";
 	static const char check[] = "{\"event\":\"check\",\"states\":50,\"all\":true}\n"
 				    "{\"event\":\"done\",\"workloads\":5,\"ops\":70}\n";
-	struct as_tally before = { .workloads = 4, .ops = 30, .states = 20 };
+	struct as_swarm_tally before = { .workloads = 4, .ops = 30, .states = 20 };
 	struct as_slice slice = { 0 };
 
 	(void)state;
@@ -269,7 +269,7 @@ static void test_read(void **state)
 static void test_allot(void **state)
 {
 	struct as_campaign *c = parse("time 40s\nrounds 4\ncells hunt -t {t}\n t a b c d\n");
-	struct as_tally tallies[4] = { 0 };
+	struct as_swarm_tally tallies[4] = { 0 };
 	struct as_ledger ledger = { .campaign = c, .tallies = tallies };
 	uint64_t slices[4], sum = 0;
 
