@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@
 #define SAVE_US 500000
 #define HISTORY_US 5000000
 #define RATE_SAMPLES 11 /* half a second apart */
-#define TEMP "." AS_RUN_PROGRESS
+#define TEMP "." AS_RUN_PROGRESS ".tmp"
 /* Plain lines and JSON lines come less often the longer it takes. */
 #define LINE_SOON_US 10000000
 #define LINE_LATE_US 60000000
@@ -34,6 +35,7 @@ struct ticker {
 	struct as_sample lately[RATE_SAMPLES];
 	size_t n_lately;
 	int folder, self, over;
+	int stops; /* can be read when the terminal has stopped the job */
 	bool block, colour;
 	int64_t drawn_us, saved_us, history_us, line_us;
 };
@@ -212,12 +214,13 @@ static int keep_fd(int fd, int at)
 static void close_others(struct ticker *t)
 {
 	int null = open("/dev/null", O_RDWR);
-	int high[3] = { fcntl(t->folder, F_DUPFD, 10), fcntl(t->self, F_DUPFD, 10),
-			fcntl(t->over, F_DUPFD, 10) };
+	int high[4] = { fcntl(t->folder, F_DUPFD, 10), fcntl(t->self, F_DUPFD, 10),
+			fcntl(t->over, F_DUPFD, 10), fcntl(t->stops, F_DUPFD, 10) };
 
 	t->folder = keep_fd(high[0], 3);
 	t->self = keep_fd(high[1], 4);
 	t->over = keep_fd(high[2], 5);
+	t->stops = keep_fd(high[3], 6);
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);
 		if (t->block || t->live->quiet)
@@ -225,13 +228,17 @@ static void close_others(struct ticker *t)
 		if (!t->block)
 			dup2(null, STDERR_FILENO);
 	}
-	close_range(6, ~0u, 0);
+	close_range(7, ~0u, 0);
 }
 
 static void set_up(struct ticker *t)
 {
-	sigset_t all;
+	sigset_t all, stop;
 
+	/* Ctrl-Z stops the others of this job; who stays removes the block. */
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	t->stops = signalfd(-1, &stop, SFD_NONBLOCK | SFD_CLOEXEC);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, "assay-live");
@@ -250,9 +257,17 @@ static void set_up(struct ticker *t)
 static bool wait_tick(const struct ticker *t, bool *died)
 {
 	struct pollfd fds[] = { { .fd = t->over, .events = POLLIN },
-				{ .fd = t->self, .events = POLLIN } };
+				{ .fd = t->self, .events = POLLIN },
+				{ .fd = t->stops, .events = POLLIN } };
+	struct signalfd_siginfo stopped;
 
-	poll(fds, 2, TICK_MS);
+	poll(fds, 3, TICK_MS);
+	if (fds[2].revents && read(t->stops, &stopped, sizeof(stopped)) > 0 && t->block) {
+		if (is_in_front())
+			as_cli_screen_clear();
+		/* The shell takes the terminal in a moment. */
+		poll(NULL, 0, TICK_MS);
+	}
 	*died = !fds[0].revents && (fds[1].revents || getppid() != t->live->owner);
 	return !fds[0].revents && !*died;
 }

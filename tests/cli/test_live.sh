@@ -5,18 +5,8 @@
 . "$(dirname "$0")/../tap.sh"
 assay=$(realpath "$ASSAY")
 run=$WORK/run
-long=$WORK/long
 export TERM=${TERM:-xterm}
 [ "$TERM" != dumb ] || TERM=xterm
-
-# A workload that takes a long time: many crash states.
-{
-	echo 'mkdir /a 0755'
-	for i in $(seq 30); do echo "create /a/f$i 0644"; done
-	echo sync
-	for i in $(seq 30); do echo "rename /a/f$i /a/g$i"; done
-	echo sync
-} >"$long"
 
 # ---- In a pipe ------------------------------------------------------------------------------------
 
@@ -102,22 +92,23 @@ tap_is "in one block, at the top of the screen" "$(grep -c '^assay check' "$WORK
 # ---- Narrower, wider ------------------------------------------------------------------------------
 
 rm -rf "$WORK/t"
-terminal 120 "echo BEFORE; $assay crash -t lab $long -o $WORK/t"
+# As on a terminal that was used before: a screen that is nearly empty is moved by tmux itself.
+terminal 120 "seq 25; echo BEFORE; $assay check -t lab --for 300s -o $WORK/t"
 tap_wait_until 60 shows '^  .*crash states [0-9]'
 mux resize-window -x 80 -y 40
-tap_wait_until 20 eval '[ $(widest) -le 80 ] && shows "^assay crash"'
+tap_wait_until 20 eval '[ $(widest) -le 80 ] && shows "^assay check"'
 sleep 1.2
 screen >"$WORK/screen"
-tap_is "narrower: one block" "$(grep -c '^assay crash' "$WORK/screen")" 1
+tap_is "narrower: one block" "$(grep -c '^assay check' "$WORK/screen")" 1
 tap_like "narrower: what stood above is there" "$WORK/screen" '^BEFORE$'
 mux resize-window -x 150 -y 40
 sleep 1.2
-tap_is "wider: one block" "$(screen | grep -c '^assay crash')" 1
+tap_is "wider: one block" "$(screen | grep -c '^assay check')" 1
 
 # ---- From another terminal, and the end by SIGKILL ------------------------------------------------
 
 tap_run "watch --once" 0 "$assay" watch "$WORK/t" --once
-tap_like "tells what runs" "$WORK/out" '^assay crash lab: .*crash states [0-9,]+'
+tap_like "tells what runs" "$WORK/out" '^assay check lab: .*crash states [0-9,]+'
 tap_run "watch --json" 0 "$assay" watch "$WORK/t" --once --json
 tap_like "as JSON" "$WORK/out" '"state":"running".*"crash_states":[0-9]+'
 "$assay" watch "$WORK/t" >"$WORK/watched" 2>&1 &
@@ -130,7 +121,7 @@ tap_is "watch ends when the run dies" "$status" 2
 tap_like "and says how" "$WORK/watched" '^the run died after [0-9:]+.*(SIGKILL|did not say why)'
 tap_wait_until 30 shows '^STATUS=137'
 screen >"$WORK/screen"
-tap_is "the block of a killed program is gone" "$(grep -c '^assay crash' "$WORK/screen")" 0
+tap_is "the block of a killed program is gone" "$(grep -c '^assay check' "$WORK/screen")" 0
 tap_like "what stood above is there" "$WORK/screen" '^BEFORE$'
 tap_like "its file says that it died" "$WORK/t/progress.json" '"state":"died"'
 
