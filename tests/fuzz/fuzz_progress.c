@@ -2,8 +2,8 @@
 /* What a run keeps of its progress, read from a folder that may be anybody's: what is read can be
  * written and read again, and what is shown of it fits and obeys nothing. */
 #include "base/err.h"
-#include "report/curves.h"
-#include "report/progress.h"
+#include "progress/curves.h"
+#include "progress/progress.h"
 
 #include <stdlib.h>
 #include <string.h>

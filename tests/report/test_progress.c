@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Progress: what is shown fits a terminal of any width, names lose their middle, files of counters
  * stay small however long a run takes. */
-#include "report/curves.h"
-#include "report/progress.h"
+#include "progress/curves.h"
+#include "progress/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
