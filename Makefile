@@ -22,7 +22,7 @@ AGAIN = $(MAKE) --no-print-directory
 
 # ---- Optional parts: package, what it gives, sources that need it, a program too -----------------
 
-OPTIONAL := fuse3 libbpf zlib babeltrace2 ext2fs z3
+OPTIONAL := fuse3 libbpf zlib babeltrace2 ext2fs z3 sqlite3
 GIVES_fuse3 := disks and file systems served through FUSE
 SOURCES_fuse3 := $(wildcard src/*/*_fuse.c)
 GIVES_libbpf := recording by a program in the kernel
@@ -35,6 +35,9 @@ GIVES_ext2fs := blocks of ext2, ext3 and ext4 by name in reports
 SOURCES_ext2fs := $(wildcard src/*/*_ext2fs.c)
 GIVES_z3 := symbolic exploration of checkers (assay fsck --symbolic)
 SOURCES_z3 := $(wildcard src/*/*_z3.c)
+
+GIVES_sqlite3 := an index of joined run folders (assay merge)
+SOURCES_sqlite3 := $(wildcard src/*/*_sqlite3.c)
 
 # The Valgrind tool is a program of its own, built against the package's archives; it is never
 # sanitized. What is linked beside it is what Valgrind looks for in VALGRIND_LIB.
@@ -106,7 +109,7 @@ VG_MADE := $(if $(HAVE_VG),$(VG_TOOL) $(B)/vg/vgpreload_assaysym-amd64-linux.so 
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS) $(VG_MADE)
 
 .PHONY: all demo test clang-tests build-tests tidy bench score fuzz torture install clean
-.PHONY: help FORCE check
+.PHONY: help FORCE check deb deb-test
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -118,10 +121,10 @@ all: $(MADE) ## build ./assay, libassay.a, the labfs tools and the example plugi
 		valgrind $(if $(HAVE_VG),in,out) '$(GIVES_valgrind)' \
 		chart.js $(if $(CHART_JS),in,out) '$(GIVES_chart)'
 
-demo: ## set up, build, and show how assay finds bugs (about a minute)
+demo: ## set up, build, and show what assay does, on real things (under two minutes)
 	@$(SETUP) build fs
 	@+$(AGAIN) all
-	@scripts/demo.sh
+	@./assay demo -o build/demo
 
 test: ## set up, build, and run every test; also SAN=address,undefined and CC=clang
 	@$(SETUP) build test fs $(if $(filter clang%,$(notdir $(CC))),sanitizer)
@@ -176,11 +179,29 @@ install: $(PROGRAMS) $(VG_MADE) ## install below PREFIX (/usr/local), itself bel
 		>$D/lib/pkgconfig/assay.pc
 	install -m 644 $(wildcard layouts/*.layout) $D/$(LAYOUTS)
 	install -m 644 docs/assay.1 $D/$(MAN)
+	for c in $$($(B)/assay help | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p'); do \
+		$(B)/assay help --man $$c >$D/$(MAN)/assay-$$c.1 || exit 1; \
+	done
 	$(if $(HAVE_VG),install -d $D/$(VG_DIR))
 	$(if $(HAVE_VG),install -m 755 $(filter %-amd64-linux %.so,$(VG_MADE)) $D/$(VG_DIR))
 	$(if $(HAVE_VG),ln -sfn $(VG_BESIDE) $D/$(VG_DIR))
-	install -m 644 scripts/assay.bash-completion $D/$(BASH)/assay
-	install -m 644 scripts/assay.zsh-completion $D/$(ZSH)/_assay
+	$(B)/assay help --completion bash >$D/$(BASH)/assay
+	$(B)/assay help --completion zsh >$D/$(ZSH)/_assay
+
+# A copy of what git has, so that nothing of this build gets into the package, or the other way.
+DEB := build/deb
+deb: ## build a Debian package in build/deb, and look at it with lintian
+	@$(SETUP) build deb
+	@rm -rf $(DEB) && mkdir -p $(DEB)/assay
+	@git ls-files -z | xargs -0 cp --parents -t $(DEB)/assay
+	cd $(DEB)/assay && dpkg-buildpackage -b -us -uc -j$(JOBS) >../build.log 2>&1 || \
+		{ tail -n 40 ../build.log; exit 1; }
+	lintian --fail-on error,warning $(DEB)/*.deb
+	@ls -1 $(DEB)/*.deb
+
+deb-test: deb ## install that package in a bare Debian (debootstrap, as root), and run its demo there
+	@$(SETUP) deb
+	@scripts/deb_test.sh $(DEB)
 
 clean: ## remove what was built
 	rm -rf build assay labfs-mkfs labfs-fsck libassay.a liblabfs.a
@@ -210,8 +231,10 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 
 # What is put in by .incbin, which the compiler does not report as a dependency.
 $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
+$(B)/src/cmd/cmd_demo.o: src/cmd/demo/demo.sh
 $(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
+$(B)/src/report/script.o: src/report/script/body.sh
 $(B)/src/report/html.o: $(wildcard src/report/html/*) $(CHART_JS)
 $(B)/src/report/html.o: EMBED = $(if $(CHART_JS),-DAS_CHART_JS='"$(CHART_JS)"')
 $(B)/src/box/sandbox_uml.o: $(B)/shim_uml.so

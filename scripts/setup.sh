@@ -5,7 +5,7 @@
 # not install it; the command to run is then the last thing printed.
 set -euo pipefail
 
-# One row a package: package, purpose (build test fs tidy sanitizer fuzz), why.
+# One row a package: package, purpose (build test fs deb tidy sanitizer fuzz), why.
 table() {
 	cat <<-'END'
 	gcc                build      the compiler
@@ -33,6 +33,8 @@ table() {
 	chromium           test       the report looked at in a browser
 	npm                test       installs what drives that browser (playwright-core)
 	tmux               test       live progress looked at in a terminal
+	libsqlite3-dev     test       the index of joined run folders: assay merge
+	sqlite3            test       the index asked by another program than ours
 	libz3-dev          test       branches of checkers solved: assay fsck --symbolic
 	user-mode-linux    fs         kernels in a process: file systems without root
 	bindfs             fs         a FUSE server that passes on
@@ -50,6 +52,18 @@ table() {
 	dosfstools         fs         vfat
 	exfatprogs         fs         exfat
 	udftools           fs         udf
+	dpkg-dev           deb        builds the package
+	debhelper          deb        builds the package
+	fakeroot           deb        builds the package as an ordinary user
+	lintian            deb        looks at the package
+	debootstrap        deb        a bare Debian to install it in
+	libext2fs-dev      deb        built into the package
+	libsqlite3-dev     deb        built into the package
+	libz3-dev          deb        built into the package
+	zlib1g-dev         deb        built into the package
+	libbabeltrace2-dev deb        built into the package
+	valgrind           deb        built into the package
+	libjs-chart.js     deb        built into the package
 	clang-format       tidy       layout of changed lines
 	git                tidy       which lines have changed
 	clang              sanitizer  the second compiler; gcc brings its own sanitizers

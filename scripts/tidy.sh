@@ -62,12 +62,14 @@ arrows() {
 	cross     disk target layout snapshot damage fsck
 	sym       disk target tool box layout damage fsck
 	progress
+	swarm     work target
 	report    work target legal cover progress
+	join      cover report
 	cli       work model symptom gen disk host target box vfs race reduce instance run
 	cli       supervise crash scenario hunt cover report progress
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
-	cmd       scenario hunt check damage fsck cross sym
-	cmd       layout trace record cover report progress cli labfs bench
+	cmd       scenario hunt check damage fsck cross sym swarm
+	cmd       layout trace record cover report progress join cli labfs bench
 	END
 }
 

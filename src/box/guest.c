@@ -159,15 +159,17 @@ _Noreturn static void become_engine(struct as_box_state *state, int events_fd)
 	_exit(127);
 }
 
-/* Makes the kernel print all blocked tasks on the console. */
+/* Makes the kernel print all blocked tasks on the console. Their stacks are on a level that the
+ * console has not (loglevel= of box/sandbox_uml.c). */
 static void show_tasks(void)
 {
 	int fd = open("/proc/sysrq-trigger", O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
-	if (write(fd, "w", 1) != 1)
-		as_assert(errno != EBADF);
+	for (const char *key = "9w5"; *key; key++)
+		if (write(fd, key, 1) != 1)
+			as_assert(errno != EBADF);
 	close(fd);
 }
 

@@ -35,6 +35,7 @@ struct boxed_lane {
 	bool died; /* before it was done with the state */
 	struct as_buf said; /* of the kernel that died, or that complained; "": it did not */
 	uint64_t told; /* suspects, of this state */
+	uint32_t from; /* the state that was told last, if a step may follow it; AS_STORE_NONE */
 	unsigned failed; /* times in a row that the sandbox could not be used */
 };
 
@@ -45,27 +46,43 @@ static struct boxed_lane *of(struct as_sink *sink)
 
 /* ---- What the engine tells ------------------------------------------------------------------- */
 
+/* What is recovered after a power cut is named by the writes of a trace. A state that is known by
+ * another trace has its own; one that is known by this trace may have been told before a kill. */
+static bool may_go_on(const struct boxed_lane *b, const struct as_told_state *told,
+		      enum as_store_added added, uint32_t id)
+{
+	const struct as_check_options *o = b->c->options;
+	struct as_buf line = { 0 };
+	bool same;
+
+	if (added == AS_STORE_FULL || added == AS_STORE_LATER || !told->fine ||
+	    (o->depth && as_store_at(b->c->store, id).depth >= o->depth))
+		return false;
+	as_store_line(b->c->store, id, &line);
+	same = as_store_at(b->c->store, id).parent == b->id &&
+	       !strcmp(as_buf_str(&line), told->line);
+	as_buf_free(&line);
+	return same;
+}
+
 static void add_state(struct boxed_lane *b, const struct as_told_state *told)
 {
 	const struct as_checking *c = b->c;
 	const struct as_check_options *o = c->options;
 	uint64_t feature = as_hash64(told->line, strcspn(told->line, " "));
 	struct as_search_of of = { .seed = c->args->run->seed, .recovery = told->wrote };
+	struct as_store_state state = { .digest = told->digest,
+					.parent = told->recovered ? b->from : b->id };
+	enum as_store_added added;
 	uint32_t id;
 
-	switch (as_store_add(c->store, told->digest, b->id, told->line, o->depth, &id)) {
-	case AS_STORE_KNOWN:
+	if (state.parent == AS_STORE_NONE)
 		return;
-	case AS_STORE_FULL:
-		AS_CHECK_ADD(c, discarded, 1);
-		as_store_gap(c->store, 1);
+	added = as_check_add(c, b->lane, &state, told->line, &id);
+	if (!told->recovered)
+		b->from = may_go_on(b, told, added, id) ? id : AS_STORE_NONE;
+	if (added != AS_STORE_NEW && added != AS_STORE_SHORTER)
 		return;
-	case AS_STORE_SHORTER:
-		AS_CHECK_ADD(c, shorter, 1);
-		break;
-	case AS_STORE_NEW:
-		break;
-	}
 	of.id = id;
 	if (o->search == AS_SEARCH_novelty)
 		of.novelty = as_novelty_add(&c->shared->novelty, &feature, 1);
@@ -95,10 +112,10 @@ static void add_counts(const struct boxed_lane *b, struct as_check_counts counts
 	uint64_t *sum = (uint64_t *)&b->c->shared->counts;
 
 	/* What was left out there is left out; so is what others do not expect. */
-	if (counts.unlooked || counts.strayed)
+	if (counts.unlooked || counts.strayed || counts.lost || counts.missed)
 		as_store_gap(b->c->store, 1);
 	/* They are counted as they come. */
-	counts.suspects = counts.discarded = 0;
+	counts.suspects = counts.discarded = counts.shorter = 0;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(uint64_t); i++)
 		__atomic_fetch_add(&sum[i], ((uint64_t *)&counts)[i], __ATOMIC_RELAXED);
 }
@@ -198,7 +215,8 @@ static bool go_on_without(struct boxed_lane *b)
 
 /* ---- The lane -------------------------------------------------------------------------------- */
 
-static int give(struct boxed_lane *b, const struct as_seq *seq, struct as_err *err)
+static int give(struct boxed_lane *b, const struct as_seq *seq, const char *steps,
+		struct as_err *err)
 {
 	struct as_run_stats stats = { 0 };
 	struct as_buf name = { 0 };
@@ -207,13 +225,17 @@ static int give(struct boxed_lane *b, const struct as_seq *seq, struct as_err *e
 
 	as_buf_adds(&name, b->id ? AS_INSIDE_STATE : AS_INSIDE_FRESH);
 	if (!as_shard_owns(b->c, as_store_at(b->c->store, b->id).digest))
-		as_buf_adds(&name, AS_INSIDE_FOREIGN);
+		as_buf_addc(&name, AS_INSIDE_FOREIGN);
 	for (unsigned i = 0; i < b->skip.n; i++)
 		as_buf_addf(&name, " %u", b->skip.move[i]);
+	if (b->c->start)
+		as_buf_addf(&name, " %c%zu", AS_INSIDE_AFTER, b->c->start->n_ops);
+	as_buf_adds(&name, steps);
 	job.name = as_buf_str(&name);
 	b->died = false;
 	as_buf_clear(&b->said);
 	b->told = 0;
+	b->from = AS_STORE_NONE;
 	rc = as_boxed_give(b->session, &job, 1, &stats, err);
 	as_buf_free(&name);
 	return rc;
@@ -231,22 +253,38 @@ static int start_again(struct boxed_lane *b, int rc, struct as_err *err)
 	return as_boxed_open(&b->how, &b->session, err);
 }
 
+/* A workload has operations and nothing else, so what a power cut left goes with its name. */
+static void print_steps(const char *trace, struct as_buf *steps)
+{
+	for (const char *at = trace; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		const char *mark = strchr(at, '#');
+		size_t len = strcspn(at, "\n");
+
+		if (!strncmp(at, "crash ", strlen("crash ")) && mark && mark < at + len)
+			as_buf_addf(steps, "%c%.*s", AS_INSIDE_STEP, (int)(at + len - mark - 1),
+				    mark + 1);
+	}
+}
+
 static int expand(struct boxed_lane *b, struct as_err *err)
 {
 	struct as_store *store = b->c->store;
-	struct as_buf text = { 0 };
+	struct as_buf text = { 0 }, steps = { 0 };
 	struct as_seq *seq = NULL;
 	bool going = true;
 	int rc;
 
 	b->skip.n = 0;
+	if (b->c->start)
+		as_buf_adds(&text, b->c->start->text);
 	as_store_trace(store, b->id, &text);
-	if (!b->id)
+	if (!text.len)
 		as_buf_adds(&text, "sync\n");
+	print_steps(as_buf_str(&text), &steps);
 	rc = as_parse_text("trace", as_buf_str(&text), text.len, &seq, err);
 	do {
 		if (!rc)
-			rc = give(b, seq, err);
+			rc = give(b, seq, as_buf_str(&steps), err);
 		if (rc) {
 			rc = start_again(b, rc, err);
 			break;
@@ -266,21 +304,7 @@ static int expand(struct boxed_lane *b, struct as_err *err)
 	}
 	as_seq_free(seq);
 	as_buf_free(&text);
-	return rc;
-}
-
-static int set_scenario(const struct as_checking *c, struct as_run_options *options,
-			struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	int rc = 0;
-
-	as_inside_print_params(c, &text);
-	if (text.len >= sizeof(options->scenario))
-		rc = as_fail(err, AS_EUSE, "the options of the check are too long for a sandbox");
-	else
-		memcpy(options->scenario, as_buf_str(&text), text.len + 1);
-	as_buf_free(&text);
+	as_buf_free(&steps);
 	return rc;
 }
 
@@ -307,7 +331,7 @@ static int work(struct boxed_lane *b, struct as_err *err)
 int as_check_lane_boxed(const struct as_checking *c, unsigned i, struct as_err *err)
 {
 	struct boxed_lane b = { .c = c, .lane = &c->lane[i], .how = *c->args->box };
-	int rc = set_scenario(c, &b.how.options, err);
+	int rc = as_inside_set(c, &b.how.options, err);
 
 	b.sink = (struct as_sink){ .told = on_told, .finding = on_finding, .note = on_note };
 	b.how.notes = b.how.findings = &b.sink;
@@ -352,9 +376,10 @@ int as_inbox_open(const struct as_checking *c, const struct as_run_options *opti
 	return rc;
 }
 
-int as_inbox_run(struct as_inbox *inbox, const struct as_seq *seq, bool *found, struct as_err *err)
+int as_inbox_run(struct as_inbox *inbox, const char *name, const struct as_seq *seq, bool *found,
+		 struct as_err *err)
 {
-	struct as_boxed_job job = { "check", seq };
+	struct as_boxed_job job = { name, seq };
 	struct as_run_stats stats = { 0 };
 	int rc = as_boxed_give(inbox->session, &job, 1, &stats, err);
 

@@ -93,6 +93,7 @@ struct as_reached {
 	struct {
 		uint32_t id;
 		bool fine;
+		bool recovered; /* by a power cut, from the one before it that is not */
 		uint64_t wrote;
 	} state[AS_REACHED_MAX];
 };
@@ -113,10 +114,20 @@ struct as_checking {
 	const struct as_check_skip *skip; /* in a sandbox; NULL: nothing */
 	struct as_reached *reached; /* in a sandbox; NULL: nobody asks for them */
 	bool given_foreign; /* in a sandbox: the state that was given is another shard's */
+	const struct as_seq *given_start; /* in a sandbox; see struct as_start_args */
+	/* A state may be met by a shorter trace later: it is looked at again then. In a sandbox:
+	 * states that are known there are told, too. */
+	bool unordered;
 };
 
 #define AS_CHECK_ADD(checking, field, n) \
 	__atomic_fetch_add(&(checking)->shared->counts.field, (n), __ATOMIC_RELAXED)
+
+/* As as_store_add(), with the bounds of the check. It waits while another process judges a state that
+ * is met by a shorter trace: so whoever calls it judges none. */
+enum as_store_added as_check_add(const struct as_checking *checking, struct as_check_lane *lane,
+				 const struct as_store_state *state, const char *line,
+				 uint32_t *id);
 
 /* ---- suspect.c ---- */
 
@@ -207,9 +218,14 @@ uint64_t as_crashes_pending(const struct as_crashes *crashes);
  * trace, but a workload must have an operation: it is not carried out. */
 #define AS_INSIDE_STATE "check"
 #define AS_INSIDE_FRESH "fresh"
-#define AS_INSIDE_FOREIGN "!" /* after the name: another shard owns the state */
-/* Adds "check:PARAMS". */
-void as_inside_print_params(const struct as_checking *checking, struct as_buf *out);
+#define AS_INSIDE_START "start" /* the start is to be made and told */
+#define AS_INSIDE_FOREIGN '!' /* after the name: another shard owns the state */
+#define AS_INSIDE_AFTER '@' /* before a number: of the operations that make the start */
+#define AS_INSIDE_STEP '|' /* before what follows "crash #" in each step of the trace (cuts.h) */
+#define AS_INSIDE_GIVEN "-" /* the name of a start that is a workload of the user */
+/* Has an engine expand states as the check says. */
+AS_MUST_CHECK int as_inside_set(const struct as_checking *checking, struct as_run_options *options,
+				struct as_err *err);
 
 /* ---- boxed.c ---- */
 
@@ -224,8 +240,8 @@ AS_MUST_CHECK int as_inbox_open(const struct as_checking *checking,
 				const struct as_run_options *options, struct as_sink *sinks,
 				bool (*must_stop)(void *ctx), void *ctx, struct as_inbox **inbox,
 				struct as_err *err);
-AS_MUST_CHECK int as_inbox_run(struct as_inbox *inbox, const struct as_seq *seq, bool *found,
-			       struct as_err *err);
+AS_MUST_CHECK int as_inbox_run(struct as_inbox *inbox, const char *name, const struct as_seq *seq,
+			       bool *found, struct as_err *err);
 void as_inbox_close(struct as_inbox *inbox); /* takes NULL */
 
 /* Traces begin there from now on; `cuts` is told what crash states are recovered to. */

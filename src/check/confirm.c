@@ -172,18 +172,19 @@ static bool must_stop(void *ctx)
 
 /* The same where the target needs a sandbox. */
 static int run_boxed(struct as_confirm *f, unsigned way, struct as_run_options *options,
-		     bool special, const struct as_seq *seq, bool *found, struct as_err *err)
+		     const char *cuts, const struct as_seq *seq, bool *found, struct as_err *err)
 {
+	bool special = *cuts || options->faults != f->options.faults || options->choices[0];
 	struct as_inbox *own = NULL, **inbox = special ? &own : &f->inbox[way];
 	int rc = 0;
 
 	if (way == BY_CRASH)
-		snprintf(options->scenario, sizeof(options->scenario), "crash:%s",
-			 as_buf_str(&f->params));
+		snprintf(options->scenario, sizeof(options->scenario), "crash:%s%s",
+			 as_buf_str(&f->params), cuts);
 	if (!*inbox)
 		rc = as_inbox_open(f->c, options, &f->filter.sink, must_stop, f, inbox, err);
 	if (!rc)
-		rc = as_inbox_run(*inbox, seq, found, err);
+		rc = as_inbox_run(*inbox, "check", seq, found, err);
 	/* A sandbox that floods its console, say, or for which there is no more time: what was to
 	 * be shown did not come back. */
 	if (rc == AS_EIO || rc == AS_ESTOP) {
@@ -221,15 +222,12 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, bool
 	}
 	if (*choices)
 		memcpy(options.choices, choices, sizeof(options.choices));
-	if (!rc && f->c->args->box) {
-		rc = run_boxed(f, way, &options, special, seq, found, err);
-		as_seq_free(seq);
-		return rc;
-	}
-	if (!rc && !*scenario)
+	if (!rc && f->c->args->box)
+		rc = run_boxed(f, way, &options, as_buf_str(&cuts), seq, found, err);
+	else if (!rc && !*scenario)
 		rc = open_way(f, way, special ? &options : &f->options, as_buf_str(&cuts), scenario,
 			      err);
-	if (!rc)
+	if (!rc && !f->c->args->box)
 		rc = run_seq(f, way, *scenario, seq, found, err);
 	if (own)
 		f->ops[way]->close(own);

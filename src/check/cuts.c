@@ -58,7 +58,6 @@ struct as_cuts {
 	size_t n_found, cap_found;
 	struct as_digests met; /* trees, with the number of power cuts */
 	struct as_cut_base fresh;
-	bool deep; /* see note_deep() */
 	struct kept kept[KEPT];
 	uint64_t now;
 };
@@ -132,6 +131,13 @@ static int read_step(const char *line, struct as_crash_spot *spot, struct as_err
 	return rc ? rc : spot->view ? 0 : as_fail(err, AS_EIO, "a trace has a bad step: %s", line);
 }
 
+bool as_cuts_is_step(const char *line)
+{
+	struct as_crash_spot spot;
+
+	return !strncmp(line, STEP, strlen(STEP)) && !read_step(line, &spot, NULL);
+}
+
 /* "log=2+": see print_step(). */
 static struct as_era read_era(const struct as_cut_base *before, const char *line)
 {
@@ -144,15 +150,14 @@ static struct as_era read_era(const struct as_cut_base *before, const char *line
 	return as_era_cut(era, log[strlen(LOG) + 1] == '+');
 }
 
-static void print_step(const struct as_cuts *cuts, const struct found *f, char *line, size_t size)
+static void print_step(const struct as_cuts *cuts, const struct found *f, struct as_buf *line)
 {
 	struct as_era era = cuts->w->era;
-	char log[16] = "";
 
+	as_buf_adds(line, STEP " ");
 	if (era.counts)
-		snprintf(log, sizeof(log), LOG "%u%s ", era.syncs, f->fuller ? "+" : "");
-	snprintf(line, size, STEP " %s" FROM "%u:%zu:%s", log, f->spot.view, f->spot.cut,
-		 f->spot.units);
+		as_buf_addf(line, LOG "%u%s ", era.syncs, f->fuller ? "+" : "");
+	as_buf_addf(line, FROM "%u:%zu:%s", f->spot.view, f->spot.cut, f->spot.units);
 }
 
 unsigned as_cuts_options(const char *trace, struct as_buf *out)
@@ -205,6 +210,9 @@ static int make_disk(struct as_cuts *cuts, const struct as_recording *rec,
 	    as_spot_pick(spot, perm, all(rec, perm, spot), &state))
 		*disk = as_perm_disk(perm);
 	as_perm_free(perm);
+	/* A kernel does not always make the same writes. Then the state is lost. */
+	if (!*disk && as_instance_can(cuts->w->instance, AS_INSTANCE_KERNEL))
+		return 0;
 	if (!*disk)
 		return as_fail(err, AS_EIO, "a crash state cannot be made again: view %u, cut %zu",
 			       spot->view, spot->cut);
@@ -444,27 +452,13 @@ void as_cuts_name(struct as_cuts *cuts, const struct as_recording *rec)
 	as_perm_free(perm);
 }
 
-/* A crash state that was judged at the end of a long trace is not recovered again at the end of a
- * shorter one, so what follows it may be too deep to be expanded. Breadth-first search comes to
- * the shorter one first. */
-static void note_deep(struct as_cuts *cuts)
-{
-	const struct as_checking *c = cuts->w->c;
-
-	if (cuts->deep || !c->options->depth || c->options->search == AS_SEARCH_bfs)
-		return;
-	cuts->deep = true;
-	AS_CHECK_ADD(c, missed, 1);
-	as_store_gap(c->store, 1);
-}
-
-static void add(struct as_cuts *cuts, uint32_t id, const struct found *f)
+static void add(struct as_cuts *cuts, uint32_t id, const char *before, const struct found *f)
 {
 	struct as_expander *w = cuts->w;
 	struct as_model *model = as_tree_model(f->tree, w->c->fresh.traits);
+	struct as_store_state recovered = { .parent = id };
 	struct as_past *past;
-	struct as_digest key;
-	char line[AS_CRASH_UNITS_MAX + 64];
+	struct as_buf line = { 0 };
 	uint32_t fresh;
 
 	/* A state that is not known cannot be explored. */
@@ -473,27 +467,32 @@ static void add(struct as_cuts *cuts, uint32_t id, const struct found *f)
 		return;
 	}
 	past = as_past_new(model, &w->policy);
-	print_step(cuts, f, line, sizeof(line));
+	if (before)
+		as_buf_addf(&line, "%s\n", before);
+	print_step(cuts, f, &line);
 	AS_CHECK_ADD(w->c, recovered, 1);
-	note_deep(cuts);
-	key = as_digest_add(as_check_key(model, past, as_era_cut(w->era, f->fuller)), f->disk);
-	switch (as_store_add(w->c->store, key, id, line, w->c->options->depth, &fresh)) {
+	recovered.digest = as_digest_add(
+		as_check_key(model, past, as_era_cut(w->era, f->fuller)), f->disk);
+	switch (as_check_add(w->c, w->lane, &recovered, as_buf_str(&line), &fresh)) {
+	case AS_STORE_LATER:
 	case AS_STORE_KNOWN:
+		if (w->c->unordered)
+			as_worker_tell(w, fresh, true, true, 0);
 		break;
 	case AS_STORE_FULL:
-		AS_CHECK_ADD(w->c, discarded, 1);
-		as_store_gap(w->c->store, 1);
 		break;
 	case AS_STORE_SHORTER:
 	case AS_STORE_NEW:
+		as_worker_tell(w, fresh, true, true, 0);
 		as_worker_push(w, fresh, model, past);
 		break;
 	}
 	as_past_put(past);
 	as_model_free(model);
+	as_buf_free(&line);
 }
 
-void as_cuts_reach(struct as_cuts *cuts, uint32_t id)
+void as_cuts_reach(struct as_cuts *cuts, uint32_t id, const char *before)
 {
 	for (size_t i = 0; i < cuts->n_found; i++) {
 		const struct found *f = &cuts->found[i];
@@ -501,7 +500,7 @@ void as_cuts_reach(struct as_cuts *cuts, uint32_t id)
 		if (!f->spot.view || is_met(cuts, f))
 			continue;
 		(void)as_digests_add(&cuts->met, key_of_tree(cuts, f));
-		add(cuts, id, f);
+		add(cuts, id, before, f);
 	}
 	drop_found(cuts);
 	cuts->looks = false;

@@ -50,9 +50,12 @@ void as_cuts_note(struct as_cuts *cuts, const struct as_flight *flight,
 		  const struct as_recovered *recovered);
 /* All crash states of the recording are right: how those can be named that are to be kept. */
 void as_cuts_name(struct as_cuts *cuts, const struct as_recording *recording);
-/* Adds what was kept to the store, as successors of state `id`, and ends what begin() began. */
-void as_cuts_reach(struct as_cuts *cuts, uint32_t id);
+/* Adds what was kept to the store, as successors of state `id`, or of the state that operation
+ * `before` leads to from there (NULL: none), and ends what begin() began. */
+void as_cuts_reach(struct as_cuts *cuts, uint32_t id, const char *before);
 
+/* Whether the line is such a step, and can be read. */
+bool as_cuts_is_step(const char *line);
 /* Adds the options of a crash run that bring the power cuts of a trace back (",rounds=2,from=...");
  * nothing where there are none. Returns their number. */
 unsigned as_cuts_options(const char *trace, struct as_buf *out);

@@ -23,6 +23,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* How long another process may take to judge a state, all in all. */
+#define LATER_US 60000000
+
 /* ---- One operation --------------------------------------------------------------------------- */
 
 static enum as_did suspect(struct as_expander *w, enum as_finding_kind kind, unsigned code,
@@ -145,12 +148,23 @@ static void step(struct as_expander *w, const struct as_op *op, const struct as_
 }
 
 /* Of what is legal now. What was judged after fewer power cuts is judged again: it may be gone on
- * from. */
+ * from. So is what was judged at the end of a trace of another length, if shorter ones may come
+ * later: what is recovered there may have been too deep to be expanded. */
 static struct as_digest exact(const struct as_expander *w)
 {
 	struct as_digest digest = as_past_exact(w->past);
 
-	return w->base->n ? as_digest_bind(digest, w->base->n + 1) : digest;
+	if (w->base->n)
+		digest = as_digest_bind(digest, w->base->n + 1);
+	return w->age ? as_digest_bind(digest, AS_CRASH_ROUNDS_MAX + w->age) : digest;
+}
+
+/* A sandbox does not know how long the trace is that it was given. */
+static uint64_t age_of(const struct as_expander *w)
+{
+	if (!w->c->unordered || !as_cuts_may(w->cuts))
+		return 0;
+	return 1 + (w->c->reached ? w->id : as_store_at(w->c->store, w->id).depth);
 }
 
 /* Runs the trace. False: it does not lead there any more, which was told. */
@@ -264,28 +278,29 @@ static bool is_too_deep(const struct as_expander *w, uint32_t id)
 }
 
 /* A state that was met at the end of a longer trace may have been too deep to be expanded. So it is
- * expanded again, by the shorter one. The trees that power cuts lead to from there are not all
- * looked at again: what was judged once is not recovered once more. With breadth-first search in
- * one process none of this happens. */
-static void note_shorter(struct as_expander *w)
+ * expanded again, by the shorter one. */
+enum as_store_added as_check_add(const struct as_checking *c, struct as_check_lane *lane,
+				 const struct as_store_state *state, const char *line, uint32_t *id)
 {
-	AS_CHECK_ADD(w->c, shorter, 1);
-	if (!as_cuts_may(w->cuts))
-		return;
-	AS_CHECK_ADD(w->c, missed, 1);
-	as_store_gap(w->c->store, 1);
-}
+	int64_t until_us = 0;
+	enum as_store_added added;
 
-/* The same, while another process judges the state: then it does not learn of the shorter trace. */
-static void note_longer(struct as_expander *w, uint32_t id)
-{
-	struct as_store_state known = as_store_at(w->c->store, id);
-
-	if (!w->c->options->depth || known.flags & AS_STATE_WRONG ||
-	    known.depth <= as_store_at(w->c->store, w->id).depth + 1)
-		return;
-	AS_CHECK_ADD(w->c, missed, 1);
-	as_store_gap(w->c->store, 1);
+	while ((added = as_store_add(c->store, state->digest, state->parent, line,
+				     c->options->depth, id)) == AS_STORE_LATER &&
+	       !c->shared->stop && (!until_us || as_now_us() < until_us)) {
+		until_us = until_us ? until_us : as_now_us() + LATER_US;
+		lane->alive++;
+		usleep(AS_CHECK_IDLE_US);
+	}
+	if (added == AS_STORE_SHORTER)
+		AS_CHECK_ADD(c, shorter, 1);
+	if (added == AS_STORE_FULL)
+		AS_CHECK_ADD(c, discarded, 1);
+	if (added == AS_STORE_LATER)
+		AS_CHECK_ADD(c, missed, 1);
+	if (added == AS_STORE_FULL || added == AS_STORE_LATER)
+		as_store_gap(c->store, 1);
+	return added;
 }
 
 void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
@@ -305,57 +320,102 @@ void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
 	w->past = was_past;
 }
 
-int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err *err)
+void as_worker_tell(const struct as_expander *w, uint32_t id, bool fine, bool recovered,
+		    uint64_t wrote)
+{
+	struct as_reached *reached = w->c->reached;
+
+	if (!reached)
+		return;
+	if (reached->n == AS_REACHED_MAX) {
+		AS_CHECK_ADD(w->c, missed, 1);
+		return;
+	}
+	reached->state[reached->n].id = id;
+	reached->state[reached->n].fine = fine;
+	reached->state[reached->n].recovered = recovered;
+	reached->state[reached->n++].wrote = wrote;
+}
+
+/* Judges the state that the operation has led to, and says how to go on there. known: that was
+ * done before, in a sandbox that has met it by another trace. */
+static int judge_reached(struct as_expander *w, const struct as_op *op, uint32_t id, bool known,
+			 bool owns, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
-	struct as_digest key = as_check_key(w->model, w->past, w->era);
+	bool fine = !known || !(as_store_at(c->store, id).flags & AS_STATE_WRONG);
+	/* Who is outside of a sandbox knows how deep it is. */
+	bool deep = is_too_deep(w, id) && !c->reached;
 	uint64_t wrote = 0;
-	bool fine = true;
-	uint32_t id;
-	int rc = as_worker_disk_key(w, op, &key, err);
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	switch (as_store_add(c->store, key, w->id, as_buf_str(&w->line), c->options->depth, &id)) {
-	case AS_STORE_KNOWN:
-		note_longer(w, id);
-		/* What is on the disk may be new. A kernel takes too long for it. */
-		return as_shard_owns(c, key) && !as_instance_can(w->instance, AS_INSTANCE_KERNEL)
-			       ? as_worker_cut_power(w, op, NULL, &fine, &wrote, err)
-			       : 0;
-	case AS_STORE_FULL:
-		AS_CHECK_ADD(c, discarded, 1);
-		as_store_gap(c->store, 1);
-		return 0;
-	case AS_STORE_SHORTER:
-		note_shorter(w);
-		break;
-	case AS_STORE_NEW:
-		break;
-	}
-	w->lane->fresh = id;
-	if (!is_too_deep(w, id))
+	w->lane->fresh = known ? AS_STORE_NONE : id;
+	if (!deep)
 		as_cuts_begin(w->cuts);
-	if (as_shard_owns(c, key))
+	if (owns && fine && (!known || as_cuts_may(w->cuts)))
 		rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
 	w->lane->fresh = AS_STORE_NONE;
 	/* Whoever goes on later judges it again. */
 	if (c->shared->stop)
 		return rc;
-	if (c->reached && c->reached->n < AS_REACHED_MAX) {
-		c->reached->state[c->reached->n].id = id;
-		c->reached->state[c->reached->n].fine = fine;
-		c->reached->state[c->reached->n++].wrote = wrote;
-	}
-	if (!rc && fine && !is_too_deep(w, id)) {
-		as_cuts_reach(w->cuts, id);
-		as_store_push(c->store, id, rank_of(w, id, wrote));
-	} else {
-		as_store_stop(c->store, id, rc || !fine);
-	}
+	as_worker_tell(w, id, fine, false, wrote);
 	if (!fine)
 		AS_CHECK_ADD(c, wrong, 1);
+	if (!known && !rc && fine && !is_too_deep(w, id))
+		as_store_push(c->store, id, rank_of(w, id, wrote));
+	else if (!known)
+		as_store_stop(c->store, id, rc || !fine);
+	if (!rc && fine && !deep)
+		as_cuts_reach(w->cuts, id, NULL);
 	return rc;
+}
+
+/* A state that is known: what is on the disk may be new, and what is recovered from it. A kernel
+ * takes too long for that. */
+static int judge_known(struct as_expander *w, const struct as_op *op, struct as_err *err)
+{
+	const struct as_checking *c = w->c;
+	unsigned depth = c->options->depth;
+	bool fine = true, deep = depth && as_store_at(c->store, w->id).depth + 1u >= depth;
+	uint64_t wrote = 0;
+	int rc;
+
+	if (as_instance_can(w->instance, AS_INSTANCE_KERNEL) || c->reached)
+		return 0;
+	if (!deep)
+		as_cuts_begin(w->cuts);
+	rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
+	if (!rc && fine && !deep && !c->shared->stop)
+		as_cuts_reach(w->cuts, w->id, as_buf_str(&w->line));
+	return rc;
+}
+
+int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err *err)
+{
+	const struct as_checking *c = w->c;
+	struct as_digest key = as_check_key(w->model, w->past, w->era);
+	struct as_store_state reached;
+	bool known = false;
+	uint32_t id;
+	int rc = as_worker_disk_key(w, op, &key, err);
+
+	if (rc)
+		return rc;
+	reached = (struct as_store_state){ .digest = key, .parent = w->id };
+	switch (as_check_add(c, w->lane, &reached, as_buf_str(&w->line), &id)) {
+	case AS_STORE_LATER:
+	case AS_STORE_KNOWN:
+		known = c->reached && c->unordered;
+		if (known)
+			break;
+		return as_shard_owns(c, key) ? judge_known(w, op, err) : 0;
+	case AS_STORE_FULL:
+		return 0;
+	case AS_STORE_SHORTER:
+	case AS_STORE_NEW:
+		break;
+	}
+	return judge_reached(w, op, id, known, as_shard_owns(c, key), err);
 }
 
 bool as_worker_quiet(struct as_expander *w, unsigned code)
@@ -456,6 +516,7 @@ int as_worker_read_trace(struct as_expander *w, uint32_t id, struct as_err *err)
 		w->upto = as_xcalloc(w->seq->n + 2, sizeof(*w->upto));
 	if (!rc && w->crashes)
 		as_crashes_begin(w->crashes, w->base, w->cuts);
+	w->age = rc ? 0 : age_of(w);
 	return rc;
 }
 

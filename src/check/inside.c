@@ -8,6 +8,9 @@
  * The store here only knows what was met since this kernel has started, so that the power is not
  * cut again on the way to a state that is known. The state that is given is one without a parent,
  * and the depth is bounded by 1: so those that follow are not expanded.
+ *
+ * With a start, a workload begins with the operations that make it, and its name says how many. The
+ * first workload of a kernel has them carried out; the disk that they leave is kept for the others.
  */
 #include "check/told.h"
 
@@ -19,6 +22,7 @@
 
 #define PREFIX "check:"
 #define STATES_MAX (1u << 18)
+#define PIECE_BYTES ((size_t)64 << 10) /* of the text of a start */
 
 struct inside {
 	struct as_check_args args;
@@ -26,8 +30,16 @@ struct inside {
 	struct as_run_options run;
 	struct as_checking c;
 	struct as_check_skip skip;
-	char ops[AS_RUN_SCENARIO_MAX];
+	char ops[AS_RUN_SCENARIO_MAX], start[AS_RUN_SCENARIO_MAX];
+	bool open; /* the check is */
 	uint64_t given;
+};
+
+/* What the name of a workload says. */
+struct given {
+	bool start, fresh, foreign;
+	size_t n_start; /* operations that make the start */
+	const char *steps; /* NULL: none */
 };
 
 bool as_scenario_is_check(const char *text, const char **params)
@@ -40,37 +52,66 @@ bool as_scenario_is_check(const char *text, const char **params)
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-void as_inside_print_params(const struct as_checking *c, struct as_buf *out)
+static void print_params(const struct as_checking *c, struct as_buf *out)
 {
 	const struct as_check_options *o = c->options;
 
-	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%u;%u;%u;%s;", o->nodes, o->slots, o->crash,
-		    o->wide | o->narrow << 1, o->faults, o->max_faults, (unsigned)o->hash, o->shard,
-		    o->shards, o->ops ? o->ops : "");
+	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%u;%u;%u;%u;%d;%s;%s;", o->nodes, o->slots,
+		    o->crash, o->wide | o->narrow << 1, o->faults, o->max_faults, (unsigned)o->hash,
+		    o->shard, o->shards, o->max_cuts, c->unordered, as_start_told(o->start),
+		    o->ops ? o->ops : "");
 	as_crash_options_print(&c->crash, out);
+}
+
+int as_inside_set(const struct as_checking *c, struct as_run_options *options, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc = 0;
+
+	print_params(c, &text);
+	if (text.len >= sizeof(options->scenario))
+		rc = as_fail(err, AS_EUSE, "the options of the check are too long for a sandbox");
+	else
+		memcpy(options->scenario, as_buf_str(&text), text.len + 1);
+	as_buf_free(&text);
+	return rc;
+}
+
+/* What stands before the next semicolon; false: there is none, or it is too long. */
+static bool take(const char *text, char out[AS_RUN_SCENARIO_MAX])
+{
+	size_t len = strcspn(text, ";");
+
+	if (text[len] != ';' || len >= AS_RUN_SCENARIO_MAX)
+		return false;
+	memcpy(out, text, len);
+	out[len] = '\0';
+	return true;
 }
 
 static int parse_params(struct inside *s, const char *params, struct as_err *err)
 {
 	struct as_check_options *o = &s->options;
-	int crash = 0, wide = 0, at = 0;
+	int crash = 0, wide = 0, unordered = 0, at = 0;
 	unsigned hash = 0;
-	const char *ops, *end;
+	const char *text;
 
 	*o = (struct as_check_options){ .depth = 1, .jobs = 1, .max_states = STATES_MAX, .fd = -1 };
-	if (sscanf(params, "%u;%u;%d;%d;%u;%u;%u;%u;%u;%n", &o->nodes, &o->slots, &crash, &wide,
-		   &o->faults, &o->max_faults, &hash, &o->shard, &o->shards, &at) < 9 ||
-	    hash > AS_CHECK_HASH_LOG || o->shard > o->shards || !o->shard != !o->shards || !at ||
-	    !(end = strchr(ops = params + at, ';')) || (size_t)(end - ops) >= sizeof(s->ops))
+	if (sscanf(params, "%u;%u;%d;%d;%u;%u;%u;%u;%u;%u;%d;%n", &o->nodes, &o->slots, &crash,
+		   &wide, &o->faults, &o->max_faults, &hash, &o->shard, &o->shards, &o->max_cuts,
+		   &unordered, &at) < 11 ||
+	    hash > AS_CHECK_HASH_LOG || o->shard > o->shards || !o->shard != !o->shards ||
+	    o->max_cuts >= AS_CRASH_ROUNDS_MAX || !at || !take(text = params + at, s->start) ||
+	    !take(text += strlen(s->start) + 1, s->ops))
 		return as_fail(err, AS_EUSE, "check: these are not its parameters: %s", params);
-	memcpy(s->ops, ops, (size_t)(end - ops));
-	s->ops[end - ops] = '\0';
+	o->start = s->start[0] ? s->start : NULL;
 	o->ops = s->ops[0] ? s->ops : NULL;
 	o->wide = wide & 1;
 	o->narrow = wide & 2;
 	o->crash = crash;
 	o->hash = (enum as_check_hash)hash;
-	return as_crash_options_parse(end + 1, &o->crashes, err);
+	s->c.unordered = unordered;
+	return as_crash_options_parse(text + strlen(s->ops) + 1, &o->crashes, err);
 }
 
 /* ---- The scenario ---------------------------------------------------------------------------- */
@@ -81,26 +122,34 @@ static void inside_close(struct as_scenario *scenario)
 
 	if (!s)
 		return;
-	as_checking_close(&s->c);
+	if (s->open)
+		as_checking_close(&s->c);
 	if (s->c.reached)
 		as_shared_free(s->c.reached, sizeof(*s->c.reached));
 	free(s);
+}
+
+static int open_check(struct inside *s, struct as_err *err)
+{
+	s->open = true;
+	return as_checking_open(&s->c, err);
 }
 
 static int inside_open(const struct as_scenario_args *args, struct as_scenario **scenario,
 		       struct as_err *err)
 {
 	struct inside *s = as_xcalloc(1, sizeof(*s));
-	int rc = parse_params(s, args->params, err);
+	int rc;
 
+	s->c = (struct as_checking){ .args = &s->args, .options = &s->options, .skip = &s->skip };
+	rc = parse_params(s, args->params, err);
 	s->run = *args->options;
 	s->args = (struct as_check_args){ .target = args->targets[0],
 					  .run = &s->run,
 					  .options = &s->options,
 					  .sinks = args->sinks };
-	s->c = (struct as_checking){ .args = &s->args, .options = &s->options, .skip = &s->skip };
-	if (!rc)
-		rc = as_checking_open(&s->c, err);
+	if (!rc && !s->options.start)
+		rc = open_check(s, err);
 	if (!rc)
 		s->c.reached = as_shared_alloc(sizeof(*s->c.reached));
 	*scenario = (struct as_scenario *)s;
@@ -111,32 +160,58 @@ static int inside_open(const struct as_scenario_args *args, struct as_scenario *
 	return rc;
 }
 
-/* "NAME N N": the moves that are not tried. */
-static void read_skip(struct as_check_skip *skip, const char *name)
+/* "NAME! N N @N|...|...": the moves that are not tried, and the rest. */
+static struct given read_name(const char *name, struct as_check_skip *skip)
 {
+	struct given given = {
+		.start = !strncmp(name, AS_INSIDE_START, strlen(AS_INSIDE_START)),
+		.fresh = !strncmp(name, AS_INSIDE_FRESH, strlen(AS_INSIDE_FRESH)),
+		.foreign = name[strcspn(name, " !|")] == AS_INSIDE_FOREIGN,
+		.steps = strchr(name, AS_INSIDE_STEP),
+	};
 	const char *at = strchr(name, ' ');
 
-	for (skip->n = 0; at && skip->n < AS_CHECK_SKIPS; at = strchr(at + 1, ' '))
-		skip->move[skip->n++] = (uint32_t)strtoul(at + 1, NULL, 10);
+	skip->n = 0;
+	for (; at && !(given.steps && at > given.steps); at = strchr(at + 1, ' ')) {
+		if (at[1] == AS_INSIDE_AFTER)
+			given.n_start = strtoul(at + 2, NULL, 10);
+		else if (skip->n < AS_CHECK_SKIPS)
+			skip->move[skip->n++] = (uint32_t)strtoul(at + 1, NULL, 10);
+	}
+	return given;
+}
+
+/* The line of an operation; *steps: what is left of them. */
+static void print_line(const struct as_op *op, const char **steps, struct as_buf *text)
+{
+	size_t len;
+
+	as_print_op(op, text);
+	if (op->code != AS_OP_CRASH || !*steps)
+		return;
+	len = strcspn(++*steps, (char[]){ AS_INSIDE_STEP, '\0' });
+	as_buf_addf(text, " #%.*s", (int)len, *steps);
+	*steps = (*steps)[len] ? *steps + len : NULL;
 }
 
 /* Puts the state into the frontier, and nothing else is there. */
-static void give(struct inside *s, const char *name, const struct as_seq *seq)
+static void give(struct inside *s, const struct given *given, const struct as_seq *seq)
 {
+	const char *steps = given->steps;
 	struct as_store *store = s->c.store;
 	struct as_buf text = { 0 };
 	struct as_digest key;
 	uint32_t id;
 
 	/* That is the one with which a store begins. */
-	if (!strncmp(name, AS_INSIDE_FRESH, strlen(AS_INSIDE_FRESH)))
+	if (given->fresh)
 		return;
 	if (as_store_pop(store, &id))
 		as_store_done(store, id);
-	for (size_t i = 0; i < seq->n; i++) {
-		if (i)
+	for (size_t i = given->n_start; i < seq->n; i++) {
+		if (i > given->n_start)
 			as_buf_addc(&text, '\n');
-		as_print_op(&seq->ops[i], &text);
+		print_line(&seq->ops[i], &steps, &text);
 	}
 	key = as_digest_bind(as_hash(as_buf_str(&text), text.len), ++s->given);
 	if (as_store_add(store, key, AS_STORE_NONE, as_buf_str(&text), false, &id) == AS_STORE_NEW)
@@ -164,6 +239,7 @@ static void tell_state(struct inside *s, uint32_t i, struct as_buf *text)
 {
 	struct as_store_state state = as_store_at(s->c.store, s->c.reached->state[i].id);
 	struct as_told_state told = { state.digest, s->c.reached->state[i].fine,
+				      s->c.reached->state[i].recovered,
 				      s->c.reached->state[i].wrote, NULL };
 	struct as_buf line = { 0 };
 
@@ -192,17 +268,81 @@ static void tell_all(struct inside *s)
 	as_buf_free(&text);
 }
 
+/* ---- A start --------------------------------------------------------------------------------- */
+
+static void tell_start(struct inside *s, struct as_run_result *result)
+{
+	const struct as_start *start = s->c.start;
+	size_t left = strlen(start->text);
+	struct as_told_start told = { .wrong = start->wrong };
+	struct as_buf text = { 0 };
+	char *piece;
+
+	result->runs = 1;
+	result->ops = start->n_ops;
+	do {
+		size_t n = left < PIECE_BYTES ? left : PIECE_BYTES;
+
+		piece = as_xstrndup(start->text + strlen(start->text) - left, n);
+		left -= n;
+		told.text = piece;
+		told.last = !left;
+		as_told_print_start(&told, &text);
+		as_emit_told(s->args.sinks, as_buf_str(&text));
+		as_buf_clear(&text);
+		free(piece);
+	} while (left);
+	as_buf_free(&text);
+}
+
+/* The first workload says how a file system begins. The text of a start ends with a mount, and what
+ * makes it does not. */
+static int open_start(struct inside *s, const struct given *given, const struct as_seq *seq,
+		      struct as_err *err)
+{
+	bool is_row = strcmp(s->start, AS_INSIDE_GIVEN);
+	struct as_seq *start = NULL;
+	int rc;
+
+	if (s->open)
+		return 0;
+	if (!given->start || !is_row)
+		start = as_seq_copy(seq);
+	if (!given->start) {
+		if (!given->n_start || given->n_start > seq->n) {
+			as_seq_free(start);
+			return as_fail(err, AS_EUSE, "check: a workload without its start");
+		}
+		start->n = given->n_start - 1;
+	}
+	s->c.given_start = start;
+	rc = open_check(s, err);
+	s->c.given_start = NULL;
+	as_seq_free(start);
+	if (!rc && s->c.start->wrong && !given->start)
+		rc = as_fail(err, AS_EIO, "the start cannot be made again: %s", s->c.start->wrong);
+	return rc;
+}
+
 static int inside_run(struct as_scenario *scenario, const struct as_scenario_work *work,
 		      size_t *done, struct as_run_result *result, struct as_err *err)
 {
 	struct inside *s = (struct inside *)scenario;
-	int rc;
+	struct given given = read_name(work->names[0], &s->skip);
+	int rc = 0;
 
 	*done = 1;
+	if (s->options.start)
+		rc = open_start(s, &given, work->seqs[0], err);
+	if (rc)
+		return rc;
+	if (given.start) {
+		tell_start(s, result);
+		return 0;
+	}
 	begin(s);
-	read_skip(&s->skip, work->names[0]);
-	s->c.given_foreign = work->names[0][strcspn(work->names[0], " !")] == '!';
-	give(s, work->names[0], work->seqs[0]);
+	s->c.given_foreign = given.foreign;
+	give(s, &given, work->seqs[0]);
 	rc = as_check_lane_run(&s->c, 0, err);
 	if (rc)
 		return rc;

@@ -322,11 +322,16 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 static int begin_with(struct as_checking *c, struct as_err *err)
 {
 	const struct as_check_options *o = c->options;
-	struct as_start_args args = { c->args->target, c->args->run, c->fresh };
+	struct as_box_state *state = c->args->run->state;
+	struct as_start_args args = { c->args->target, c->args->run, c->fresh, c->given_start,
+				      NULL };
 	int rc = 0;
 
+	if (state)
+		args.alive = &((struct as_check_lane *)(void *)state->engine)->alive;
 	if (o->start)
-		rc = as_start_make(&args, o->start, &c->start, err);
+		rc = c->args->box ? as_start_away(c, o->start, &c->start, err)
+				  : as_start_make(&args, o->start, &c->start, err);
 	if (!rc && c->start && !c->start->wrong)
 		c->fresh = c->start->aged;
 	if (rc)
@@ -355,7 +360,7 @@ static void blame_start(struct as_checking *c)
 }
 
 /* The state of a fresh file system. */
-static void add_first(struct as_checking *c)
+static int add_first(struct as_checking *c, struct as_err *err)
 {
 	const struct as_check_options *o = c->options;
 	struct as_policy policy = as_policy_of(c->args->target);
@@ -368,8 +373,15 @@ static void add_first(struct as_checking *c)
 		key = as_check_key(c->fresh.model, past, as_era_first(o->hash));
 		as_past_put(past);
 	}
-	if (as_store_add(c->store, key, AS_STORE_NONE, "", false, &id) == AS_STORE_NEW)
+	switch (as_store_add(c->store, key, AS_STORE_NONE, "", false, &id)) {
+	case AS_STORE_FULL:
+		return as_fail_errno(err, ENOSPC, "cannot keep a single state");
+	case AS_STORE_NEW:
 		as_store_push(c->store, id, UINT64_MAX);
+		return 0;
+	default:
+		return 0;
+	}
 }
 
 /* Where the file system needs a sandbox, only those in it have a fresh one. */
@@ -385,11 +397,6 @@ static int make_fresh(struct as_checking *c, struct as_err *err)
 			"target %s: --hash disk is for libraries: the clock of a kernel goes "
 			"on, so no two disks are the same; --hash log works",
 			as_target_spec(c->args->target));
-	if (c->args->box && o->start)
-		return as_fail(err, AS_EUSE,
-			       "target %s: --start needs the file system here, and not only in a "
-			       "sandbox: it works with --sandbox host",
-			       as_target_spec(c->args->target));
 	if (c->args->box)
 		return begin_with(c, err);
 	rc = as_runner_new(c->args->target, c->args->run, c->args->sinks, &c->runner, err);
@@ -408,23 +415,26 @@ int as_checking_open(struct as_checking *c, struct as_err *err)
 	const struct as_check_options *o = c->options;
 	struct as_buf ident = { 0 };
 	size_t room;
-	int rc = make_fresh(c, err);
+	int rc;
 
-	if (rc)
-		return rc;
 	c->crash = o->crashes;
 	c->crash.faults = as_failing_of_recovery(o->faults);
 	if (!c->crash.perm.sector_bytes)
 		c->crash.perm.sector_bytes = as_target_sector_bytes(c->args->target);
-	if (!rc) {
-		print_ident(c, &ident);
-		rc = as_store_open(o->fd, as_buf_str(&ident), o->max_states, &c->store, err);
-	}
-	as_buf_free(&ident);
+	if (o->depth && (o->search != AS_SEARCH_bfs || o->jobs > 1))
+		c->unordered = true;
+	rc = make_fresh(c, err);
 	if (rc)
 		return rc;
+	print_ident(c, &ident);
+	rc = as_store_open(o->fd, as_buf_str(&ident), o->max_states, &c->store, err);
+	as_buf_free(&ident);
+	if (rc)
+		return o->fd >= 0 ? as_fail_in(err, "the file of states of the folder") : rc;
 	if (!c->start || !c->start->wrong)
-		add_first(c);
+		rc = add_first(c, err);
+	if (rc)
+		return rc;
 	c->shared_bytes = sizeof(*c->shared) + o->jobs * sizeof(*c->shared->lane);
 	c->shared = as_shared_alloc(c->shared_bytes);
 	/* What is in flight outlives the kernel of a sandbox; a disk that is checked outside of it
@@ -439,11 +449,6 @@ int as_checking_open(struct as_checking *c, struct as_err *err)
 		c->dedup[i] = as_dedup_new();
 	if (c->start && c->start->wrong)
 		blame_start(c);
-	/* A sandbox does not tell of states that it knows, by whatever trace. */
-	if (c->args->box && o->depth && (o->search != AS_SEARCH_bfs || o->jobs > 1)) {
-		AS_CHECK_ADD(c, missed, 1);
-		as_store_gap(c->store, 1);
-	}
 	return 0;
 }
 

@@ -3,6 +3,7 @@
  * start: see start.h. The parent's side: a child makes it (start_do.c), since the target may die of
  * it. The disk comes through a file without a name. The model is told the child's answers.
  */
+#include "check/check_priv.h"
 #include "check/start_priv.h"
 
 #include "os/spawn.h"
@@ -194,23 +195,30 @@ int as_start_make(const struct as_start_args *args, const char *name, struct as_
 		  struct as_err *err)
 {
 	struct as_start *s = as_xcalloc(1, sizeof(*s));
-	struct as_start_maker m = { .args = args, .row = as_start_row(name) };
+	const struct as_start_row *row = as_start_row(name);
+	struct as_start_maker m = { .args = args, .given = args->given };
 	struct as_seq *given = NULL;
 	int rc = 0;
 
 	*out = s;
 	s->name = as_xstrdup(name);
-	s->ops = m.row ? m.row->ops : "";
-	if (!m.row)
+	s->ops = row ? row->ops : "";
+	if (!m.given && !row)
 		rc = as_parse_file(name, &given, err);
 	if (rc)
 		return as_fail_in(err, "--start");
-	m.given = given;
+	m.row = m.given ? NULL : row;
+	m.given = m.given ? m.given : given;
 	m.said = as_shared_alloc(sizeof(*m.said));
 	rc = run_child(s, &m, err);
 	as_shared_free(m.said, sizeof(*m.said));
 	as_seq_free(given);
 	return rc;
+}
+
+const char *as_start_told(const char *name)
+{
+	return !name ? "" : as_start_row(name) ? name : AS_INSIDE_GIVEN;
 }
 
 void as_start_free(struct as_start *s)

@@ -15,7 +15,9 @@
 #include "base/err.h"
 #include "run/run.h"
 
+struct as_checking;
 struct as_model;
+struct as_seq;
 
 /* Calls that are counted while it is made (failing.c and asks.c count from there on). */
 enum as_start_call {
@@ -53,14 +55,24 @@ struct as_start_args {
 	const struct as_target *target;
 	const struct as_run_options *run;
 	struct as_run_fresh fresh;
+	/* The workload, if it is known; it ends with an unmount. NULL: the name says it. */
+	const struct as_seq *given;
+	volatile uint64_t *alive; /* counts on with every operation; NULL: nobody looks */
 };
 
 /* name: of a row of start.def, or of a file. A workload that does not end in a state that is known,
  * because its power was cut, is AS_EUSE. */
 AS_MUST_CHECK int as_start_make(const struct as_start_args *args, const char *name,
 				struct as_start **start, struct as_err *err);
+/* The same where the file system is in a sandbox: it is made there (start_away.c). Of *start, the
+ * disk, the model and what is counted are not set: each kernel in a sandbox makes its own. */
+AS_MUST_CHECK int as_start_away(const struct as_checking *checking, const char *name,
+				struct as_start **start, struct as_err *err);
 void as_start_free(struct as_start *start); /* takes NULL */
 
+/* How a sandbox is told of a start: the name of a row, AS_INSIDE_GIVEN for a file, or "" for
+ * NULL. */
+const char *as_start_told(const char *name);
 /* Row number i: its name; NULL: there are no more. */
 const char *as_start_name(unsigned i, const char **help);
 

@@ -71,6 +71,8 @@ bool as_start_op(struct as_start_maker *m, const struct as_op *op)
 	if (!say(m, op))
 		return false;
 	said->alive++;
+	if (m->args->alive)
+		++*m->args->alive;
 	as_instance_do(m->instance, i, op, &m->got);
 	as_model_clock(m->model, began_ns, as_instance_time_until(m->instance));
 	said->answer[i].ret = m->got.ret;

@@ -41,6 +41,7 @@
 #define LINES_MAX_BYTES ((size_t)UINT32_MAX)
 #define SLOTS_MIN 1024u
 #define GROW_BYTES ((size_t)1 << 20) /* by which the parts of a file grow */
+#define FEW_BYTES 4096u
 
 struct header {
 	char magic[16], ident[IDENT_MAX];
@@ -217,10 +218,15 @@ static bool has_room(const struct as_store *s, const void *from, size_t most, si
 	off_t at = (off_t)((const char *)from - (const char *)s->header);
 
 	while (s->fd >= 0 && *room < bytes) {
-		size_t more = most - *room < GROW_BYTES ? most - *room : GROW_BYTES;
+		size_t left = most - *room, few = left < FEW_BYTES ? left : FEW_BYTES;
+		size_t more = left < GROW_BYTES ? left : GROW_BYTES;
 
-		if (posix_fallocate(s->fd, at + (off_t)*room, (off_t)more))
-			return false;
+		/* On a disk that is nearly full, as long as it goes. */
+		if (posix_fallocate(s->fd, at + (off_t)*room, (off_t)more)) {
+			more = few;
+			if (posix_fallocate(s->fd, at + (off_t)*room, (off_t)more))
+				return false;
+		}
 		*room += more;
 	}
 	return true;
@@ -236,9 +242,16 @@ static bool can_add(struct as_store *s, size_t len)
 	       has_room(s, s->text, s->text_bytes, &h->room_text, h->text + len);
 }
 
-static uint16_t depth_after(const struct as_store *s, uint32_t parent)
+/* The parent's, and one for each operation of the line. */
+static uint16_t depth_after(const struct as_store *s, uint32_t parent, const char *line, size_t len)
 {
-	return parent == AS_STORE_NONE ? 0 : (uint16_t)(s->state[parent].depth + 1);
+	unsigned depth = 1;
+
+	if (parent == AS_STORE_NONE)
+		return 0;
+	for (const char *at = line; (at = memchr(at, '\n', (size_t)(line + len - at))); at++)
+		depth++;
+	return (uint16_t)(s->state[parent].depth + depth);
 }
 
 static uint32_t append(struct as_store *s, struct as_digest digest, uint32_t parent,
@@ -253,7 +266,7 @@ static uint32_t append(struct as_store *s, struct as_digest digest, uint32_t par
 		.parent = parent,
 		.line = h->text,
 		.line_bytes = (uint32_t)len,
-		.depth = depth_after(s, parent),
+		.depth = depth_after(s, parent, line, len),
 	};
 	memcpy(s->text + h->text, line, len);
 	h->text += (uint32_t)len;
@@ -269,38 +282,48 @@ static void replace(struct as_store *s, uint32_t known, uint32_t by)
 	as_table_move(&s->table, s->state[known].digest.lo, known, by);
 }
 
-/* A state that nobody has judged yet comes to its judge by the trace that it has. */
-static bool is_shorter(const struct as_store *s, uint32_t known, uint32_t parent)
+/* Of a state that is known, met again by a shorter trace. */
+static enum as_store_added add_shorter(const struct as_store *s, uint32_t known)
 {
-	const struct as_store_state *state = &s->state[known];
+	unsigned flags = s->state[known].flags;
 
-	return state->depth > depth_after(s, parent) && !(state->flags & AS_STATE_WRONG) &&
-	       state->flags & (AS_STATE_JUDGED | AS_STATE_STOPPED);
+	if (flags & AS_STATE_WRONG)
+		return AS_STORE_KNOWN;
+	return flags & (AS_STATE_JUDGED | AS_STATE_STOPPED | AS_STATE_AGAIN) ? AS_STORE_SHORTER
+									     : AS_STORE_LATER;
 }
 
 enum as_store_added as_store_add(struct as_store *s, struct as_digest digest, uint32_t parent,
 				 const char *line, bool shorter, uint32_t *id)
 {
+	size_t len = strlen(line);
 	uint32_t known;
-	enum as_store_added added;
+	enum as_store_added added = AS_STORE_NEW;
+	bool again;
 
 	lock(s);
 	known = *id = find(s, digest);
-	added = known == AS_STORE_NONE			  ? AS_STORE_NEW
-		: shorter && is_shorter(s, known, parent) ? AS_STORE_SHORTER
-							  : AS_STORE_KNOWN;
-	if (added != AS_STORE_KNOWN && !can_add(s, strlen(line)))
+	again = known != AS_STORE_NONE && s->state[known].flags & AS_STATE_AGAIN;
+	if (known != AS_STORE_NONE)
+		added = shorter && s->state[known].depth > depth_after(s, parent, line, len)
+				? add_shorter(s, known)
+				: AS_STORE_KNOWN;
+	if ((added == AS_STORE_NEW || added == AS_STORE_SHORTER) && !can_add(s, len)) {
 		added = AS_STORE_FULL;
-	if (added == AS_STORE_KNOWN && s->state[known].flags & AS_STATE_AGAIN) {
+		again = false;
+	}
+	if (again) {
 		s->state[known].flags &= (uint16_t)~AS_STATE_AGAIN;
 		as_store_gap(s, -1);
-		added = AS_STORE_NEW;
-	} else if (added == AS_STORE_NEW) {
+	}
+	if (added == AS_STORE_NEW) {
 		*id = append(s, digest, parent, line);
 		as_table_add(&s->table, digest.lo, *id);
 	} else if (added == AS_STORE_SHORTER) {
 		*id = append(s, digest, parent, line);
 		replace(s, known, *id);
+	} else if (again) {
+		added = AS_STORE_NEW;
 	}
 	unlock(s);
 	return added;
@@ -414,9 +437,10 @@ static bool is_whole(const struct as_store *s, uint32_t i)
 	const struct as_store_state *state = &s->state[i];
 	const struct header *h = s->header;
 
-	return (i ? state->parent < i : state->parent == AS_STORE_NONE) &&
-	       state->depth == depth_after(s, state->parent) && state->line <= h->text &&
-	       state->line_bytes <= h->text - state->line;
+	return (i ? state->parent < i : state->parent == AS_STORE_NONE) && state->line <= h->text &&
+	       state->line_bytes <= h->text - state->line &&
+	       state->depth ==
+		       depth_after(s, state->parent, s->text + state->line, state->line_bytes);
 }
 
 /* Of states with the same digest, each has a shorter trace than the one before it. */

@@ -3,7 +3,8 @@
  * store: the states that were found, and the frontier: those that are still to be expanded. It is
  * in memory that processes share, and all functions may be called by several of them at once.
  *
- * A state is its digest, the state it was reached from, and the line of the workload that led here.
+ * A state is its digest, the state it was reached from, and the line of the workload that led here;
+ * it may be several lines, one for each operation, with newlines between them.
  * So the trace to a state is the lines from the first state on, and a state is brought back by
  * running them. The states may be kept in a file: a process that is killed leaves there what it
  * knew, and as_store_open() goes on with it.
@@ -47,12 +48,13 @@ AS_MUST_CHECK int as_store_open(int fd, const char *ident, uint32_t max, struct 
 				struct as_err *err);
 void as_store_close(struct as_store *store); /* takes NULL */
 
-enum as_store_added { AS_STORE_NEW, AS_STORE_SHORTER, AS_STORE_KNOWN, AS_STORE_FULL };
+enum as_store_added { AS_STORE_NEW, AS_STORE_SHORTER, AS_STORE_LATER, AS_STORE_KNOWN, AS_STORE_FULL };
 
 /* Adds a state, unless there is one with this digest. The new one's number is *id. It is to be
  * judged now, and then pushed or stopped. shorter: a state that is known, but was met at the end of
  * a longer trace, is added again, and takes the place of the other one (AS_STORE_SHORTER); but not
- * if something is wrong there. */
+ * if something is wrong there. While another process judges it, nothing is added, and it is to be
+ * asked for again (AS_STORE_LATER). */
 enum as_store_added as_store_add(struct as_store *store, struct as_digest digest, uint32_t parent,
 				 const char *line, bool shorter, uint32_t *id);
 /* Puts it into the frontier. */

@@ -2,6 +2,8 @@
 /* told: see told.h. Print and parse of each kind stand side by side. */
 #include "check/told.h"
 
+#include "check/cuts.h"
+
 #include "base/json.h"
 #include "work/parse.h"
 
@@ -55,6 +57,7 @@ void as_told_print_state(const struct as_told_state *state, struct as_buf *out)
 	begin(&json, "state");
 	as_json_kstr(&json, "digest", hex);
 	as_json_kbool(&json, "fine", state->fine);
+	as_json_kbool(&json, "recovered", state->recovered);
 	as_json_kuint(&json, "wrote", state->wrote);
 	as_json_kstr(&json, "line", state->line);
 	as_json_end(&json);
@@ -65,8 +68,12 @@ static bool parse_state(struct as_told *told)
 	const char *hex = text_of(told->object, "digest", AS_DIGEST_HEX_LEN + 1);
 
 	told->state.fine = json_is_true(json_object_get(told->object, "fine"));
+	told->state.recovered = json_is_true(json_object_get(told->object, "recovered"));
 	told->state.wrote = number_of(told->object, "wrote");
-	return hex && as_digest_parse(hex, &told->state.digest) && *told->state.line;
+	/* A step is the only line that is more than its operation. */
+	return hex && as_digest_parse(hex, &told->state.digest) && *told->state.line &&
+	       !strpbrk(told->state.line, "\n\r") &&
+	       as_cuts_is_step(told->state.line) == told->state.recovered;
 }
 
 /* ---- A suspect ------------------------------------------------------------------------------- */
@@ -109,6 +116,29 @@ static bool parse_suspect(struct as_told *told)
 	return told->since && told->faults && told->choices && told->why &&
 	       is_operations(told->since, SIZE_MAX) && is_plan(told->faults) &&
 	       is_choices(told->choices);
+}
+
+/* ---- A start --------------------------------------------------------------------------------- */
+
+void as_told_print_start(const struct as_told_start *start, struct as_buf *out)
+{
+	struct as_json json = as_json_on(out);
+
+	begin(&json, "start");
+	as_json_kstr(&json, "text", start->text);
+	as_json_kbool(&json, "last", start->last);
+	if (start->wrong)
+		as_json_kstr(&json, "wrong", start->wrong);
+	as_json_end(&json);
+}
+
+/* What all the pieces are is looked at when they are together. */
+static bool parse_start(struct as_told *told)
+{
+	told->start.text = text_of(told->object, "text", SIZE_MAX);
+	told->start.last = json_is_true(json_object_get(told->object, "last"));
+	told->start.wrong = text_of(told->object, "wrong", AS_TRY_LINE);
+	return told->start.text;
 }
 
 /* ---- Counts ---------------------------------------------------------------------------------- */
@@ -158,6 +188,8 @@ void as_told_parse(const char *text, struct as_told *told)
 		return;
 	if (!strcmp(kind, "counts") && parse_counts(told))
 		told->kind = AS_TOLD_COUNTS;
+	if (!strcmp(kind, "start") && parse_start(told))
+		told->kind = AS_TOLD_START;
 	valid = line && is_operations(line, 1);
 	if (valid && !strcmp(kind, "state") && parse_state(told))
 		told->kind = AS_TOLD_STATE;

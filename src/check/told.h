@@ -15,21 +15,39 @@
 struct as_told_state {
 	struct as_digest digest;
 	bool fine; /* no power cut on the way there is a finding */
+	/* What a power cut on the way to the state before leaves and recovery makes of it; the
+	 * line is a step (cuts.h). */
+	bool recovered;
 	uint64_t wrote; /* sectors that recovery has written */
 	const char *line;
 };
 
+/* A start (start.h), in pieces. */
+struct as_told_start {
+	const char *text;
+	bool last; /* of the pieces */
+	const char *wrong; /* NULL: nothing */
+};
+
 void as_told_print_state(const struct as_told_state *state, struct as_buf *out);
 void as_told_print_suspect(const struct as_suspect *suspect, struct as_buf *out);
+void as_told_print_start(const struct as_told_start *start, struct as_buf *out);
 void as_told_print_counts(const struct as_check_counts *counts, struct as_buf *out);
 
-enum as_told_kind { AS_TOLD_NOTHING, AS_TOLD_STATE, AS_TOLD_SUSPECT, AS_TOLD_COUNTS };
+enum as_told_kind {
+	AS_TOLD_NOTHING,
+	AS_TOLD_STATE,
+	AS_TOLD_SUSPECT,
+	AS_TOLD_START,
+	AS_TOLD_COUNTS
+};
 
 struct as_told {
 	enum as_told_kind kind; /* AS_TOLD_NOTHING: it is not valid */
 	struct as_told_state state;
 	bool crash; /* of a suspect, and what follows */
 	const char *since, *faults, *choices, *why; /* and state.line */
+	struct as_told_start start;
 	struct as_check_counts counts;
 	struct json_t *object; /* holds the texts */
 };

@@ -45,6 +45,7 @@ struct as_expander {
 	uint64_t partition; /* of the last answer (novel.c) */
 	uint64_t answers_worth; /* how new the answers were, of this state */
 	bool owned; /* the state is this shard's (shard.c) */
+	uint64_t age; /* what is judged once is not judged again at this age; see expand.c */
 	struct as_buf why, line;
 	/* Faults: */
 	struct as_failing *failing; /* NULL: nothing is made to fail */
@@ -91,6 +92,9 @@ AS_MUST_CHECK int as_worker_disk_key(struct as_expander *w, const struct as_op *
 				     struct as_digest *key, struct as_err *err);
 /* A state could not be brought back. */
 void as_worker_lose(struct as_expander *w);
+/* In a sandbox: the state is to be told. recovered: see struct as_reached. */
+void as_worker_tell(const struct as_expander *w, uint32_t id, bool fine, bool recovered,
+		    uint64_t wrote);
 /* A recovered state that is new, to be expanded unless it is too deep. */
 void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
 		    struct as_past *past);

@@ -126,7 +126,9 @@ int as_cli_drawn_open(struct as_cli_drawn *d, size_t set, struct as_hunt *hunt, 
 	d->targets[0] = d->target;
 	hunt->targets = d->targets;
 	if (!rc && d->boxed) {
-		rc = as_cli_box_open(d->args, spec, d->size_bytes, &d->box, err);
+		rc = as_cli_box_open(d->args, spec,
+				     d->small ? as_target_small_bytes(d->target) : d->size_bytes,
+				     &d->box, err);
 		d->has_box = !rc;
 		hunt->box = &d->box.boxed;
 	}

@@ -13,6 +13,7 @@ struct as_cli_drawn {
 	const struct as_hunt_state *state;
 	bool boxed;
 	uint64_t size_bytes;
+	bool small; /* the disk is the smallest one that the target takes: of hunts with power cuts */
 	/* The last one that was opened. */
 	struct as_target *target;
 	const struct as_target *targets[1];

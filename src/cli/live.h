@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * live: shows what a command does while it does it. This is the one place for it: a command opens
- * it, sets counters of progress/progress.def, and closes it. What becomes of that depends on where it
- * runs: a block at the bottom of a terminal, plain lines, JSON lines, and in each case the files
+ * it, sets counters of progress/progress.def, and closes it. What becomes of that depends on where
+ * it runs: a block at the bottom of a terminal, plain lines, JSON lines, and in each case the files
  * progress.json and history.csv in the run folder, which `assay watch` and the report read.
  *
  * For a new command (such as one that builds a kernel):

@@ -2,9 +2,12 @@
 /* repro: see repro.h. */
 #include "cli/repro.h"
 
+#include "cli/expect.h"
 #include "cli/stored.h"
+#include "cli/writes.h"
 #include "disk/flash.h"
 #include "os/rundir.h"
+#include "report/script.h"
 #include "target/facts.h"
 
 #include <stdlib.h>
@@ -82,6 +85,10 @@ int as_cli_repro(const struct as_dir *folder, const char *trusted, struct as_err
 	int rc = as_stored_load(folder, &stored, err);
 
 	spec = rc ? "" : stored.record.finding.target;
+	if (!rc && strncmp(spec, "plugin:", 7) && !is_lab(spec)) {
+		rc = as_cli_expect(folder, &stored, err);
+		goto out;
+	}
 	/* One that compares targets names others as well. */
 	if (rc || !is_same_code(spec, trusted) ||
 	    strstr(stored.record.finding.options, "scenario=diff") || !(trail = as_trail_new()))
@@ -96,6 +103,10 @@ int as_cli_repro(const struct as_dir *folder, const char *trusted, struct as_err
 	if (!rc && ear.same)
 		rc = write_program(folder, &stored, seq, &again, trail, err);
 out:
+	if (!rc && stored.workload)
+		rc = as_cli_writes(folder, err);
+	if (!rc && stored.workload)
+		rc = as_script_write(folder, err);
 	as_cli_again_close(&again);
 	as_seq_free(seq);
 	as_stored_free(&stored);

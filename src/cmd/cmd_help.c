@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_help: the manual, from the tables: for a terminal, or as a man page. */
 #include "cli/cli.h"
+#include "cmd/help_complete.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const char about[] =
@@ -16,6 +18,7 @@ static const char *const exit_lines[] = {
 	"128+N  signal N ended a run or a hunt before anything was found",
 };
 
+#define MADE_BY ".\\\" Made by `assay help --man`; change the tables in src/cmd instead.\n"
 #define WIDTH 96
 #define OPTION_COLUMN 29 /* where the help of options begins */
 #define BOUND_MAX 65536 /* a larger bound tells a user nothing */
@@ -155,9 +158,33 @@ static void man_option(FILE *out, const struct as_opt *o)
 		fprintf(out, "%s\n", limits + 1);
 }
 
+static void man_exit(FILE *out)
+{
+	fprintf(out, ".SH EXIT STATUS\n");
+	for (size_t i = 0; i < sizeof(exit_lines) / sizeof(exit_lines[0]); i++) {
+		size_t len = strcspn(exit_lines[i], " ");
+
+		fprintf(out, ".TP\n.B %.*s\n%s\n", (int)len, exit_lines[i],
+			exit_lines[i] + len + 2);
+	}
+}
+
+/* What the manual says of a command: its text and its options. */
+static void man_command(FILE *out, const struct as_command *c, const char *heading)
+{
+	if (c->text) {
+		fputs(".PP\n", out);
+		put_roff(out, c->text);
+	}
+	if (heading && c->opts && c->opts->name)
+		fprintf(out, ".SH %s\n", heading);
+	for (const struct as_opt *o = c->opts; o && o->name; o++)
+		man_option(out, o);
+}
+
 void as_cli_man(FILE *out)
 {
-	fprintf(out, ".\\\" Made by `assay help --man`; change the tables in src/cmd instead.\n");
+	fprintf(out, MADE_BY);
 	fprintf(out, ".TH ASSAY 1 \"\" \"assay " AS_VERSION "\" \"User Commands\"\n");
 	fprintf(out, ".SH NAME\nassay \\- test file systems\n");
 	fprintf(out, ".SH SYNOPSIS\n.B assay\n.I COMMAND\n[OPTION]... [OPERAND]...\n");
@@ -169,43 +196,65 @@ void as_cli_man(FILE *out)
 
 		fprintf(out, ".SS assay %s %s\n", c->name, c->operands);
 		put_roff(out, c->summary);
-		if (c->text) {
-			fputs(".PP\n", out);
-			put_roff(out, c->text);
-		}
-		for (const struct as_opt *o = c->opts; o && o->name; o++)
-			man_option(out, o);
+		man_command(out, c, NULL);
 	}
-	fprintf(out, ".SH EXIT STATUS\n");
-	for (size_t i = 0; i < sizeof(exit_lines) / sizeof(exit_lines[0]); i++) {
-		size_t len = strcspn(exit_lines[i], " ");
+	man_exit(out);
+}
 
-		fprintf(out, ".TP\n.B %.*s\n%s\n", (int)len, exit_lines[i],
-			exit_lines[i] + len + 2);
-	}
+/* A page of its own: assay-run(1). */
+static void man_page(FILE *out, const struct as_command *c)
+{
+	fprintf(out, MADE_BY ".TH ASSAY\\-");
+	for (const char *s = c->name; *s; s++)
+		fputs(*s == '-' ? "\\-" : (char[]){ (char)toupper((unsigned char)*s), 0 }, out);
+	fprintf(out, " 1 \"\" \"assay " AS_VERSION "\" \"User Commands\"\n");
+	fprintf(out, ".SH NAME\nassay\\-%s \\- ", c->name);
+	put_roff(out, c->summary);
+	fprintf(out, ".SH SYNOPSIS\n.B assay %s\n%s", c->name,
+		c->opts && c->opts->name ? "[OPTION]...\n" : "");
+	if (*c->operands)
+		put_roff(out, c->operands);
+	fprintf(out, ".SH DESCRIPTION\n");
+	put_roff(out, c->summary);
+	man_command(out, c, "OPTIONS");
+	man_exit(out);
+	fprintf(out, ".SH SEE ALSO\n.BR assay (1)\n");
+}
+
+static const struct as_command *find(const char *name)
+{
+	for (unsigned i = 0; as_cli_command(i); i++)
+		if (!strcmp(as_cli_command(i)->name, name))
+			return as_cli_command(i);
+	return NULL;
 }
 
 static int run(const struct as_args *args, struct as_err *err)
 {
-	if (as_args_has(args, "man")) {
+	const struct as_command *c = args->n_operands ? find(args->operands[0]) : NULL;
+
+	if (args->n_operands && !c)
+		return as_fail(err, AS_EUSE, "unknown command '%s'; `assay help` lists them",
+			       args->operands[0]);
+	if (as_args_has(args, "completion"))
+		as_help_completion(stdout, as_args_text(args, "completion", ""));
+	else if (as_args_has(args, "man") && c)
+		man_page(stdout, c);
+	else if (as_args_has(args, "man"))
 		as_cli_man(stdout);
-		return AS_EXIT_CLEAN;
-	}
-	if (!args->n_operands) {
+	else if (c)
+		as_cli_help(c, stdout);
+	else
 		put_overview(stdout);
-		return AS_EXIT_CLEAN;
-	}
-	for (unsigned i = 0; as_cli_command(i); i++)
-		if (!strcmp(as_cli_command(i)->name, args->operands[0])) {
-			as_cli_help(as_cli_command(i), stdout);
-			return AS_EXIT_CLEAN;
-		}
-	return as_fail(err, AS_EUSE, "unknown command '%s'; `assay help` lists them",
-		       args->operands[0]);
+	return AS_EXIT_CLEAN;
 }
 
 static const struct as_opt opts[] = {
-	{ .name = "man", .help = "print the whole manual as a man page" },
+	{ .name = "man", .help = "print the whole manual, or that of the command, as a man page" },
+	{ .name = "completion",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "bash|zsh",
+	  .help = "print the completion of command lines for this shell" },
 	{ 0 },
 };
 

@@ -327,6 +327,12 @@ static int read_bounds(const struct as_args *args, struct hunt_session *s, struc
 	return rc;
 }
 
+/* Power cuts are tried on the smallest disk (crash/crash.c), which is made outside of the guest. */
+static bool small_disk(const struct hunt_session *s)
+{
+	return !s->hunt.run.size_bytes && !strcmp(s->hunt.scenario->name, "crash");
+}
+
 static int prepare(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	struct as_run_options *o = &s->hunt.run;
@@ -361,7 +367,10 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 	if (!rc)
 		rc = read_feedback(args, s, err);
 	if (!rc && s->boxed) {
-		rc = as_cli_specs_open_box(args, &s->specs, o->size_bytes, &s->box, err);
+		rc = as_cli_specs_open_box(args, &s->specs,
+					   small_disk(s) ? as_target_small_bytes(s->target)
+							 : o->size_bytes,
+					   &s->box, err);
 		s->boxed = !rc;
 	}
 	return rc;
@@ -433,6 +442,7 @@ static int hunt(const struct as_args *args, struct hunt_session *s, struct as_er
 	s->drawn = (struct as_cli_drawn){ .args = args,
 					  .state = &s->state,
 					  .boxed = s->boxed,
+					  .small = small_disk(s),
 					  .size_bytes = s->hunt.run.size_bytes };
 	s->hunt.open_set = open_set;
 	s->hunt.targets = targets;

@@ -6,9 +6,9 @@
 #include "cli/pages.h"
 #include "cli/stored.h"
 #include "os/out.h"
+#include "report/forms.h"
 #include "report/html.h"
 #include "report/mail.h"
-#include "report/markdown.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,36 +36,17 @@ static int mail(const struct as_args *args, struct as_err *err)
 	return rc ? rc : AS_EXIT_CLEAN;
 }
 
-static int print_json(const struct as_buf *json, size_t damaged, struct as_buf *out,
-		      struct as_err *err)
-{
-	(void)damaged;
-	(void)err;
-	as_buf_addf(out, "%s\n", as_buf_str(json));
-	return 0;
-}
-
 /* Other forms than the page; they go to standard output, unless -o says where. */
-static const struct form {
-	const char *option;
-	int (*print)(const struct as_buf *json, size_t damaged, struct as_buf *out,
-		     struct as_err *err);
-} forms[] = {
-	{ "json", print_json },
-	{ "markdown", as_report_markdown },
-	{ "tap", as_report_tap },
-};
-
-static int find_form(const struct as_args *args, const struct form **form, struct as_err *err)
+static int find_form(const struct as_args *args, const struct as_report_form **form, struct as_err *err)
 {
 	*form = NULL;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if (!as_args_has(args, forms[i].option))
+	for (const struct as_report_form *f = as_report_forms; f->name; f++) {
+		if (!as_args_has(args, f->name))
 			continue;
 		if (*form)
 			return as_fail(err, AS_EUSE, "report: --%s and --%s exclude each other",
-				       (*form)->option, forms[i].option);
-		*form = &forms[i];
+				       (*form)->name, f->name);
+		*form = f;
 	}
 	return 0;
 }
@@ -104,7 +85,7 @@ static int page(const struct as_args *args, struct as_err *err)
 	struct as_report_extras extras = { 0 };
 	struct as_cli_suites suites = { 0 };
 	struct as_report_totals totals;
-	const struct form *form;
+	const struct as_report_form *form;
 	const char *path = "-";
 	int rc = find_form(args, &form, err);
 
@@ -162,6 +143,11 @@ static const struct as_opt opts[] = {
 	  .arg = "FILE",
 	  .help = "also show this table in Markdown, such as what scripts/score.sh prints" },
 	{ .name = "json", .help = "write only the data, as JSON, to standard output" },
+	{ .name = "junit",
+	  .help = "write a failed test for each finding, as JUnit XML for a CI, to standard output" },
+	{ .name = "sarif",
+	  .help = "write a result for each finding, as SARIF 2.1.0, with its place in source code "
+		  "where the finding names one, to standard output" },
 	{ .name = "markdown",
 	  .help = "write a table of the findings and their workloads, as Markdown for a pull "
 		  "request, to standard output" },

@@ -12,9 +12,10 @@
 /* Hidden ones last. */
 /* clang-format off */
 #define COMMANDS(X)                                                                         \
-	X(run) X(hunt) X(watch) X(replay) X(reduce) X(report) X(explain) X(crash) X(check) X(gen)    \
-	X(import) X(ops) X(fmt) X(emit_c) X(targets) X(plugin) X(doctor) X(disk) X(cov)     \
-	X(recover) X(fsck) X(bench) X(help) X(engine) X(check_outside) X(fsck_kernel)
+	X(run) X(hunt) X(crash) X(check) X(replay) X(reduce) X(explain) X(report)           \
+	X(watch) X(merge) X(fsck) X(cov) X(gen) X(import) X(ops) X(fmt) X(emit_c)           \
+	X(targets) X(plugin) X(doctor) X(disk) X(recover) X(swarm) X(bench) X(demo)         \
+	X(help) X(engine) X(check_outside) X(fsck_kernel)
 /* clang-format on */
 
 #define X(name) extern const struct as_command as_cmd_##name;

@@ -145,6 +145,7 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 	struct as_run_options run = c->run;
 	struct as_chunks *store = as_chunks_new();
 	struct as_disk *disk = read_disk(c, f, store);
+	const struct as_medium *fresh = as_runner_fresh(c->runner).disk;
 	struct as_buf detail = { 0 };
 	char id[AS_FINDING_ID_MAX];
 	struct as_finding finding;
@@ -165,6 +166,9 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 		.op_index = (long)f->op,
 		.log = *log ? log : NULL,
 		.disk = disk,
+		/* A later round begins with what an earlier one left. */
+		.healthy = disk && fresh && !strstr(f->params, "from=") ? as_medium_disk(fresh)
+									: NULL,
 	};
 	as_finding_tell(&finding, as_target_name(c->target), seq, &run, c->sinks, id);
 	as_buf_free(&detail);

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_BYTES_MAX 65536
-
 enum unit { NUMBER, PERCENT };
 
 static const struct setting {
@@ -226,8 +224,9 @@ static const struct {
 	{ "param", read_param },
 };
 
-static int read_line(struct as_lex *lex, struct as_profile *p)
+static int read_line(struct as_lex *lex, void *ctx)
 {
+	struct as_profile *p = ctx;
 	const char *start, *key;
 	int rc;
 
@@ -246,33 +245,6 @@ static int read_line(struct as_lex *lex, struct as_profile *p)
 			return read_number(lex, settings[i].min, settings[i].max, settings[i].unit,
 					   (uint64_t *)((char *)p + settings[i].offset));
 	return as_lex_fail(lex, start, "unknown key '%s'", key);
-}
-
-static int read_text(const char *file, const char *text, size_t len, struct as_profile *p,
-		     struct as_err *err)
-{
-	struct as_lex lex = { .file = file, .err = err };
-	char *scratch = NULL;
-	int rc = 0;
-
-	for (const char *at = text, *end; at < text + len && !rc; at = end + 1) {
-		end = memchr(at, '\n', (size_t)(text + len - at));
-		if (!end)
-			end = text + len;
-		lex.line++;
-		lex.start = lex.p = at;
-		lex.end = end > at && end[-1] == '\r' ? end - 1 : end;
-		if (end - at > LINE_BYTES_MAX) {
-			rc = as_lex_fail(&lex, at, "line of more than %d bytes", LINE_BYTES_MAX);
-			break;
-		}
-		/* Each string needs its bytes and a NUL. */
-		scratch = as_xrealloc(scratch, 2 * (uint64_t)(end - at) + 2);
-		lex.scratch = scratch;
-		rc = read_line(&lex, p);
-	}
-	free(scratch);
-	return rc;
 }
 
 int as_profile_check(const char *file, const struct as_profile *profile, struct as_err *err)
@@ -299,7 +271,7 @@ int as_profile_parse(const char *file, const char *text, size_t len, struct as_p
 		     struct as_err *err)
 {
 	struct as_profile *p = as_profile_new();
-	int rc = read_text(file, text, len, p, err);
+	int rc = as_lex_lines(file, text, len, read_line, p, err);
 
 	if (!rc)
 		rc = as_profile_check(file, p, err);

@@ -9,12 +9,15 @@
  */
 #include "os/rundir.h"
 
+#include "base/hash.h"
 #include "os/out.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -22,6 +25,8 @@
 #define ATTEMPTS 100
 #define ACL_NAME "system.posix_acl_access"
 #define STATE_HEAD "{\"version\":"
+#define ID_HEAD "run: "
+#define MARK_MAX_BYTES 4096
 
 static const char mark_text[] =
 	"This folder belongs to assay, which keeps what it finds here and deletes what\n"
@@ -132,25 +137,52 @@ static int is_entry(void *ctx, const char *name)
 }
 
 /* Only the existence of the file counts, so a kill leaves an empty folder or a run folder. The text
- * in it is for people; it may be missing when the disk is full. */
+ * in it is for people, and a name that no other run has; it may be missing when the disk is full. */
 static int put_mark(const struct as_dir *dir, struct as_err *err)
 {
 	int fd = openat(dir->fd, AS_RUN_MARK, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	char text[sizeof(mark_text) + sizeof(ID_HEAD) + AS_RUN_ID_LEN + 1], id[AS_RUN_ID_LEN + 1];
+	struct as_digest chance;
 
 	if (fd < 0)
 		return as_fail_errno(err, errno, "%s/" AS_RUN_MARK ": cannot create", dir->path);
-	(void)!write(fd, mark_text, sizeof(mark_text) - 1);
+	if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) == (ssize_t)sizeof(chance)) {
+		as_digest_hex(chance, id);
+		snprintf(text, sizeof(text), "%s" ID_HEAD "%s\n", mark_text, id);
+		(void)!write(fd, text, strlen(text));
+	} else {
+		(void)!write(fd, mark_text, sizeof(mark_text) - 1);
+	}
 	close(fd);
 	return 0;
 }
 
+bool as_rundir_id(const struct as_dir *dir, char id[static AS_RUN_ID_LEN + 1])
+{
+	struct as_buf text = { 0 };
+	struct as_digest digest;
+	const char *at = NULL;
+
+	if (!as_dir_read(dir, AS_RUN_MARK, MARK_MAX_BYTES, &text, NULL))
+		at = strstr(as_buf_str(&text), "\n" ID_HEAD);
+	if (at)
+		snprintf(id, AS_RUN_ID_LEN + 1, "%.*s", AS_RUN_ID_LEN, at + strlen(ID_HEAD) + 1);
+	as_buf_free(&text);
+	return at && as_digest_parse(id, &digest);
+}
+
 /* When several processes come at once, one makes the folder, and the others may see it
  * unfinished. */
-static int check_mark(const struct as_dir *dir, struct as_err *err)
+static int check_mark(const struct as_dir *dir, bool alone, struct as_err *err)
 {
+	char id[AS_RUN_ID_LEN + 1];
 	struct stat st;
 
 	if (!fstatat(dir->fd, AS_RUN_MARK, &st, AT_SYMLINK_NOFOLLOW)) {
+		/* Of an old version, or made by a person. A folder that cannot be written stays
+		 * without a name. */
+		if (S_ISREG(st.st_mode) && alone && !as_rundir_id(dir, id))
+			(void)!put_mark(dir, NULL);
 		if (S_ISREG(st.st_mode))
 			return 0;
 	} else if (!as_dir_each(dir, is_entry, NULL) || is_of_old(dir)) {
@@ -223,7 +255,7 @@ static int take(struct as_rundir *run, enum as_rundir_how how, bool *again, stru
 	if (*again)
 		return 0;
 	if (how != AS_RUNDIR_GIVEN)
-		rc = check_mark(&run->dir, err);
+		rc = check_mark(&run->dir, alone, err);
 	if (!rc && alone && how != AS_RUNDIR_GIVEN)
 		clean(&run->dir);
 	if (!rc && alone && flock(run->dir.fd, LOCK_SH))

@@ -41,6 +41,10 @@ struct as_rundir {
 
 AS_MUST_CHECK int as_rundir_open(const char *path, enum as_rundir_how how, struct as_rundir *run,
 				 struct as_err *err);
+/* The name of the run, which no other one has and which a copy of the folder keeps. False: it has
+ * none, because an old version made it. */
+#define AS_RUN_ID_LEN 32
+bool as_rundir_id(const struct as_dir *dir, char id[static AS_RUN_ID_LEN + 1]);
 /* If nobody else uses it, removes what is empty: findings/, and the folder itself if we made it. */
 void as_rundir_close(struct as_rundir *run);
 

@@ -218,7 +218,7 @@ static void put_again(const struct as_letter *l)
 	if (as_dir_has(l->folder, "repro.sh"))
 		as_plain_text(l->out, "  ",
 			      "repro.sh (attached) does the same in plain shell, on images of its "
-			      "own.");
+			      "own, and says REPRODUCED or NOT REPRODUCED.");
 	if (as_dir_has(l->folder, "repro.c")) {
 		as_plain_text(l->out, "  ",
 			      is_library(l) ? "repro.c (attached) is the same as a C program; its "
@@ -245,6 +245,10 @@ static void put_again(const struct as_letter *l)
 				"healthy.img.zst the one before the damage, if it is there."
 			      : "disk.img.zst (attached) is the disk at that moment, in the run "
 				"that found it.");
+	if (is_power(l) && as_dir_has(l->folder, AS_BEFORE_NAME))
+		as_plain_text(l->out, "  ",
+			      "before.img.zst is the disk before the steps, and writes.txt says which "
+			      "bytes of it the writes that survived have changed (writes.bin.zst).");
 	if (l->recipe.type && !l->recipe.type->journal_bytes)
 		as_recipe_kept(&l->recipe, l->out);
 }

@@ -10,6 +10,7 @@
 #include "base/show.h"
 #include "report/mail.h"
 #include "report/page.h"
+#include "report/script.h"
 #include "report/store_priv.h"
 
 #include <jansson.h>
@@ -97,6 +98,8 @@ int as_stored_set_reduced(const struct as_dir *dir, const struct as_stored_reduc
 		rc = rewrite_readme(dir, r, err);
 	if (!rc)
 		rc = as_stored_change(dir, change_reduced, (void *)r, err);
+	if (!rc)
+		rc = as_script_write(dir, err);
 	if (!rc)
 		rc = as_mail_write(dir, err);
 	as_buf_free(&text);

@@ -43,6 +43,12 @@ const struct as_dir *as_store_sink_folder(const struct as_sink *sink);
 int as_store_sink_failed(const struct as_sink *sink, struct as_err *err);
 void as_store_sink_free(struct as_sink *sink); /* takes NULL */
 
+/* Disks in the folder of a finding: at that moment; before the workload whose power was cut; before
+ * it was damaged. */
+#define AS_DISK_NAME "disk.img.zst"
+#define AS_BEFORE_NAME "before.img.zst"
+#define AS_HEALTHY_NAME "healthy.img.zst"
+
 /* A finding that was read from its folder. */
 struct as_stored {
 	struct as_finding_record record; /* its workload is NULL */

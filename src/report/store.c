@@ -19,6 +19,7 @@
 #include "report/mail.h"
 #include "report/page.h"
 #include "report/recipe.h"
+#include "report/script.h"
 #include "report/store_priv.h"
 #include "report/words.h"
 #include "work/emit_c.h"
@@ -199,7 +200,10 @@ static void describe(const struct as_finding *f, const char *id, struct as_buf *
 			       "how to compile it\n");
 	else
 		as_buf_adds(t, "`cc repro.c -o repro && ./repro DIRECTORY`\n");
-	as_buf_addf(t, "- `finding.json`: all of this for programs\n%s",
+	as_buf_addf(t,
+		    "- `repro.sh`: makes a disk of its own, does it again by plain means, and says "
+		    "REPRODUCED or NOT REPRODUCED\n"
+		    "- `finding.json`: all of this for programs\n%s",
 		    f->disk ? "- `disk.img.zst`: the disk at that moment; "
 			      "`assay disk export disk.img.zst RAW`\n"
 			    : "");
@@ -245,14 +249,17 @@ static int write_workload(const struct as_dir *dir, const struct as_finding *f, 
 static int write_all(struct store *s, const struct as_dir *dir, const struct as_finding *f,
 		     const char *id, struct as_err *err)
 {
+	bool power = f->kind == AS_FIND_CRASH || f->kind == AS_FIND_RECOVERY;
 	int rc = f->files ? write_files(dir, f, err) : write_workload(dir, f, id, err);
 
 	if (!rc && f->disk)
-		rc = s->save_disk(f->disk, dir, "disk.img.zst", err);
+		rc = s->save_disk(f->disk, dir, AS_DISK_NAME, err);
 	if (!rc && f->healthy)
-		rc = s->save_disk(f->healthy, dir, "healthy.img.zst", err);
+		rc = s->save_disk(f->healthy, dir, power ? AS_BEFORE_NAME : AS_HEALTHY_NAME, err);
 	if (!rc)
 		rc = write_json(s, dir, f, id, err);
+	if (!rc && !f->files)
+		rc = as_script_write(dir, err);
 	return rc ? rc : as_mail_write(dir, err);
 }
 

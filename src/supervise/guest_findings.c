@@ -123,14 +123,15 @@ bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding_record 
 /* ---- Passing on ------------------------------------------------------------------------------ */
 
 /* The disk that lies there; NULL: there is none that can be read. */
-static struct as_medium *load_disk(const struct as_boxed_session *b, const char *id)
+static struct as_medium *load_disk(const struct as_boxed_session *b, const char *id,
+				   const char *name)
 {
 	struct as_medium *disk = NULL;
 	struct as_buf path = { 0 };
 	char proc[64];
 	int fd;
 
-	as_buf_addf(&path, BOXED_OUT "/findings/%s/disk.img.zst", id);
+	as_buf_addf(&path, BOXED_OUT "/findings/%s/%s", id, name);
 	fd = as_share_open(b->box->share_fd, as_buf_str(&path), DISK_MAX_BYTES);
 	as_buf_free(&path);
 	if (fd < 0)
@@ -144,13 +145,19 @@ static struct as_medium *load_disk(const struct as_boxed_session *b, const char 
 
 static void pass_on(struct as_boxed_session *b, struct as_finding_record *record)
 {
-	struct as_medium *disk = NULL;
+	struct as_medium *disk = NULL, *before = NULL;
+	bool power = record->finding.kind == AS_FIND_CRASH ||
+		     record->finding.kind == AS_FIND_RECOVERY;
 
 	if (b->how->out && record->has_disk)
-		disk = load_disk(b, record->id);
+		disk = load_disk(b, record->id, "disk.img.zst");
+	if (disk && power)
+		before = load_disk(b, record->id, "before.img.zst");
 	record->finding.disk = disk ? as_medium_disk(disk) : NULL;
+	record->finding.healthy = before ? as_medium_disk(before) : NULL;
 	as_emit_finding(b->how->findings, &record->finding, record->id);
 	as_medium_free(disk);
+	as_medium_free(before);
 }
 
 void as_boxed_flush(struct as_boxed_session *b)

@@ -14,7 +14,6 @@
 #define FIELD_BYTES_MAX 16u /* of a name: the rest of it decides nothing more */
 #define SUITE_BYTES 16u /* of what a repair changed */
 #define SUITE_PLACES 64u /* of one image */
-#define WORD 4u
 
 static void place_free(struct as_place *p)
 {
@@ -154,27 +153,37 @@ static bool has_byte(const struct as_place *p, uint64_t off)
 	return false;
 }
 
-/* Where its checksums are: what sealing another value changes, by words of four bytes. */
+/* Values that differ from those of the disk in every byte. A checksum of them, and each byte of it,
+ * may be what it was by chance: hence several. */
+static const unsigned char others[] = { 0xff, 0x55, 0x29 };
+
+static void other_values(const struct as_place *p, const struct as_fsck_base *base, size_t which,
+			 unsigned char *values)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		values[i] = get_byte(base->disk, p->offs[i]) ^ others[which];
+}
+
+static bool has_range(const struct as_place *p, uint64_t off)
+{
+	for (size_t i = 0; i < p->n_ranges; i++)
+		if (off >= p->ranges[i].off && off - p->ranges[i].off < p->ranges[i].len)
+			return true;
+	return false;
+}
+
+/* Where its checksums are: what sealing other values changes. */
 static void find_watched(struct as_place *p, const struct as_fsck_base *base)
 {
 	unsigned char values[AS_PLACE_BYTES_MAX];
 	struct as_damage d = { 0 };
-	uint64_t done = UINT64_MAX;
 
-	if (!p->n_seals)
-		return;
-	for (unsigned i = 0; i < p->n; i++)
-		values[i] = (unsigned char)~get_byte(base->disk, p->offs[i]);
-	as_place_damage(p, base, values, &d);
-	for (size_t i = 0; i < d.n; i++) {
-		uint64_t word = d.bytes[i].off / WORD * WORD;
-
-		if (has_byte(p, d.bytes[i].off) || word == done)
-			continue;
-		done = word;
-		for (unsigned k = 0; k < WORD; k++)
-			if (!has_byte(p, word + k))
-				add_range(p, word + k, 1, false);
+	for (size_t t = 0; p->n_seals && t < sizeof(others); t++) {
+		other_values(p, base, t, values);
+		as_place_damage(p, base, values, &d);
+		for (size_t i = 0; i < d.n; i++)
+			if (!has_range(p, d.bytes[i].off))
+				add_range(p, d.bytes[i].off, 1, false);
 	}
 	as_damage_free(&d);
 }
@@ -211,22 +220,19 @@ static struct as_place *add_place(struct as_places *ps, uint32_t base)
 
 /*
  * Sealing overwrites checksums: if they are bytes of the place, no value for them lasts. They are
- * left out, or, if nothing else is left, nothing is sealed. Two values are tried for each byte,
- * since a checksum may be one of them by chance.
+ * left out, or, if nothing else is left, nothing is sealed.
  */
 static void drop_sealed(struct as_place *p, const struct as_fsck_base *base)
 {
-	static const unsigned char tries[] = { 0xff, 0x55, 0x29 };
 	unsigned char values[AS_PLACE_BYTES_MAX];
 	bool lost[AS_PLACE_BYTES_MAX] = { false };
 	struct as_damage ignored = { 0 };
 	unsigned n = 0;
 
-	for (size_t t = 0; p->n_seals && t < sizeof(tries); t++) {
+	for (size_t t = 0; p->n_seals && t < sizeof(others); t++) {
 		struct as_disk *disk = as_disk_snapshot(base->disk);
 
-		for (unsigned i = 0; i < p->n; i++)
-			values[i] = get_byte(base->disk, p->offs[i]) ^ tries[t];
+		other_values(p, base, t, values);
 		set_bytes(p, values, disk);
 		seal(p, disk, &ignored);
 		for (unsigned i = 0; i < p->n; i++)

@@ -43,6 +43,7 @@ struct emission {
 	unsigned n;
 	const struct as_seq *seq;
 	const struct as_outcome *expected;
+	const enum as_emit_how *how;
 	struct as_buf *out;
 };
 
@@ -120,9 +121,23 @@ static bool is_skipped(enum as_opcode code)
 	return as_op_table[code].needs == AS_NEEDS_MOUNT;
 }
 
-static const char *reporter(const struct emission *program, enum as_opcode code)
+static const struct as_outcome *expected_of(const struct emission *program, size_t i)
 {
-	if (!program->expected)
+	return program->expected && (!program->how || !program->how[i]) ? &program->expected[i] : NULL;
+}
+
+static bool is_assumed(const struct emission *program, size_t i)
+{
+	return program->how && program->how[i] >= AS_EMIT_SUCCESS;
+}
+
+static const char *reporter(const struct emission *program, size_t i)
+{
+	enum as_opcode code = program->seq->ops[i].code;
+
+	if (is_assumed(program, i))
+		return program->how[i] < AS_EMIT_MUST_SUCCEED ? "assume" : "must";
+	if (!expected_of(program, i))
 		return "end";
 	return has_done(code) ? "check_done" : "check";
 }
@@ -137,7 +152,7 @@ static void want_all(struct emission *program)
 		want(program,
 		     section_of(program, is_skipped(code) ? "skip" : as_op_table[code].name));
 		if (!is_skipped(code))
-			want(program, section_of(program, reporter(program, code)));
+			want(program, section_of(program, reporter(program, i)));
 	}
 }
 
@@ -284,7 +299,7 @@ static void put_errno(int err, struct as_buf *out)
 static void put_op(struct emission *program, size_t i)
 {
 	const struct as_op *op = &program->seq->ops[i];
-	const struct as_outcome *expected = program->expected ? &program->expected[i] : NULL;
+	const struct as_outcome *expected = expected_of(program, i);
 	struct as_buf *out = program->out, line = { 0 };
 
 	as_print_op(op, &line);
@@ -296,10 +311,13 @@ static void put_op(struct emission *program, size_t i)
 		as_buf_adds(out, "skip();\n");
 		return;
 	}
-	as_buf_addf(out, "%s(", reporter(program, op->code));
-	if (expected)
+	as_buf_addf(out, "%s(", reporter(program, i));
+	if (expected || is_assumed(program, i))
 		as_buf_addf(out, "%zu, ", i + 1);
 	put_call(op, out);
+	if (is_assumed(program, i))
+		as_buf_addf(out, ", %d",
+			    program->how[i] == AS_EMIT_FAILURE || program->how[i] == AS_EMIT_MUST_FAIL);
 	if (expected) {
 		as_buf_adds(out, ", ");
 		put_int(expected->ret, out);
@@ -396,15 +414,26 @@ static void put_main(struct emission *program)
 			as_buf_addf(out, "\tpart_%zu();\n", i / PART_OPS);
 	}
 	as_buf_addf(out, "\n\treturn %s;\n}\n",
-		    wanted(program, "check_done") ? "differing != 0" : "0");
+		    wanted(program, "assume") && wanted(program, "check_done")
+			    ? "differing ? 1 : unsure ? 3 : 0"
+		    : wanted(program, "assume")	    ? "unsure ? 3 : 0"
+		    : wanted(program, "check_done") ? "differing != 0"
+						    : "0");
 }
 
 void as_emit_c(const struct as_seq *seq, const struct as_outcome *expected, struct as_buf *out)
+{
+	as_emit_c_how(seq, expected, NULL, out);
+}
+
+void as_emit_c_how(const struct as_seq *seq, const struct as_outcome *expected,
+		   const enum as_emit_how *how, struct as_buf *out)
 {
 	struct emission *program = as_xcalloc(1, sizeof(*program));
 
 	program->seq = seq;
 	program->expected = expected;
+	program->how = how;
 	program->out = out;
 	find_sections(program);
 	want_all(program);

@@ -9,6 +9,7 @@
 #include "work/parse.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FOUND_MAX 40 /* bytes of the offending text that a message repeats */
@@ -469,4 +470,33 @@ int as_lex_value(struct as_lex *lex, const struct as_arg_info *arg, struct as_op
 	default:
 		return read_flags(lex, arg, field);
 	}
+}
+
+#define LINE_BYTES_MAX 65536
+
+int as_lex_lines(const char *file, const char *text, size_t len,
+		 int (*read)(struct as_lex *lex, void *ctx), void *ctx, struct as_err *err)
+{
+	struct as_lex lex = { .file = file, .err = err };
+	char *scratch = NULL;
+	int rc = 0;
+
+	for (const char *at = text, *end; at < text + len && !rc; at = end + 1) {
+		end = memchr(at, '\n', (size_t)(text + len - at));
+		if (!end)
+			end = text + len;
+		lex.line++;
+		lex.start = lex.p = at;
+		lex.end = end > at && end[-1] == '\r' ? end - 1 : end;
+		if (end - at > LINE_BYTES_MAX) {
+			rc = as_lex_fail(&lex, at, "line of more than %d bytes", LINE_BYTES_MAX);
+			break;
+		}
+		/* Each string needs its bytes and a NUL. */
+		scratch = as_xrealloc(scratch, 2 * (uint64_t)(end - at) + 2);
+		lex.scratch = scratch;
+		rc = read(&lex, ctx);
+	}
+	free(scratch);
+	return rc;
 }

@@ -40,6 +40,11 @@ static inline bool as_lex_at_gap(const struct as_lex *lex)
 	return lex->p == lex->end || *lex->p == ' ' || *lex->p == '\t';
 }
 
+/* Gives each line of a text to `read`, with room for its strings, until one fails. */
+AS_MUST_CHECK int as_lex_lines(const char *file, const char *text, size_t len,
+			       int (*read)(struct as_lex *lex, void *ctx), void *ctx,
+			       struct as_err *err);
+
 /* "FILE:LINE:COLUMN: expected ..., found ..."; the column and what was found are those of `at`. */
 int as_lex_expected(struct as_lex *lex, const char *at, const char *fmt, ...) AS_PRINTF(3, 4);
 /* "FILE:LINE:COLUMN: " and the text. */

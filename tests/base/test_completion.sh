@@ -1,25 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The completions of bash and zsh: with a pretended assay whose help they have never seen, and with
-# the real one. The manual page has all commands and options, too.
+# The completions of bash and zsh and the manual pages are made of the same tables as the help:
+# commands, options and choices of all of them agree.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 ASSAY=$(realpath "$ASSAY")
-
-cat >"$WORK/assay" <<'END'
-#!/bin/bash
-case "$*" in
-help) printf 'usage: assay COMMAND\n\n  run      run\n  replay   repeat\n  help     help\n' ;;
-"help run") printf 'usage: assay run F\n  -t, --target T  t\n  --check op  c\n  --json  j\n' ;;
-"help cov") printf 'usage: assay cov [OPTION]... record -- CMD... | read TRACE... | show F\n' ;;
-targets) printf 'target  what\n  lab     the laboratory\n  plugin  yours\n' ;;
-esac
-END
-chmod +x "$WORK/assay"
+"$ASSAY" help --completion bash >"$WORK/complete.bash"
+"$ASSAY" help --completion zsh >"$WORK/complete.zsh"
 
 # complete_SHELL WORD...: what completes the last word, on one line.
-. scripts/assay.bash-completion
+. "$WORK/complete.bash"
 complete_bash() {
 	COMP_WORDS=("$@")
 	COMP_CWORD=$(($# - 1))
@@ -30,18 +21,21 @@ complete_bash() {
 complete_zsh() {
 	zsh -f -c '
 		compadd() { print -r -- ${(M)${(P)2}:#${words[CURRENT]}*} }
-		_files() { print }
+		_files() { }
+		script=$1
+		shift
 		words=("$@")
 		CURRENT=$#
 		set --
-		source scripts/assay.zsh-completion' zsh "$@"
+		source $script' zsh "$WORK/complete.zsh" "$@"
 }
 
-# completes NAME WANTED PROGRAM WORD...
+# completes NAME WANTED WORD...
 completes() {
 	local name=$1 want=$2
 	shift 2
-	tap_is "$shell: $name" "$("complete_$shell" "$@")" "$want"
+	tap_is "$shell: $name" "$("complete_$shell" "$ASSAY" "$@" | tr ' ' '\n' | sort -u | xargs)" \
+		"$(tr ' ' '\n' <<<"$want" | sort -u | xargs)"
 }
 
 listed() { "$ASSAY" help | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p'; }
@@ -52,29 +46,31 @@ for shell in bash zsh; do
 		tap_skip "$shell" "$shell is not here (package $shell)"
 		continue
 	fi
-	completes "commands" "run replay" "$WORK/assay" r
-	completes "all there is" "run replay help --version" "$WORK/assay" ""
-	completes "topics of help" "run" "$WORK/assay" help ru
-	completes "options of a command" "--check --json --target" "$WORK/assay" run -
-	completes "one option" "--json" "$WORK/assay" run --j
-	completes "targets" "lab" "$WORK/assay" run --target l
-	completes "parts of a command" "record read" "$WORK/assay" cov r
-	completes "files are left to the shell" "" "$WORK/assay" run foo
-	completes "a command without help" "" "$WORK/assay" nonsense -
-	completes "all commands" "$(listed | xargs) --version" "$ASSAY" ""
+	completes "all commands" "$(listed | xargs) --version" ""
+	completes "a few of them" "replay reduce report recover" re
+	completes "topics of help" "$(listed | grep ^ru)" help ru
+	completes "targets" "lab" run --target lab
+	completes "choices" "op end" run --check ""
+	completes "one of them" "zsh" help --completion z
+	completes "parts of a command" "record read rank" cov r
+	completes "the value of an option is left to the shell" "" run --size ""
+	completes "an unknown command" "" nonsense -
 	for command in $(listed); do
-		completes "all options of $command" "$(options "$command" | xargs)" \
-			"$ASSAY" "$command" -
+		completes "all options of $command" "$(options "$command" | xargs)" "$command" -
 	done
 done
 
-# ---- The manual page ----
+# ---- The manual pages ----
 tap_is "the manual page has all commands" \
 	"$(sed -nE 's/^\.SS assay ([a-z-]+).*/\1/p' docs/assay.1 | xargs)" "$(listed | xargs)"
+man_options() { tr -d '\\' | sed -nE 's/^(fB-.fR, )?fB(--[a-z-]+)fR.*/\2/p' | sort -u | xargs; }
 for command in $(listed); do
+	want=$(options "$command" | xargs)
 	tap_is "the manual page has all options of $command" \
-		"$(sed -n "/^\.SS assay $command /,/^\.S[SH] /p" docs/assay.1 | tr -d '\\' |
-			sed -nE 's/^(fB-.fR, )?fB(--[a-z-]+)fR.*/\2/p' | sort -u | xargs)" \
-		"$(options "$command" | xargs)"
+		"$(sed -n "/^\.SS assay $command /,/^\.S[SH] /p" docs/assay.1 | man_options)" "$want"
+	"$ASSAY" help --man "$command" >"$WORK/page"
+	tap_is "and so has that of $command alone" "$(man_options <"$WORK/page")" "$want"
+	tap_like "which is named so" "$WORK/page" '^\.TH ASSAY.-'
 done
+tap_run "the manual page of what is no command" 2 "$ASSAY" help --man nonsense
 tap_done

@@ -17,6 +17,8 @@ tap_run "make install" 0 make --no-print-directory CC="${flavour%%-*}" SAN="${sa
 # The Valgrind tool is an optional part.
 vg=$(find "$ASSAY_BUILD/vg" -maxdepth 1 -type f -name '*assaysym*' 2>/dev/null |
 	sed 's|.*/|./lib/assay/vg/|' | sort | xargs -r printf '%s ')
+pages=$("$ASSAY" help | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p' | sort |
+	sed 's|.*|./share/man/man1/assay-&.1|' | xargs printf '%s ')
 files=$(cd "$root$prefix" && find . -type f | sort | xargs)
 tap_is "what is installed" "$files" "./bin/assay ./bin/labfs-fsck ./bin/labfs-mkfs \
 ./include/assay/bd.h ./include/assay/choice.h ./include/assay/flash.h \
@@ -24,7 +26,7 @@ tap_is "what is installed" "$files" "./bin/assay ./bin/labfs-fsck ./bin/labfs-mk
 ./include/assay/solo_host.h ./include/assay/solo_look.h ./include/assay/target.h \
 $vg./lib/pkgconfig/assay.pc \
 $(find layouts -name '*.layout' | sort | sed 's|^|./share/assay/|' | xargs) \
-./share/bash-completion/completions/assay ./share/man/man1/assay.1 \
+./share/bash-completion/completions/assay $pages./share/man/man1/assay.1 \
 ./share/zsh/site-functions/_assay"
 tap_is "nothing is elsewhere" "$(ls "$root")" opt
 assay=$root$prefix/bin/assay
@@ -44,10 +46,11 @@ tap_is "the program exports nothing of its own" \
 
 # ---- The manual and the completions ----
 if command -v man >/dev/null; then
-	MANWIDTH=100 man --warnings -l "$root$prefix/share/man/man1/assay.1" \
-		>"$WORK/out" 2>"$WORK/err"
-	tap_is "the man page has no warnings" "$(cat "$WORK/err")" ""
-	tap_like "and text" "$WORK/out" '^EXIT STATUS'
+	for page in "$root$prefix"/share/man/man1/*.1; do
+		MANWIDTH=100 man --warnings -l "$page" >"$WORK/out" 2>"$WORK/err"
+		tap_is "$(basename "$page") has no warnings" "$(cat "$WORK/err")" ""
+		tap_like "and text" "$WORK/out" '^EXIT STATUS'
+	done
 else
 	tap_skip "the man page has no warnings" "man is not here (package man-db)"
 fi

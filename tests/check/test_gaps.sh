@@ -34,16 +34,29 @@ tap_like "is all" "$WORK/out" \
 
 # ---- States that are met by a longer trace first ----
 
-orders() { # OPTION...
-	"$ASSAY" check --target lab --nodes 2 --depth 3 --no-crash --no-store --json "$@" |
-		grep '"event":"check"' >"$WORK/order"
+visit() { # OPTION...
+	"$ASSAY" check --target lab --no-store --json "$@" | grep '"event":"check"' >"$WORK/order"
 	echo "$(count owned_sum <"$WORK/order") $(grep -o '"all":[a-z]*' "$WORK/order")"
 }
+orders() { visit --nodes 2 --depth 3 --no-crash "$@"; } # OPTION...
 bfs=$(orders)
 tap_is "depth first visits the same states, and says so" "$(orders --search dfs)" "$bfs"
 tap_is "though some were met by longer traces" "$(($(count shorter <"$WORK/order") > 0))" 1
 tap_is "so does random search" "$(orders --search random --seed 3)" "$bfs"
 tap_is "so do two processes" "$(orders --search dfs --jobs 2)" "$bfs"
+
+# The same where traces go on after power cuts: what was recovered once may be met again by a
+# shorter trace, and by another process.
+cuts() { visit --nodes 1 --depth 4 --ops mkdir,rmdir,sync,create,unlink --again 0 "$@"; }
+bfs_cuts=$(cuts)
+tap_like "all, with power cuts" <(echo "$bfs_cuts") '"all":true$'
+tap_is "some are gone on from" "$(($(count recovered <"$WORK/order") > 10))" 1
+for search in dfs random recovery novelty; do
+	tap_is "power cuts, $search" "$(cuts --search $search)" "$bfs_cuts"
+done
+tap_is "power cuts, two processes" "$(cuts --jobs 2)" "$bfs_cuts"
+tap_is "power cuts, three processes, depth first" "$(cuts --search dfs --jobs 3)" "$bfs_cuts"
+
 rm -rf "$WORK/deep"
 deep=("$ASSAY" check --nodes 2 --no-crash --depth 3 --search dfs -o "$WORK/deep")
 "${deep[@]}" --max-transitions 9000 >/dev/null

@@ -67,6 +67,43 @@ if sound uml; then
 	tap_is "uml: together they visit the same" "$owned $sum" \
 		"$(count owned <"$WORK/out") $(count owned_sum <"$WORK/out")"
 
+	# ---- After a power cut ----
+
+	cut=(--nodes 1 --depth 3 --ops mkdir,sync --budget 0 --again 0 --no-store --json)
+	tap_run "uml: after a power cut" 0 "$ASSAY" check --target ext4 "${cut[@]}"
+	tap_is "uml: traces go on" "$(($(count recovered <"$WORK/out") > 0))" 1
+	tap_like "uml: that is all" "$WORK/out" '"all":true'
+	sum=$(count owned_sum <"$WORK/out")
+	tap_run "uml: depth first" 0 "$ASSAY" check --target ext4 "${cut[@]}" --search dfs --jobs 2
+	tap_like "uml: is all, too" "$WORK/out" '"all":true'
+	tap_is "uml: and the same" "$(count owned_sum <"$WORK/out")" "$sum"
+	tap_run "uml: not after a power cut" 0 "$ASSAY" check --target ext4 "${cut[@]}" --crashes 0
+	tap_is "uml: nothing goes on" "$(count recovered <"$WORK/out")" 0
+
+	# ---- Starts ----
+
+	began=(--nodes 1 --depth 1 --ops create,unlink --no-crash --no-store --json)
+	printf 'mkdir /d 0755\ncreate /d/a 0644\n$0 = open /d/a O_RDONLY\n' >"$WORK/mine.txt"
+	for start in names "$WORK/mine.txt"; do
+		name=${start##*/}
+		tap_run "uml: start $name" 0 "$ASSAY" check --target ext4 "${began[@]}" --start "$start"
+		tap_like "uml: start $name: all" "$WORK/out" '"all":true'
+		[ -z "$states" ] || {
+			n=$(count states <"$WORK/out") moves=$(count transitions <"$WORK/out")
+			tap_run "host: start $name" 0 "$ASSAY" check --target ext4 "${began[@]}" \
+				--start "$start" --sandbox host
+			tap_is "start $name: the same in both" "$n $moves" \
+				"$(count states <"$WORK/out") $(count transitions <"$WORK/out")"
+		}
+	done
+	tap_run "uml: a start is not fresh" 0 "$ASSAY" check --target ext4 "${began[@]}"
+	tap_is "uml: it has more moves" "$((moves > $(count transitions <"$WORK/out")))" 1
+	tap_run "uml: no such start" 2 "$ASSAY" check --target ext4 --start "$WORK/nowhere" --no-store
+	printf 'create /a 0644\ncrash\n' >"$WORK/cut.txt"
+	tap_run "uml: a start that cuts the power" 2 "$ASSAY" check --target ext4 --no-store \
+		--start "$WORK/cut.txt"
+	tap_like "uml: is refused" "$WORK/err" 'cuts the power'
+
 	# ---- Little time ----
 
 	tap_run "little time" 0 "$ASSAY" check --target ext4 --nodes 2 --no-crash --for 3s \

@@ -253,8 +253,15 @@ static void test_shorter(void **state)
 	assert_int_equal(as_store_add(store, digest_of(2), 1, "b", true, &id), AS_STORE_NEW);
 	as_store_push(store, id, 1);
 	assert_int_equal(as_store_add(store, digest_of(3), 2, "c", true, &after), AS_STORE_NEW);
+	/* Somebody judges it now. */
+	assert_int_equal(as_store_add(store, digest_of(3), 0, "c", true, &id), AS_STORE_LATER);
 	as_store_stop(store, after, false);
-	/* Nobody asks, or it is no shorter. */
+	/* Nobody asks, or it is no shorter. A line counts for each of its operations. */
+	assert_int_equal(as_store_add(store, digest_of(2), 0, "d\ne", true, &id), AS_STORE_KNOWN);
+	assert_int_equal(as_store_add(store, digest_of(2), 0, "d\ne\nf", true, &id),
+			 AS_STORE_KNOWN);
+	assert_int_equal(as_store_add(store, digest_of(3), 0, "d\ne\nf", true, &id),
+			 AS_STORE_KNOWN);
 	assert_int_equal(as_store_add(store, digest_of(2), 0, "d", false, &id), AS_STORE_KNOWN);
 	assert_int_equal(as_store_add(store, digest_of(2), 1, "d", true, &id), AS_STORE_KNOWN);
 	assert_int_equal(as_store_add(store, digest_of(2), 0, "d", true, &id), AS_STORE_SHORTER);

@@ -10,7 +10,8 @@
 
 static void test_round_trip(void **state)
 {
-	struct as_told_state plain = { as_hash("a", 1), true, 17, "rename /a /b" };
+	struct as_told_state plain = { as_hash("a", 1), true, false, 17, "rename /a /b" };
+	struct as_told_start start = { "sync\numount\nmount\n", true, "died" };
 	struct as_suspect *suspect = as_xcalloc(1, sizeof(*suspect));
 	struct as_check_counts counts = { .transitions = 5, .crash = { .generated = 7 } };
 	struct as_buf text = { 0 };
@@ -22,8 +23,18 @@ static void test_round_trip(void **state)
 	assert_int_equal(told.kind, AS_TOLD_STATE);
 	assert_true(as_digest_eq(told.state.digest, plain.digest));
 	assert_true(told.state.fine);
+	assert_false(told.state.recovered);
 	assert_int_equal(told.state.wrote, 17);
 	assert_string_equal(told.state.line, plain.line);
+	as_told_free(&told);
+	as_buf_clear(&text);
+
+	as_told_print_start(&start, &text);
+	as_told_parse(as_buf_str(&text), &told);
+	assert_int_equal(told.kind, AS_TOLD_START);
+	assert_string_equal(told.start.text, start.text);
+	assert_string_equal(told.start.wrong, start.wrong);
+	assert_true(told.start.last);
 	as_told_free(&told);
 	as_buf_clear(&text);
 
@@ -77,6 +88,21 @@ static const struct {
 	  AS_TOLD_NOTHING },
 	{ "another target", "{\"told\":\"state\"," DIGEST ",\"line\":\"@target dir:/\"}",
 	  AS_TOLD_NOTHING },
+	{ "a step",
+	  "{\"told\":\"state\",\"recovered\":true," DIGEST
+	  ",\"line\":\"crash # log=2+ from=1:12:1+4\"}",
+	  AS_TOLD_STATE },
+	{ "a step that nothing recovered",
+	  "{\"told\":\"state\"," DIGEST ",\"line\":\"crash # from=1:12:1+4\"}", AS_TOLD_NOTHING },
+	{ "an operation that was recovered",
+	  "{\"told\":\"state\",\"recovered\":true," DIGEST ",\"line\":\"sync\"}",
+	  AS_TOLD_NOTHING },
+	{ "a step from nowhere",
+	  "{\"told\":\"state\",\"recovered\":true," DIGEST ",\"line\":\"crash # from=x\"}",
+	  AS_TOLD_NOTHING },
+	{ "a line and a comment", "{\"told\":\"state\"," DIGEST ",\"line\":\"sync\\n# x\"}",
+	  AS_TOLD_NOTHING },
+	{ "a start without a text", "{\"told\":\"start\",\"last\":true}", AS_TOLD_NOTHING },
 	{ "a number", "{\"told\":\"state\"," DIGEST ",\"line\":7}", AS_TOLD_NOTHING },
 	{ "a suspect without reason",
 	  "{\"told\":\"suspect\",\"line\":\"sync\",\"since\":\"\",\"faults\":\"\","

@@ -67,6 +67,17 @@ static void complain(void)
 			 "assay: deleted inode referenced: 12\n");
 }
 
+/* A task that waits in the kernel, for as long as its child does not end. */
+static void block(void)
+{
+	if (fork())
+		return;
+	if (!vfork())
+		for (;;)
+			pause();
+	_exit(0);
+}
+
 static void make_mischief(const char *what, pid_t engine, struct as_box_state *state)
 {
 	if (!strcmp(what, "panic"))
@@ -78,9 +89,10 @@ static void make_mischief(const char *what, pid_t engine, struct as_box_state *s
 		state->faults++;
 		complain();
 		state->faults++;
-	} else if (!strcmp(what, "stop"))
+	} else if (!strcmp(what, "stop")) {
+		block();
 		kill(engine, SIGSTOP);
-	else if (!strcmp(what, "crash"))
+	} else if (!strcmp(what, "crash"))
 		kill(engine, SIGSEGV);
 	else if (!strcmp(what, "spin"))
 		spin();
@@ -133,7 +145,7 @@ struct heard {
 	enum as_finding_kind kind[JOBS_MAX];
 	char name[JOBS_MAX][64], summary[JOBS_MAX][256], signature[JOBS_MAX][256];
 	long op[JOBS_MAX];
-	bool has_log[JOBS_MAX], has_detail[JOBS_MAX];
+	bool has_log[JOBS_MAX], has_detail[JOBS_MAX], has_stack[JOBS_MAX];
 	unsigned workloads;
 	int signal_after_first; /* what the kernel is sent then */
 	const char *raw; /* where to put the disk of a finding */
@@ -166,6 +178,7 @@ static void hear(struct as_sink *sink, const struct as_finding *f, const char *i
 	snprintf(h->options, sizeof(h->options), "%s", f->options);
 	h->op[i] = f->op_index;
 	h->has_log[i] = f->log && strlen(f->log) > 200;
+	h->has_stack[i] = f->log && strstr(f->log, "task:") && strstr(f->log, "Call Trace:");
 	h->has_detail[i] = f->detail && *f->detail;
 	snprintf(h->name[i], sizeof(h->name[i]), "%s", f->workload_name);
 	snprintf(h->summary[i], sizeof(h->summary[i]), "%s", f->summary);
@@ -329,6 +342,7 @@ static void test_harms(void **state)
 		if (harms[i].in_flight && heard->op[i] < 0)
 			fail_msg("%s: no operation: %s", name, heard->summary[i]);
 		assert_true(heard->has_log[i]);
+		assert_true(heard->has_stack[i] || harms[i].kind != AS_FIND_HANG);
 		assert_true(heard->has_detail[i] || !harms[i].in_flight);
 	}
 	free(heard);

@@ -83,6 +83,24 @@ static const struct {
 	  "Inode 5 (mode = 0100644), i_nlinks=1, counted=2.\n",
 	  "Inode 5 (mode = 0100644), i_nlinks=1, counted=2.",
 	  "Inode # (mode = #), i_nlinks=#, counted=#." },
+	/* The size of the disk is no problem. */
+	{ "fsck.fat -a -w -V {disk}",
+	  "fsck.fat 4.2 (2021-01-31)\n"
+	  "Warning: Filesystem is FAT32 according to fat_length and fat32_length fields,\n"
+	  "  but has only 8034 clusters, less than the required minimum of 65525.\n"
+	  "  This may lead to problems on some systems.\n"
+	  "/a\n  Contains a free cluster (3). Assuming EOF.\n",
+	  "Contains a free cluster (3). Assuming EOF.",
+	  "Contains a free cluster (#). Assuming EOF." },
+	/* That a check was asked for is no problem, and the assertion that it dies of is one. */
+	{ "fsck.ocfs2 -f -y {disk}",
+	  "fsck.ocfs2 1.8.7\nChecking OCFS2 filesystem in /dev/loop1:\n"
+	  "  Number of slots:    1\n\n/dev/loop1 was run with -f, check forced.\n"
+	  "Pass 1: Checking inodes and blocks\n"
+	  "fsck.ocfs2: refcount.c:446: refcount_extent_insert: Assertion `0' failed.\n"
+	  "the checker died of SIGABRT\n",
+	  "fsck.ocfs2: refcount.c:446: refcount_extent_insert: Assertion `0' failed.",
+	  "fsck.ocfs#: refcount.c:#: refcount_extent_insert: Assertion NAME failed." },
 	{ "fsck.gfs2 -f -y {disk}",
 	  "Initializing fsck\nValidating resource group index.\n"
 	  "Level 1 resource group check: Checking if all rgrp and rindex values are good.\n"

@@ -107,9 +107,28 @@ static Bool touches(ULong offset, ULong bytes)
 	return False;
 }
 
+/* A watched byte is a checksum of the symbolic ones, whatever arithmetic makes it: what is compared
+ * with it is decided by sealing. */
+static void watch(UInt count, Id from)
+{
+	ULong support = count < 64 ? (1ull << count) - 1 : ~0ull;
+
+	if (!count || !from)
+		return;
+	for (UInt i = 0; i < as_vg_range_count; i++) {
+		const struct as_symlog_range *r = &as_vg_ranges[i];
+
+		for (ULong k = 0; r->kind == AS_SYMLOG_WATCHED && k < r->length; k++)
+			if (!as_vg_mem_byte(DISK_BASE + r->offset + k))
+				as_vg_mem_set_byte(DISK_BASE + r->offset + k,
+						   as_vg_opaque(8, from, support));
+	}
+}
+
 /* The symbolic bytes become nodes, with what is on the disk now. */
 void as_vg_io_inputs(void)
 {
+	Id first = 0;
 	UInt count = 0, index = 0;
 
 	for (UInt i = 0; i < as_vg_range_count; i++)
@@ -127,13 +146,16 @@ void as_vg_io_inputs(void)
 		for (ULong k = 0; r->kind == AS_SYMLOG_SYMBOLIC && k < r->length; k++) {
 			UChar byte;
 			SysRes got = VG_(pread)(disk, &byte, 1, r->offset + k);
+			Id n;
 
 			if (sr_isError(got) || sr_Res(got) != 1)
 				break;
-			as_vg_mem_set_byte(DISK_BASE + r->offset + k,
-					   as_vg_input(r->offset + k, byte, index++, count));
+			n = as_vg_input(r->offset + k, byte, index++, count);
+			as_vg_mem_set_byte(DISK_BASE + r->offset + k, n);
+			first = first ? first : n;
 		}
 	}
+	watch(count, first);
 }
 
 /* ---- Calls --------------------------------------------------------------------------------- */

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deb_test.sh FOLDER: installs the package of `make deb` in a bare Debian, made by debootstrap in a
+# temporary directory, and runs `assay demo` there as an ordinary user, without the source tree. As
+# root. The packages come from where this machine's apt gets them. Exit status 3: it cannot be run
+# here.
+set -euo pipefail
+
+folder=$(realpath "$1")
+deb=$(ls -1 "$folder"/assay_*.deb | head -n 1)
+[ "$(id -u)" = 0 ] || { echo "deb_test: debootstrap and chroot take root" >&2; exit 3; }
+command -v debootstrap >/dev/null || { echo "deb_test: no debootstrap" >&2; exit 3; }
+
+site=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' |
+	awk '$2 !~ /security|updates|backports/ {print $1; exit}')
+suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+root=$(mktemp -d /var/tmp/assay-deb-XXXXXX)
+clean() {
+	for mount in proc dev/shm dev; do umount -l "$root/$mount" 2>/dev/null || true; done
+	rm -rf --one-file-system "$root"
+}
+trap clean EXIT
+
+echo "== debootstrap of $suite"
+debootstrap --variant=minbase "$suite" "$root" "$site" >"$folder/debootstrap.log" 2>&1 ||
+	{ tail -n 20 "$folder/debootstrap.log"; echo "deb_test: debootstrap failed"; exit 1; }
+# How apt reaches its source belongs to the machine, too.
+cp -a /etc/apt/sources.list* /etc/apt/apt.conf.d /etc/apt/trusted.gpg.d "$root/etc/apt/" \
+	2>/dev/null || true
+[ ! -f /etc/resolv.conf ] || cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
+mount -t proc proc "$root/proc"
+mount --bind /dev "$root/dev"
+mkdir -p "$root/dev/shm"
+cp "$deb" "$root/tmp/assay.deb"
+
+in_root() {
+	chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+		DEBIAN_FRONTEND=noninteractive "$@"
+}
+echo "== apt install of the package"
+in_root apt-get update -q >"$folder/apt.log" 2>&1
+in_root apt-get install -y -q --no-install-recommends /tmp/assay.deb e2fsprogs user-mode-linux \
+	>>"$folder/apt.log" 2>&1 || { tail -n 20 "$folder/apt.log"; exit 1; }
+in_root assay --version
+in_root useradd -m tester
+echo "== assay demo, as an ordinary user"
+in_root su tester -c 'cd && time assay demo' 2>&1 | tee "$folder/demo.log" | tail -n 12
+grep -q '^demo: all of it as it should be' "$folder/demo.log"
+[ -s "$root/home/tester/assay-demo/report.html" ]
+echo "== apt remove"
+in_root apt-get remove -y -q assay >>"$folder/apt.log" 2>&1
+[ ! -e "$root/usr/bin/assay" ]
+echo "deb_test: ok"

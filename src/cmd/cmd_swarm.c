@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd_swarm: campaigns: planned, run on this machine or by Slurm, watched, merged. */
+#include "base/json.h"
+#include "base/show.h"
+#include "cli/cli.h"
+#include "cli/start.h"
+#include "cli/stopping.h"
+#include "os/out.h"
+#include "swarm/allot.h"
+#include "swarm/campaign.h"
+#include "swarm/local.h"
+#include "swarm/slurm.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOLDER_DEFAULT "assay.swarm"
+#define SHOWN_CELLS 20
+
+static void add_duration(struct as_buf *out, uint64_t s)
+{
+	if (s >= 3600)
+		as_buf_addf(out, "%" PRIu64 " h %02" PRIu64 " min", s / 3600, s / 60 % 60);
+	else if (s >= 60)
+		as_buf_addf(out, "%" PRIu64 " min %02" PRIu64 " s", s / 60, s % 60);
+	else
+		as_buf_addf(out, "%" PRIu64 " s", s);
+}
+
+static void add_words(struct as_buf *out, const struct as_cell *cell)
+{
+	for (size_t i = 0; cell->words[i]; i++) {
+		if (i)
+			as_buf_addc(out, ' ');
+		as_show(out, cell->words[i]);
+	}
+}
+
+/* ---- What was asked for ---------------------------------------------------------------------- */
+
+struct asked {
+	const struct as_args *args;
+	struct as_buf text; /* of the campaign's file */
+	struct as_campaign *campaign;
+	const char *folder;
+	unsigned jobs;
+};
+
+static int read_file(struct asked *a, const char *path, struct as_err *err)
+{
+	int rc = as_buf_read_file(&a->text, path, AS_CAMPAIGN_FILE_MAX, err);
+
+	if (!rc)
+		rc = as_campaign_parse(path, as_buf_str(&a->text), a->text.len, &a->campaign, err);
+	return rc;
+}
+
+/* A folder has a copy of its campaign's file. */
+static int read_copy(struct asked *a, const char *folder, struct as_err *err)
+{
+	struct as_buf path = { 0 };
+	int rc;
+
+	as_buf_addf(&path, "%s/%s", folder, AS_SWARM_FILE);
+	rc = read_file(a, as_buf_str(&path), err);
+	as_buf_free(&path);
+	a->folder = folder;
+	return rc;
+}
+
+static void asked_free(struct asked *a)
+{
+	as_campaign_free(a->campaign);
+	as_buf_free(&a->text);
+}
+
+/* ---- plan ------------------------------------------------------------------------------------ */
+
+static uint64_t whole_time(const struct as_campaign *c)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < c->n_cells; i++)
+		all += as_cell_time_s(c, &c->cells[i]);
+	return all;
+}
+
+static void plan_json(const struct as_campaign *c, struct as_buf *out)
+{
+	for (size_t i = 0; i < c->n_cells; i++) {
+		const struct as_cell *cell = &c->cells[i];
+		struct as_json json = as_json_on(out);
+
+		as_json_object(&json);
+		as_json_kstr(&json, "event", "cell");
+		as_json_kstr(&json, "cell", cell->name);
+		as_json_key(&json, "words");
+		as_json_array(&json);
+		for (size_t w = 0; cell->words[w]; w++)
+			as_json_str(&json, cell->words[w]);
+		as_json_end(&json);
+		as_json_kuint(&json, "seconds", as_cell_time_s(c, cell));
+		as_json_kuint(&json, "memory_bytes", cell->block->memory_bytes);
+		as_json_kuint(&json, "priority", cell->block->priority);
+		as_json_end(&json);
+		as_buf_addc(out, '\n');
+	}
+}
+
+static void plan_text(const struct asked *a, bool all, struct as_buf *out)
+{
+	const struct as_campaign *c = a->campaign;
+	uint64_t seconds = whole_time(c), memory = 0;
+	size_t shown = all || c->n_cells <= SHOWN_CELLS ? c->n_cells : SHOWN_CELLS;
+
+	for (size_t i = 0; i < c->n_cells; i++)
+		if (c->cells[i].block->memory_bytes > memory)
+			memory = c->cells[i].block->memory_bytes;
+	for (size_t i = 0; i < shown; i++) {
+		as_buf_addf(out, "%s  ", c->cells[i].name);
+		add_words(out, &c->cells[i]);
+		as_buf_addc(out, '\n');
+	}
+	if (shown < c->n_cells)
+		as_buf_addf(out, "... %zu more; --all lists them\n", c->n_cells - shown);
+	as_buf_addf(out, "%s: %zu cell%s", c->name, c->n_cells, as_plural(c->n_cells));
+	if (c->doubles)
+		as_buf_addf(out, " (%zu more would do the same as one of these)", c->doubles);
+	as_buf_addf(out, ", %" PRIu64 " round%s, ", c->rounds, as_plural(c->rounds));
+	add_duration(out, seconds);
+	as_buf_adds(out, " in all; with --jobs ");
+	as_buf_addf(out, "%u about ", a->jobs);
+	add_duration(out, (seconds + a->jobs - 1) / a->jobs);
+	as_buf_addf(out, " and up to %" PRIu64 " MiB\n", memory * a->jobs >> 20);
+}
+
+static int plan(struct asked *a, struct as_err *err)
+{
+	struct as_buf out = { 0 };
+	int rc = read_file(a, a->args->operands[1], err);
+
+	if (!rc && as_args_has(a->args, "json"))
+		plan_json(a->campaign, &out);
+	else if (!rc)
+		plan_text(a, as_args_has(a->args, "all"), &out);
+	if (!rc)
+		rc = as_out_save("-", &out, err);
+	as_buf_free(&out);
+	return rc ? rc : AS_EXIT_CLEAN;
+}
+
+/* ---- run ------------------------------------------------------------------------------------- */
+
+struct talk {
+	bool json;
+	size_t done, cells;
+};
+
+static void slice_json(const struct as_cell *cell, const struct as_slice *slice)
+{
+	struct as_buf line = { 0 };
+	struct as_json json = as_json_on(&line);
+
+	as_json_object(&json);
+	as_json_kstr(&json, "event", "slice");
+	as_json_kstr(&json, "cell", cell->name);
+	as_json_kuint(&json, "round", slice->round);
+	as_json_kint(&json, "wall_us", slice->wall_us);
+	as_json_kint(&json, "status", slice->status);
+	as_json_kuint(&json, "ops", slice->ops);
+	as_json_kuint(&json, "states", slice->states);
+	as_json_kuint(&json, "kinds", slice->kinds);
+	as_json_kbool(&json, "complete", slice->complete);
+	as_json_end(&json);
+	printf("%s\n", as_buf_str(&line));
+	as_buf_free(&line);
+}
+
+static void on_began(void *ctx, uint64_t round, size_t cells, uint64_t seconds)
+{
+	struct talk *talk = ctx;
+	struct as_buf line = { 0 };
+
+	talk->cells = cells;
+	talk->done = 0;
+	if (talk->json)
+		return;
+	as_buf_addf(&line, "round %" PRIu64 ": %zu cell%s, ", round, cells, as_plural(cells));
+	add_duration(&line, seconds);
+	printf("%s\n", as_buf_str(&line));
+	fflush(stdout);
+	as_buf_free(&line);
+}
+
+static void on_ended(void *ctx, const struct as_ledger *ledger, size_t cell,
+		     const struct as_slice *slice)
+{
+	const struct as_cell *c = &ledger->campaign->cells[cell];
+	struct talk *talk = ctx;
+	struct as_buf line = { 0 };
+
+	talk->done++;
+	if (talk->json) {
+		slice_json(c, slice);
+	} else {
+		as_buf_addf(&line, "%zu/%zu  %s  %.1f s  ", talk->done, talk->cells, c->name,
+			    (double)slice->wall_us / 1e6);
+		if (slice->status > 1)
+			as_buf_addf(&line, "FAILED (%d)  ", slice->status);
+		as_buf_addf(&line, "%" PRIu64 " ops  %" PRIu64 " kind%s%s  ", slice->ops,
+			    slice->kinds, as_plural(slice->kinds),
+			    slice->complete ? "  all explored" : "");
+		add_words(&line, c);
+		if (slice->said[0]) {
+			as_buf_adds(&line, "\n      ");
+			as_show(&line, slice->said);
+		}
+		printf("%s\n", as_buf_str(&line));
+	}
+	fflush(stdout);
+	as_buf_free(&line);
+}
+
+static int check_trust(const struct asked *a, struct as_err *err)
+{
+	struct as_buf what = { 0 };
+	int rc = 0;
+
+	if (as_args_has(a->args, "trust"))
+		return 0;
+	for (size_t i = 0; i < a->campaign->n_cells && !rc; i++)
+		if (as_cell_reaches(&a->campaign->cells[i], &what))
+			rc = as_fail(err, AS_EUSE,
+				     "%s: cell %s would %s. --trust allows what the file names",
+				     a->campaign->file, a->campaign->cells[i].name,
+				     as_buf_str(&what));
+	as_buf_free(&what);
+	return rc;
+}
+
+static uint64_t found(const struct as_ledger *ledger, size_t *given_up)
+{
+	uint64_t cells = 0;
+
+	*given_up = 0;
+	for (size_t i = 0; i < ledger->campaign->n_cells; i++) {
+		cells += ledger->tallies[i].kinds > 0;
+		*given_up += ledger->tallies[i].given_up;
+	}
+	return cells;
+}
+
+static int finish(const struct asked *a, const struct as_ledger *ledger, int rc)
+{
+	size_t given_up, kinds = as_digests_n(&ledger->kinds);
+	uint64_t cells = found(ledger, &given_up);
+
+	if (!as_args_has(a->args, "json")) {
+		printf("%zu kind%s of findings in %" PRIu64 " of %zu cells", kinds,
+		       as_plural(kinds), cells, ledger->campaign->n_cells);
+		if (given_up)
+			printf("; %zu cell%s failed and %s given up", given_up, as_plural(given_up),
+			       given_up == 1 ? "was" : "were");
+		printf("\n`assay swarm status %s` shows each, `assay swarm merge %s` joins them\n",
+		       a->folder, a->folder);
+	}
+	if (rc)
+		return rc;
+	return cells ? AS_EXIT_FOUND : given_up ? AS_EXIT_WRONG : AS_EXIT_CLEAN;
+}
+
+/* Slurm needs absolute paths: jobs begin in other folders. */
+static int run_slurm(struct asked *a, struct as_ledger *ledger,
+		     const struct as_swarm_options *options, struct as_err *err)
+{
+	struct as_slurm_options slurm = {
+		.swarm = *options,
+		.bring = as_args_text(a->args, "bring", NULL),
+		.text = as_buf_str(&a->text),
+		.trust = as_args_has(a->args, "trust"),
+	};
+
+	slurm.swarm.jobs = (unsigned)as_args_number(a->args, "jobs", 0);
+	return as_swarm_slurm(ledger, &slurm, err);
+}
+
+static int run_all(struct asked *a, struct as_err *err)
+{
+	struct talk talk = { .json = as_args_has(a->args, "json") };
+	struct as_swarm_options options = {
+		.jobs = a->jobs,
+		.even = as_args_has(a->args, "static"),
+		.stop = as_cli_stop_catch(),
+		.began = on_began,
+		.ended = on_ended,
+		.ctx = &talk,
+	};
+	struct as_ledger ledger;
+	int rc = as_ledger_open(a->folder, AS_LEDGER_WRITE, as_buf_str(&a->text), a->campaign,
+				&ledger, err);
+
+	if (rc)
+		return rc;
+	rc = as_args_has(a->args, "slurm") ? run_slurm(a, &ledger, &options, err)
+					   : as_swarm_local(&ledger, &options, err);
+	if (rc == AS_ESTOP)
+		rc = AS_EXIT_SIGNAL + as_cli_stopped();
+	if (rc >= 0)
+		rc = finish(a, &ledger, rc);
+	as_ledger_close(&ledger);
+	return rc;
+}
+
+static int run_verb(struct asked *a, struct as_err *err)
+{
+	int rc = read_file(a, a->args->operands[1], err);
+
+	if (!rc)
+		rc = check_trust(a, err);
+	return rc ? rc : run_all(a, err);
+}
+
+/* ---- cell ------------------------------------------------------------------------------------ */
+
+/* One slice of one cell: what a task of Slurm runs. Its exit status says only whether that worked. */
+static int cell_verb(struct asked *a, struct as_err *err)
+{
+	const volatile int *stop = as_cli_stop_catch();
+	const struct as_cell *cell;
+	struct as_ledger ledger;
+	struct as_slice slice;
+	int rc = read_file(a, a->args->operands[1], err);
+
+	if (rc)
+		return rc;
+	cell = as_campaign_find(a->campaign, a->args->operands[2]);
+	if (!cell)
+		return as_fail(err, AS_EUSE, "%s: there is no cell '%s'", a->campaign->file,
+			       a->args->operands[2]);
+	rc = check_trust(a, err);
+	if (!rc)
+		rc = as_ledger_open(a->folder, AS_LEDGER_ONE, as_buf_str(&a->text), a->campaign,
+				    &ledger, err);
+	if (rc)
+		return rc;
+	rc = as_slice_whole(&ledger, (size_t)(cell - a->campaign->cells),
+			    as_args_number(a->args, "round", 1),
+			    as_args_number(a->args, "seconds", as_cell_time_s(a->campaign, cell)),
+			    stop, &slice, err);
+	if (!rc && as_args_has(a->args, "json"))
+		slice_json(cell, &slice);
+	as_ledger_close(&ledger);
+	if (rc)
+		return rc;
+	return as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped() : AS_EXIT_CLEAN;
+}
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+static const char *state_of(const struct as_tally *t)
+{
+	if (t->given_up)
+		return "given up";
+	if (t->complete)
+		return "complete";
+	return t->slices ? "goes on" : "waits";
+}
+
+static void status_json(const struct as_ledger *ledger, struct as_buf *out)
+{
+	for (size_t i = 0; i < ledger->campaign->n_cells; i++) {
+		const struct as_tally *t = &ledger->tallies[i];
+		struct as_json json = as_json_on(out);
+
+		as_json_object(&json);
+		as_json_kstr(&json, "event", "cell");
+		as_json_kstr(&json, "cell", ledger->campaign->cells[i].name);
+		as_json_kstr(&json, "state", state_of(t));
+		as_json_kuint(&json, "slices", t->slices);
+		as_json_kint(&json, "used_us", t->used_us);
+		as_json_kuint(&json, "ops", t->ops);
+		as_json_kuint(&json, "states", t->states);
+		as_json_kuint(&json, "kinds", t->kinds);
+		as_json_kint(&json, "status", t->status);
+		as_json_end(&json);
+		as_buf_addc(out, '\n');
+	}
+}
+
+static void status_text(const struct as_ledger *ledger, struct as_buf *out)
+{
+	const struct as_campaign *c = ledger->campaign;
+	int64_t used = 0;
+	size_t over = 0;
+
+	as_buf_adds(out, "cell                state     slices     time          ops       states  "
+			 "kinds\n");
+	for (size_t i = 0; i < c->n_cells; i++) {
+		const struct as_tally *t = &ledger->tallies[i];
+
+		used += t->used_us;
+		over += t->complete || t->given_up;
+		as_buf_addf(out,
+			    "%-18s  %-8s  %6" PRIu64 "  %7.1f  %11" PRIu64 "  %11" PRIu64
+			    "  %5" PRIu64 "  ",
+			    c->cells[i].name, state_of(t), t->slices, (double)t->used_us / 1e6,
+			    t->ops, t->states, t->kinds);
+		add_words(out, &c->cells[i]);
+		as_buf_addc(out, '\n');
+		if (t->said[0]) {
+			as_buf_adds(out, "      ");
+			as_show(out, t->said);
+			as_buf_addc(out, '\n');
+		}
+	}
+	as_buf_addf(out, "%s: %zu cells, %zu of them over, ", c->name, c->n_cells, over);
+	add_duration(out, (uint64_t)used / 1000000);
+	as_buf_adds(out, " of ");
+	add_duration(out, whole_time(c));
+	as_buf_addf(out, " used, %zu different kinds of findings\n", as_digests_n(&ledger->kinds));
+}
+
+static int status(struct asked *a, struct as_err *err)
+{
+	struct as_ledger ledger;
+	struct as_buf out = { 0 };
+	int rc = read_copy(a, a->args->operands[1], err);
+
+	if (!rc)
+		rc = as_ledger_open(a->folder, AS_LEDGER_READ, NULL, a->campaign, &ledger, err);
+	if (rc)
+		return rc;
+	if (as_args_has(a->args, "json"))
+		status_json(&ledger, &out);
+	else
+		status_text(&ledger, &out);
+	rc = as_out_save("-", &out, err);
+	as_ledger_close(&ledger);
+	as_buf_free(&out);
+	return rc ? rc : AS_EXIT_CLEAN;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	int (*run)(struct asked *a, struct as_err *err);
+	int operands;
+	const char *takes;
+} verbs[] = {
+	{ "plan", plan, 2, "the file of a campaign" },
+	{ "run", run_verb, 2, "the file of a campaign" },
+	{ "status", status, 2, "the folder of a campaign" },
+	{ "cell", cell_verb, 3, "the file of a campaign and the name of a cell" },
+};
+
+static int run(const struct as_args *args, struct as_err *err)
+{
+	struct asked a = { .args = args, .folder = as_args_text(args, "out", FOLDER_DEFAULT) };
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	int rc = AS_EUSE;
+
+	a.jobs = (unsigned)as_args_number(args, "jobs", cores > 0 ? (uint64_t)cores : 1);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (!strcmp(args->operands[0], verbs[i].name)) {
+			if (args->n_operands != verbs[i].operands)
+				return as_fail(err, AS_EUSE, "swarm %s takes %s", verbs[i].name,
+					       verbs[i].takes);
+			rc = verbs[i].run(&a, err);
+			asked_free(&a);
+			return rc;
+		}
+	return as_fail(err, AS_EUSE, "swarm: '%s' is not plan, run, status or cell",
+		       args->operands[0]);
+}
+
+static const struct as_opt opts[] = {
+	{ .name = "jobs",
+	  .letter = 'j',
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = 1024,
+	  .help = "run: so many cells at once, each on a core of its own; default: as many as "
+		  "there are cores" },
+	{ .name = "static",
+	  .help = "run: each cell keeps its own time; default: time moves to cells that still find "
+		  "something new" },
+	{ .name = "slurm",
+	  .help = "run: on the machines of a Slurm cluster, with an array of jobs for each round" },
+	{ .name = "bring",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "COMMAND",
+	  .help = "run --slurm: machines do not share the folder; this command brings the archive {} "
+		  "of a cell to DIR/inbox, such as 'scp {} head:DIR/inbox/'" },
+	{ .name = "round",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = 1000,
+	  .help = "cell: the round that the slice belongs to; default 1" },
+	{ .name = "seconds",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = 31536000,
+	  .help = "cell: how long; default: the time of the cell" },
+	{ .name = "all", .help = "plan: list all cells; default: the first 20" },
+	{ .name = "trust",
+	  .help = "run: allow plugins, commands, folders and kernels that the file names" },
+	{ .name = "out",
+	  .letter = 'o',
+	  .kind = AS_OPT_TEXT,
+	  .arg = "DIR",
+	  .help = "run: keep the campaign in this folder, or go on with the one in it; default " FOLDER_DEFAULT },
+	{ .name = "json", .help = "print everything as JSON lines" },
+	{ 0 },
+};
+
+const struct as_command as_cmd_swarm = {
+	.name = "swarm",
+	.operands = "plan FILE | run FILE | status DIR | cell FILE NAME",
+	.summary = "run many commands with many settings, on many cores",
+	.text = "A campaign is a file: commands, the values that are put into them, and how much time "
+		"each cell, a command with its values, may take (docs/SCALE.md). `plan` prints the "
+		"cells and what they cost, and runs nothing. `run` runs them in rounds; it goes on "
+		"where it was stopped or killed. Each cell has a run folder of its own. `status` "
+		"shows what each cell has done.",
+	.opts = opts,
+	.min_operands = 1,
+	.max_operands = 3,
+	.run = run,
+};

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* script: see script.h. */
+#include "report/script.h"
+
+#include "base/embed.h"
+#include "base/show.h"
+#include "report/mail_priv.h"
+#include "report/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+AS_EMBED(as_script_body, "report/script/body.sh");
+
+/* ---- How it is reproduced -------------------------------------------------------------------- */
+
+static bool is_of(const struct as_letter *l, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return !strncmp(l->f->target, prefix, len) &&
+	       (!l->f->target[len] || l->f->target[len] == ':');
+}
+
+static bool has_word(const struct as_letter *l, const char *word)
+{
+	return l->f->options && strstr(l->f->options, word);
+}
+
+static bool is_power(const struct as_letter *l)
+{
+	return l->f->kind == AS_FIND_CRASH || l->f->kind == AS_FIND_RECOVERY;
+}
+
+/* What takes assay, and why; the first row that holds counts. */
+static const struct {
+	const char *option; /* words of the options; NULL: see kind */
+	int kind;
+	const char *why;
+} assay_rows[] = {
+	{ "fault=", -1, "calls of the file system to its disk or its allocator fail" },
+	{ "scenario=race", -1, "several threads make the calls, with delays" },
+	{ "scenario=diff", -1, "the answers of several file systems are compared" },
+	{ "corrupt", -1, "the disk is damaged between mounts" },
+	{ "hold=", -1, "writes are held in flight" },
+	{ "early=", -1, "the cache is written back at chosen moments" },
+	{ NULL, AS_FIND_RACE, "several threads make the calls, with delays" },
+	{ NULL, AS_FIND_DIFF, "the answers of several file systems are compared" },
+	{ NULL, AS_FIND_LIMIT, "memory and stack are measured" },
+};
+
+static const char *needs_assay(const struct as_letter *l)
+{
+	bool library = is_of(l, "lab") || is_of(l, "plugin");
+
+	for (size_t i = 0; i < sizeof(assay_rows) / sizeof(assay_rows[0]); i++)
+		if (assay_rows[i].option ? has_word(l, assay_rows[i].option) && !library
+					 : (int)l->f->kind == assay_rows[i].kind)
+			return assay_rows[i].why;
+	if (l->recipe.type && l->recipe.type->journal_bytes)
+		return "its journal is on a second disk";
+	if (is_power(l) && !l->stored.record.has_disk && !library)
+		return "no disk was kept";
+	if (has_word(l, "scenario=crash") && !is_power(l) && !library)
+		return "it shows while the power is cut";
+	return NULL;
+}
+
+/* What the plain way does not see. */
+static const char *sees_more(const struct as_letter *l)
+{
+	if (is_power(l))
+		return "which trees a power cut may leave is a matter of rules (see report.txt)";
+	if (l->f->kind == AS_FIND_DATA || l->f->kind == AS_FIND_SILENT)
+		return "the bytes and attributes that calls return are compared";
+	if (l->f->kind == AS_FIND_TREE)
+		return "contents, attributes and times are compared";
+	return NULL;
+}
+
+/* ---- The head -------------------------------------------------------------------------------- */
+
+static void put_value(struct as_buf *out, const char *name, const char *value)
+{
+	as_buf_addf(out, "%s=", name);
+	as_page_word(out, value);
+	as_buf_addc(out, '\n');
+}
+
+/* A comment: one line, whatever the text is. */
+static void put_comment(struct as_buf *out, const char *text)
+{
+	as_buf_adds(out, "# ");
+	as_show(out, text);
+	as_buf_addc(out, '\n');
+}
+
+/* A word of a command, in which places stand for what the script knows. */
+static void put_word(struct as_buf *out, const char *word)
+{
+	static const char *const places[][2] = { { "{disk}", "\"$disk\"" },
+						 { "{size}", "\"$size\"" },
+						 { "{mnt}", "\"$mnt\"" },
+						 { "{src}", "\"$work/src\"" } };
+	char *part;
+
+	while (*word) {
+		const char *at = NULL, *first = word + strlen(word);
+		size_t which = 0;
+
+		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+			if ((at = strstr(word, places[i][0])) && at < first) {
+				first = at;
+				which = i;
+			}
+		if (first > word) {
+			part = as_xstrndup(word, (size_t)(first - word));
+			as_page_word(out, part);
+			free(part);
+		}
+		if (*first)
+			as_buf_adds(out, places[which][1]);
+		word = *first ? first + strlen(places[which][0]) : first;
+	}
+}
+
+/* "make_fs() { env A=1 mke2fs -q "$disk"; }" */
+static void put_function(struct as_buf *out, const char *name, const char *env,
+			 const char *command, const char *before)
+{
+	char *words = as_xstrdup(command), *save = NULL;
+
+	as_buf_addf(out, "%s() {\n\t%s%s%s%s", name, before, env ? "env " : "", env ? env : "",
+		    env ? " " : "");
+	for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		put_word(out, word);
+		as_buf_addc(out, ' ');
+	}
+	out->data[out->len - 1] = '\n';
+	as_buf_adds(out, "}\n");
+	free(words);
+}
+
+static void put_good(struct as_buf *out, const struct as_checker *checker, bool power)
+{
+	as_buf_adds(out, "good='");
+	for (int status = 0; status < 16; status++) {
+		enum as_check_answer answer = as_fstype_answer(checker, status);
+
+		/* After a power cut a repair is no mistake. */
+		if (answer == AS_CHECK_CLEAN || (power && answer == AS_CHECK_REPAIRED))
+			as_buf_addf(out, "%d ", status);
+	}
+	as_buf_adds(out, "'\n");
+}
+
+/* Repairs of what was not wrong, a line each; those that depend on others are left out. */
+static void put_harmless(struct as_buf *out, const char *words)
+{
+	struct as_buf lines = { 0 };
+
+	while (words && *words) {
+		size_t len = strcspn(words, "|");
+
+		if (!memchr(words, '>', len)) {
+			as_buf_adds(&lines, lines.len ? "\n" : "");
+			as_buf_add(&lines, words, len);
+		}
+		words += len + (words[len] == '|');
+	}
+	if (lines.len)
+		put_value(out, "harmless", as_buf_str(&lines));
+	as_buf_free(&lines);
+}
+
+static uint64_t size_of(const struct as_letter *l)
+{
+	struct as_buf text = { 0 };
+	uint64_t size = l->recipe.type->default_bytes;
+
+	if (as_letter_option(l, "size", &text))
+		size = strtoull(as_buf_str(&text), NULL, 10);
+	as_buf_free(&text);
+	return size;
+}
+
+static void put_type(const struct as_letter *l)
+{
+	const struct as_fstype *type = l->recipe.type;
+	const struct as_checker *checker =
+		&type->check[type->full_rebuilds ? AS_CHECK_QUICK : AS_CHECK_FULL];
+	struct as_buf text = { 0 };
+
+	put_value(l->out, "type", type->type ? type->type : "");
+	put_value(l->out, "modules", type->modules ? type->modules : "");
+	as_buf_addf(&text, "%s%s%s", type->mount ? type->mount : "",
+		    type->mount && *type->mount && l->recipe.mount && *l->recipe.mount ? "," : "",
+		    l->recipe.mount ? l->recipe.mount : "");
+	put_value(l->out, "options", as_buf_str(&text));
+	as_buf_clear(&text);
+	as_buf_addf(&text, "%llu", (unsigned long long)size_of(l));
+	put_value(l->out, "size", type->mkfs ? as_buf_str(&text) : "");
+	if (type->mkfs)
+		put_function(l->out, "make_fs", type->env, type->mkfs, "");
+	if (checker->command && !checker->input) {
+		put_good(l->out, checker, is_power(l));
+		put_harmless(l->out, checker->harmless);
+		put_function(l->out, "check_fs", NULL, checker->command, "timeout -k 5 120 ");
+	}
+	put_value(l->out, "server", type->server ? "yes" : "");
+	if (type->server)
+		put_function(l->out, "serve", NULL, type->server, "");
+	as_buf_free(&text);
+}
+
+/* "plugin:PATH.so:OPTIONS" */
+static void put_library(const struct as_letter *l)
+{
+	const char *path = l->f->target + strlen("plugin:"), *end;
+	char *object = NULL;
+
+	if (is_of(l, "plugin") && (end = strstr(path, ".so")))
+		object = as_xstrndup(path, (size_t)(end - path) + 3);
+	put_value(l->out, "sources", is_of(l, "lab") ? "labfs" : "");
+	put_value(l->out, "object", object ? object : "");
+	free(object);
+}
+
+/* "fuse:COMMAND": as `sh -c` would, a person has given it. */
+static void put_server(const struct as_letter *l)
+{
+	put_value(l->out, "server", "yes");
+	put_function(l->out, "serve", NULL, l->f->target + strlen("fuse:"), "");
+}
+
+static void put_head(const struct as_letter *l, const char *how, const char *why)
+{
+	bool own_code = is_of(l, "plugin") || is_of(l, "fuse") || is_of(l, "dir");
+
+	as_buf_adds(l->out, "#!/bin/sh\n# SPDX-License-Identifier: MIT\n");
+	put_comment(l->out, l->stored.record.id);
+	put_comment(l->out, l->f->summary ? l->f->summary : "");
+	as_buf_adds(l->out, "# It says REPRODUCED, with exit status 0, or NOT REPRODUCED, with 1; 2: "
+			    "it cannot be run here.\n# `./repro.sh --help` lists what it takes.\n");
+	put_value(l->out, "how", how);
+	put_value(l->out, "why", why ? why : "");
+	put_value(l->out, "found_in", as_finding_is_on_host(l->f) ? "host" : "sandbox");
+	put_value(l->out, "trust", own_code ? "--trust" : "");
+	as_buf_adds(l->out, "type= modules= options= size= good= harmless= server= sources= object=\n");
+}
+
+static void print(const struct as_letter *l)
+{
+	const char *why = needs_assay(l);
+
+	if (why) {
+		put_head(l, "assay", why);
+	} else if (is_of(l, "lab") || is_of(l, "plugin")) {
+		put_head(l, "library", NULL);
+		put_library(l);
+	} else if (is_of(l, "dir")) {
+		put_head(l, "dir", NULL);
+	} else if (is_of(l, "fuse")) {
+		put_head(l, "plain", sees_more(l));
+		put_server(l);
+	} else if (l->recipe.type) {
+		put_head(l, is_power(l) ? "crash" : "plain", sees_more(l));
+		put_type(l);
+	} else {
+		put_head(l, "assay", "the target is not one that a script can make");
+	}
+	as_buf_addc(l->out, '\n');
+	as_buf_adds(l->out, as_script_body_first);
+}
+
+int as_script_write(const struct as_dir *folder, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	struct as_letter l;
+	int rc = as_letter_open(folder, &text, &l, err);
+
+	if (!rc) {
+		print(&l);
+		rc = as_dir_write(folder, AS_SCRIPT_NAME, &text, err);
+	}
+	/* In a folder that a guest shares it may be refused; `sh repro.sh` works all the same. */
+	if (!rc)
+		(void)!fchmodat(folder->fd, AS_SCRIPT_NAME, 0755, 0);
+	as_letter_close(&l);
+	as_buf_free(&text);
+	return rc;
+}

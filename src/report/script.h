@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * script: repro.sh, which reproduces a finding of a workload in plain shell. It consists of a head
+ * with what this finding needs, and of script/body.sh, which is the same in all of them. Texts from
+ * outside stand in the head only, each as one quoted word.
+ */
+#ifndef AS_REPORT_SCRIPT_H
+#define AS_REPORT_SCRIPT_H
+
+#include "base/buf.h"
+#include "os/dir.h"
+
+#define AS_SCRIPT_NAME "repro.sh"
+/* What the tree has to be after the calls: lines as the script's find(1) prints them. */
+#define AS_SCRIPT_TREE "expected.tree"
+
+/* `folder` is that of a finding with a workload. */
+AS_MUST_CHECK int as_script_write(const struct as_dir *folder, struct as_err *err);
+
+#endif

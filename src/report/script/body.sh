@@ -1,0 +1,364 @@
+# ---- Below here, all such scripts are the same ---------------------------------------------------
+
+usage() {
+	cat <<-'END'
+	usage: repro.sh [--sandbox | --host | --assay] [DIRECTORY]
+	Makes a disk image in a temporary directory of its own, and touches no other disk and no other
+	directory. A finding of a directory takes DIRECTORY: it works in a new directory in it, which it
+	removes at the end.
+	  --sandbox  in a kernel that runs as a program (User-Mode Linux, program `linux`): no root
+	  --host     on the running kernel, as root: a bug can take this machine down
+	  --assay    by `assay replay`, for findings that only assay can judge
+	It says REPRODUCED, with exit status 0, or NOT REPRODUCED, with 1; 2: it cannot be run here.
+	END
+	exit 2
+}
+
+here=$(cd "$(dirname "$0")" && pwd) || exit 2
+way= directory=
+for word; do
+	case $word in
+	--inside) break ;;
+	--sandbox | --host | --assay) way=${word#--} ;;
+	-*) usage ;;
+	*) directory=$word ;;
+	esac
+done
+
+lack() {
+	echo "cannot be run: $*" >&2
+	exit 2
+}
+
+need() {
+	command -v "$1" >/dev/null || lack "the program $1 is not here"
+}
+
+# What is wrong goes to a file, because parts of this run in another kernel.
+wrong() {
+	echo "wrong: $*"
+	echo "$*" >>"$work/wrong"
+}
+
+finish() {
+	if [ -s "$work/wrong" ]; then
+		echo REPRODUCED
+		exit 0
+	fi
+	echo 'NOT REPRODUCED'
+	exit 1
+}
+
+# Type, mode, owners, links, size, name: one line for each name, in the order of bytes; a line end in a name is shown as '?'.
+tree() {
+	(cd "$1" && find . -path ./lost+found -prune -o -type d -printf 'd %m %U:%G - - /%P\0' -o \
+		-type l -printf 'l - %U:%G %n %s /%P\0' -o \
+		-type f -printf 'f %m %U:%G %n %s /%P\0' -o -printf '%y %m %U:%G %n - /%P\0') |
+		LC_ALL=C sort -z | tr '\0\n' '\n?'
+}
+
+compare_tree() { # FILE WHEN
+	[ -f "$here/expected.tree" ] && [ ! -e "$work/unsure" ] || return 0
+	cmp -s "$here/expected.tree" "$1" && return
+	diff "$here/expected.tree" "$1" | sed -n 's/^</  expected: /p; s/^>/  found:    /p'
+	wrong "the tree $2 is not as expected"
+}
+
+# ---- One mount: also in the sandbox --------------------------------------------------------------
+
+start() {
+	if [ -n "$server" ]; then
+		serve >"$work/server.out" 2>&1 </dev/null &
+		waited=0
+		until mountpoint -q "$mnt"; do
+			waited=$((waited + 1))
+			[ $waited -lt 100 ] || return 1
+			sleep 0.1
+		done
+	else
+		mount -t "$type" -o "$options" "$device" "$mnt"
+	fi
+}
+
+stop() {
+	if [ -z "$server" ]; then
+		umount "$mnt"
+	else
+		{ fusermount3 -u "$mnt" 2>/dev/null || umount "$mnt"; } && wait
+	fi
+}
+
+run_calls() { # DIRECTORY
+	timeout -k 5 "$deadline" "$work/repro" "$1" >"$work/answers" 2>&1
+	status=$?
+	cat "$work/answers"
+	case $status in
+	0) ;;
+	1) wrong 'a call does not answer as expected (see the lines "op N: expected")' ;;
+	3) : >"$work/unsure" ;;
+	124 | 137) wrong "the calls do not come back" ;;
+	*)
+		if [ $status -gt 128 ]; then
+			wrong "the calls end by signal $((status - 128))"
+		else
+			lack "repro ended with $status"
+		fi
+		;;
+	esac
+}
+
+once_mounted() {
+	if ! start; then
+		wrong "it cannot be mounted"
+		return
+	fi
+	[ "$how" = crash ] || run_calls "$mnt"
+	tree "$mnt" >"$work/tree.1" || wrong "the tree cannot be read"
+	[ "$how" = crash ] || compare_tree "$work/tree.1" "after the calls"
+	if ! stop; then
+		wrong "it cannot be unmounted"
+		return
+	fi
+	if start; then
+		tree "$mnt" >"$work/tree.2" || wrong "the tree cannot be read after another mount"
+		[ "$how" = crash ] || compare_tree "$work/tree.2" "after another mount"
+		stop
+	else
+		wrong "it cannot be mounted again"
+	fi
+}
+
+# In the sandbox this is the first process: it needs what a kernel needs to mount something.
+inside() {
+	mount -t proc proc /proc
+	mount -t sysfs sysfs /sys 2>/dev/null
+	mount -t devtmpfs dev /dev 2>/dev/null
+	for module in $modules; do
+		modprobe -d "$work/modules" "${module%\?}" 2>/dev/null
+	done
+	device=/dev/ubda
+	once_mounted
+	sync
+	: >"$work/ended"
+	exec "$work/off"
+}
+
+# ---- Around it -----------------------------------------------------------------------------------
+
+compile() {
+	need cc
+	cc -o "$work/repro" "$here/repro.c" || lack "repro.c does not compile"
+}
+
+make_image() {
+	if [ "$how" = crash ]; then
+		need zstd
+		zstd -q -d -f "$here/disk.img.zst" -o "$disk" || lack "disk.img.zst cannot be unpacked"
+		if [ -f "$here/before.img.zst" ] && [ -f "$here/writes.txt" ]; then rebuild; fi
+		return
+	fi
+	[ -n "$size" ] || return 0
+	truncate -s "$size" "$disk" || exit 2
+	make_fs >"$work/mkfs.out" 2>&1 || {
+		cat "$work/mkfs.out"
+		lack "the file system cannot be made"
+	}
+}
+
+# The disk before the workload, with the writes that reached it, is the disk that the cut left.
+rebuild() {
+	zstd -q -d -f "$here/before.img.zst" -o "$work/built" || exit 2
+	zstd -q -d -f "$here/writes.bin.zst" -o "$work/writes" || exit 2
+	from=0
+	while read -r offset length _; do
+		case $offset in \#* | '') continue ;; esac
+		dd if="$work/writes" of="$work/built" bs=512 skip=$((from / 512)) \
+			seek=$((offset / 512)) count=$((length / 512)) conv=notrunc status=none
+		from=$((from + length))
+	done <"$here/writes.txt"
+	cmp -s "$work/built" "$disk" && echo "before.img + writes = disk.img" ||
+		echo "before.img with the writes is not disk.img"
+}
+
+check_image() {
+	[ -n "$good" ] && [ -s "$disk" ] || return 0
+	check_fs >"$work/fsck.out" 2>&1
+	status=$?
+	case " $good " in
+	*" $status "*) return 0 ;;
+	esac
+	# It tells of repairs, and all of them are of things that are not wrong.
+	if [ $status = 1 ] && [ -n "$harmless" ] && grep -q '? yes' "$work/fsck.out" &&
+		! grep '? yes' "$work/fsck.out" | grep -qvF "$harmless"; then
+		return 0
+	fi
+	tail -n 20 "$work/fsck.out"
+	if [ $status = 127 ]; then
+		echo "not checked: the checker is not here"
+		return
+	fi
+	wrong "the checker ends with status $status"
+}
+
+look_at_log() { # FILE
+	grep -aE 'BUG:|WARNING: |Oops|Kernel panic|general protection|KASAN|UBSAN|INFO: task' \
+		"$1" >"$work/log" && { cat "$work/log"; wrong "the kernel complains"; }
+	[ -n "$type" ] && grep -aiE "$type.*(error|corrupt)" "$1" >"$work/log" &&
+		{ cat "$work/log"; wrong "the file system complains in the kernel's log"; }
+	return 0
+}
+
+on_host() {
+	if [ -z "$server" ]; then
+		[ "$(id -u)" = 0 ] || lack "to mount takes root; try --sandbox"
+		grep -qw "$type" /proc/filesystems || modprobe -q "${modules%% *}"
+		grep -qw "$type" /proc/filesystems || lack "this kernel does not know $type"
+	fi
+	dmesg >"$work/dmesg.1" 2>/dev/null
+	options="$options${options:+,}loop"
+	device=$disk
+	once_mounted
+	dmesg 2>/dev/null | tail -n +"$(($(wc -l <"$work/dmesg.1") + 1))" >"$work/console"
+	look_at_log "$work/console"
+}
+
+in_sandbox() {
+	need linux
+	need cc
+	printf '#include <sys/reboot.h>\nint main(void) { reboot(RB_POWER_OFF); return 0; }\n' \
+		>"$work/off.c"
+	cc -o "$work/off" "$work/off.c" || exit 2
+	# Variables of this script, as the first process sees them.
+	cat >"$work/init" <<-END
+	#!/bin/sh
+	exec /bin/sh '$(printf %s "$here" | sed "s/'/'\\\\''/g")/repro.sh' --inside '$work'
+	END
+	chmod 755 "$work/init"
+	mkdir -p "$work/modules/lib"
+	ln -s /usr/lib/uml/modules "$work/modules/lib/modules"
+	mkdir -p "$work/uml"
+	PATH=$PATH:/usr/sbin:/sbin TMPDIR=$work timeout -k 5 300 linux mem=256M \
+		uml_dir="$work/uml" umid=repro ubda="$disk" root=/dev/root rootfstype=hostfs \
+		rootflags=/ rw init="$work/init" con0=fd:0,fd:1 con=null quiet selinux=0 \
+		</dev/null >"$work/console" 2>&1
+	status=$?
+	tr -d '\r' <"$work/console"
+	look_at_log "$work/console"
+	[ -e "$work/ended" ] && return
+	if grep -aq 'Kernel panic\|BUG:' "$work/console"; then
+		wrong "the kernel died"
+	elif [ $status = 124 ] || [ $status = 137 ]; then
+		wrong "the kernel hangs"
+	else
+		lack "the sandbox ended with $status"
+	fi
+}
+
+by_assay() {
+	command -v assay >/dev/null || lack "this needs assay: $why"
+	echo "by assay: $why"
+	assay replay "$here" $trust >"$work/replay" 2>&1
+	status=$?
+	cat "$work/replay"
+	case $status in
+	0) ;;
+	1) wrong "assay reproduces it" ;;
+	*) lack "assay replay ended with $status" ;;
+	esac
+}
+
+# The program of a library says REPRODUCED itself.
+by_library() {
+	if ! grep -q 'assay/solo.h' "$here/repro.c"; then
+		why="the program of this library cannot show it without assay"
+		by_assay
+		return
+	fi
+	need cc
+	headers=${ASSAY_SRC:+-I$ASSAY_SRC/include}
+	[ -n "$headers" ] || headers=$(pkg-config --cflags assay 2>/dev/null)
+	if [ -n "$sources" ]; then
+		[ -d "${ASSAY_SRC:-/none}/labfs" ] ||
+			{ why="the sources of labfs: set ASSAY_SRC to a checkout of assay"; by_assay; return; }
+		set -- $(find "$ASSAY_SRC/labfs" -name '*.c' ! -name '*_main.c')
+	else
+		object=${OBJECT:-$object}
+		[ -e "$object" ] || lack "the library $object is not here; OBJECT=PATH names another one"
+		object=$(cd "$(dirname "$object")" && pwd)/$(basename "$object")
+		set -- "$object"
+	fi
+	# shellcheck disable=SC2086
+	cc -D_GNU_SOURCE $headers "$here/repro.c" "$@" -ldl -lpthread -o "$work/repro" 2>"$work/cc.out" || {
+		why="repro.c does not link with the library here: $(head -n 1 "$work/cc.out")"
+		by_assay
+		return
+	}
+	(cd "$work" && LD_LIBRARY_PATH=$(dirname "$object") timeout -k 5 "$deadline" ./repro)
+	status=$?
+	case $status in
+	0) wrong "the program says so" ;;
+	1) ;;
+	124 | 137) wrong "it does not come back" ;;
+	*)
+		[ $status -gt 128 ] || lack "repro ended with $status"
+		wrong "it dies of signal $((status - 128))"
+		;;
+	esac
+}
+
+in_directory() {
+	[ -n "$directory" ] || lack "give a directory of the file system that is to be tested"
+	mnt=$(mktemp -d "$directory/assay-repro-XXXXXX") || exit 2
+	own=$mnt
+	compile
+	chmod 755 "$mnt"
+	run_calls "$mnt"
+	tree "$mnt" >"$work/tree.1" || wrong "the tree cannot be read"
+	compare_tree "$work/tree.1" "after the calls"
+}
+
+clean() {
+	if mountpoint -q "$work/mnt" 2>/dev/null; then stop 2>/dev/null || umount -l "$work/mnt"; fi
+	[ -z "$own" ] || rm -rf -- "$own"
+	rm -rf -- "$work"
+}
+
+# ---- What is done --------------------------------------------------------------------------------
+
+own=
+deadline=60
+if [ "$1" = --inside ]; then
+	work=$2
+	disk=$work/disk.img mnt=$work/mnt
+	inside
+fi
+work=$(mktemp -d) || exit 2
+trap clean EXIT
+trap 'exit 2' INT TERM HUP
+disk=$work/disk.img mnt=$work/mnt
+mkdir "$mnt" "$work/src" || exit 2
+if [ -z "$way" ]; then
+	way=$found_in
+	[ "$way" = host ] || command -v linux >/dev/null || way=host
+	[ "$way" = sandbox ] || [ "$(id -u)" = 0 ] || [ -n "$server" ] || way=sandbox
+fi
+case $how in
+assay) by_assay ;;
+library) if [ "$way" = assay ]; then by_assay; else by_library; fi ;;
+dir) if [ "$way" = assay ]; then by_assay; else in_directory; fi ;;
+*)
+	if [ "$way" = assay ]; then
+		by_assay
+		finish
+	fi
+	[ "$how" = crash ] || compile
+	make_image
+	if [ "$way" = sandbox ] && [ -z "$server" ]; then in_sandbox; else on_host; fi
+	check_image
+	if [ -n "$why" ] && [ ! -s "$work/wrong" ]; then
+		echo "nothing is wrong that shows without assay"
+		by_assay
+	fi
+	;;
+esac
+finish
