@@ -62,15 +62,16 @@ arrows() {
 	fsck      work symptom disk target tool layout damage cuts recording
 	cross     disk target layout snapshot damage fsck
 	sym       disk target tool box layout damage fsck
+	progress
 	swarm     work target
 	figure    cover
-	report    work target legal figure
+	report    work target legal progress figure
 	join      cover report
 	cli       work model symptom gen disk host target box vfs race reduce instance run
-	cli       supervise crash scenario hunt kernel cover figure report
+	cli       supervise crash scenario hunt kernel cover progress figure report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym swarm
-	cmd       layout trace record cover figure report join cli labfs kernel bench
+	cmd       layout trace record cover figure report join cli labfs kernel progress bench
 	END
 }
 
@@ -113,7 +114,7 @@ excused() {
 	src/base/err.c    stderr  a failed assertion ends the process; nobody is left to tell
 	src/os/spawn.c  getenv  PATH, to find programs
 	src/os/sanitizer.c  getenv  how a sanitizer and the loader are told what to do
-	src/cli/terminal.c  getenv  TERM and NO_COLOR: what a terminal can do, and shall
+	src/cli/screen.c  getenv  TERM and NO_COLOR: what a terminal can do, and shall
 	src/tool/shim/clock.c  time          the standing clock that checkers are given
 	src/tool/shim/clock.c  gettimeofday  the same
 	tests/tool/tool_subject.c  time          asks the clock that it is given

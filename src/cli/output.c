@@ -4,7 +4,7 @@
 
 #include "cli/pages.h"
 #include "cli/repro/repro.h"
-#include "cli/terminal.h"
+#include "cli/screen.h"
 #include "disk/image.h"
 #include "os/rundir.h"
 #include "report/groups.h"

@@ -38,7 +38,8 @@ struct as_cli_output {
 AS_MUST_CHECK int as_cli_save_disk(const struct as_disk *disk, const struct as_dir *dir,
 				   const char *name, struct as_err *err);
 
-/* A sink that prints on standard output: JSON lines, or text for people; `quiet`: findings alone. */
+/* A sink that prints on standard output: JSON lines, or text for people; `quiet`: findings
+ * alone. */
 struct as_sink *as_cli_talk_new(bool json, bool quiet);
 void as_cli_talk_free(struct as_sink *talk, bool json);
 

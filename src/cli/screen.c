@@ -10,20 +10,47 @@
  * A block of progress (as_cli_screen_block()) stands below what was printed. Its process and those
  * that print share a note of how many rows it has: whoever prints removes it first, and it is drawn
  * again below. Invariants: (1) nobody writes to a descriptor without the lock; (2) the block is
- * drawn only where a line begins; (3) after it, the cursor is on the line below it, so that a
- * program that is killed leaves a clean prompt.
+ * drawn only where a line begins; (3) the cursor stands at its first column: however a terminal
+ * breaks lines when its width changes, all of the block is after the cursor, and nothing that
+ * stands before it is ever erased.
  */
 #include "cli/screen.h"
 
 #include "base/show.h"
-#include "cli/terminal.h"
 #include "os/shlock.h"
 #include "os/spawn.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#define COLUMNS_UNKNOWN 80
+
+bool as_cli_is_terminal(int fd)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+bool as_cli_has_colour(int fd)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return as_cli_is_terminal(fd) && !(no && *no);
+}
+
+unsigned as_cli_columns(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : COLUMNS_UNKNOWN;
+}
+
+/* ---- The filter ---- */
 
 #define BLOCK_ROWS 32u /* at most */
 #define HELD_BYTES 8 /* more than any sequence of ours, or character, has */
@@ -171,13 +198,17 @@ static void measure(const struct as_buf *block)
 }
 
 /* Row by row: what clears the screen from its first row on is kept by some terminals as if it had
- * scrolled away. */
+ * scrolled away. The cursor is remembered and comes back: at the last row, it does not go down. */
 static void add_removal(struct as_buf *out)
 {
 	unsigned rows = rows_now();
 
+	if (rows)
+		as_buf_adds(out, "\0337");
 	for (unsigned i = 0; i < rows; i++)
-		as_buf_adds(out, i ? "\033[A\033[2K" : "\r\033[A\033[2K");
+		as_buf_adds(out, "\033[2K\033[B");
+	if (rows)
+		as_buf_adds(out, "\0338");
 }
 
 /* With the lock. */
@@ -244,11 +275,12 @@ bool as_cli_screen_block(const struct as_buf *block)
 		/* In one piece, so that it does not flicker. */
 		add_removal(&all);
 		as_buf_add(&all, as_buf_str(block), block->len);
+		shared->rows = 0;
+		measure(block);
+		if (shared->rows)
+			as_buf_addf(&all, "\r\033[%uA", shared->rows);
 		drawn = write_all(STDERR_FILENO, as_buf_str(&all), all.len);
 		as_buf_free(&all);
-		shared->rows = 0;
-		if (drawn)
-			measure(block);
 	}
 	as_shlock_give(&shared->lock);
 	return drawn;

@@ -13,6 +13,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* ---- What a terminal can do ---- */
+
+/* A terminal that obeys sequences: not one of TERM=dumb. */
+bool as_cli_is_terminal(int fd);
+/* The same, and NO_COLOR (no-color.org) is not set. */
+bool as_cli_has_colour(int fd);
+/* How wide it is now; 80 where that is not known. */
+unsigned as_cli_columns(int fd);
+
+/* ---- The streams ---- */
+
 /* Puts the filter before stdout and stderr. */
 void as_cli_screen(void);
 /* Prints what the filter still holds: the beginning of a character whose end never came. */

@@ -117,8 +117,8 @@ struct crash_session {
 
 /* ---- What is shown meanwhile ---- */
 
-static void show_grown(struct as_live *live, const struct as_crash_counts *a,
-		       const struct as_crash_counts *b)
+/* Also called in the process that judges. */
+static void show_grown(void *live, const struct as_crash_counts *a, const struct as_crash_counts *b)
 {
 	as_live_add(live, AS_COUNT_crash_states, b->generated - a->generated);
 	as_live_add(live, AS_COUNT_crash_distinct, b->distinct - a->distinct);
@@ -129,12 +129,6 @@ static void show_grown(struct as_live *live, const struct as_crash_counts *a,
 	as_live_add(live, AS_COUNT_during_recovery, b->again - a->again);
 }
 
-/* In the process that judges. */
-static void seen(void *ctx, const struct as_crash_counts *before, const struct as_crash_counts *now)
-{
-	show_grown(ctx, before, now);
-}
-
 static void show_workload(const struct crash_session *s, const struct as_run_result *r)
 {
 	as_live_add(s->out.live, AS_COUNT_workloads, 1);
@@ -143,8 +137,6 @@ static void show_workload(const struct crash_session *s, const struct as_run_res
 	/* Several processes may work on them. */
 	as_live_add_done(s->out.live, 1);
 }
-
-/* ---- */
 
 static uint64_t budget_of(const struct crash_session *s, const struct as_target *target)
 {
@@ -169,7 +161,7 @@ static int get_ready(struct crash_session *s, const struct as_cli_job *job, stru
 		return rc;
 	s->run.size_bytes = job->size_bytes;
 	options.budget = budget_of(s, s->target);
-	options.seen = seen;
+	options.seen = show_grown;
 	options.seen_ctx = s->out.live;
 	rc = as_crasher_new(s->target, &s->run, &options, s->out.chain, &s->crasher, err);
 	if (!rc)

@@ -386,11 +386,7 @@ static void open_live(const struct as_args *args, struct hunt_session *s)
 							.json = s->json,
 							.quiet = as_args_has(args, "quiet"),
 							.before_us = s->state.used_us });
-	as_live_target(s->live, s->state.target,
-		       s->boxed				? "in a sandbox"
-		       : as_cli_fstype(s->state.target) ? "on the running kernel"
-							: "",
-		       s->state.n_jobs);
+	as_cli_show_where(s->live, args, s->state.target, s->state.n_jobs);
 	as_live_phase(s->live, strcmp(s->state.scenario, "sequential") ? s->state.scenario : "");
 	as_live_goal(s->live, s->state.for_us, s->state.max_workloads);
 	as_live_sink(s->live)->next = s->talk;

@@ -14,9 +14,9 @@
 #include "cli/output.h"
 #include "cli/screen.h"
 #include "cli/stopping.h"
-#include "cli/terminal.h"
 #include "os/rundir.h"
 #include "os/spawn.h"
+#include "progress/who.h"
 
 #include <poll.h>
 #include <string.h>
@@ -27,7 +27,7 @@
 #define SILENT_US 10000000 /* longer than a machine that is busy keeps a run from speaking */
 #define BEGIN_US 3000000 /* how long a run may take to speak for the first time */
 
-struct watched_run {
+struct watching {
 	struct as_dir dir;
 	const struct as_args *args;
 	struct as_progress p;
@@ -39,7 +39,7 @@ struct watched_run {
 
 /* ---- What the run says ----------------------------------------------------------------------- */
 
-static int read_progress(struct watched_run *w, struct as_err *err)
+static int read_progress(struct watching *w, struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	struct as_progress p;
@@ -58,11 +58,11 @@ static int read_progress(struct watched_run *w, struct as_err *err)
 }
 
 /* Whether its process is gone, though it has not said that it ends. */
-static bool has_died(struct watched_run *w)
+static bool has_died(struct watching *w)
 {
 	struct as_err err;
 
-	if (w->p.state != AS_RUN_RUNNING || as_live_is_alive(&w->p) != 0)
+	if (w->p.state != AS_RUN_RUNNING || as_progress_is_alive(&w->p) != 0)
 		return false;
 	/* It may have spoken its last word since. */
 	return read_progress(w, &err) || w->p.state == AS_RUN_RUNNING;
@@ -70,7 +70,7 @@ static bool has_died(struct watched_run *w)
 
 /* ---- What is shown --------------------------------------------------------------------------- */
 
-static void show_new_finding(struct watched_run *w)
+static void show_new_finding(struct watching *w)
 {
 	if (!strcmp(w->newest, w->p.newest))
 		return;
@@ -84,7 +84,7 @@ static void show_new_finding(struct watched_run *w)
 	fflush(stdout);
 }
 
-static void print_json(const struct watched_run *w)
+static void print_json(const struct watching *w)
 {
 	struct as_buf line = { 0 };
 	struct as_json json = as_json_on(&line);
@@ -98,7 +98,7 @@ static void print_json(const struct watched_run *w)
 	as_buf_free(&line);
 }
 
-static void print_line(const struct watched_run *w)
+static void print_line(const struct watching *w)
 {
 	struct as_buf line = { 0 };
 
@@ -113,7 +113,7 @@ static void print_line(const struct watched_run *w)
 	as_buf_free(&line);
 }
 
-static void say_silence(const struct watched_run *w, struct as_progress *p)
+static void say_silence(const struct watching *w, struct as_progress *p)
 {
 	int64_t silent_us = as_now_us() - w->heard_us;
 	char words[AS_PROGRESS_TEXT];
@@ -125,7 +125,7 @@ static void say_silence(const struct watched_run *w, struct as_progress *p)
 	as_progress_text(p->phase, words);
 }
 
-static void show(struct watched_run *w)
+static void show(struct watching *w)
 {
 	struct as_progress p = w->p;
 	int64_t now_us = as_now_us();
@@ -150,7 +150,7 @@ static void show(struct watched_run *w)
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-static int say_end(const struct watched_run *w)
+static int say_end(const struct watching *w)
 {
 	struct as_buf words = { 0 };
 	uint64_t found = as_progress_has(&w->p, AS_COUNT_findings) ? w->p.n[AS_COUNT_findings] : 0;
@@ -175,7 +175,7 @@ static int say_end(const struct watched_run *w)
 }
 
 /* A run that has just been started has not spoken yet. */
-static int wait_for_begin(struct watched_run *w, struct as_err *err)
+static int wait_for_begin(struct watching *w, struct as_err *err)
 {
 	int64_t until_us = as_now_us() + BEGIN_US;
 	int rc;
@@ -192,7 +192,7 @@ static int wait_for_begin(struct watched_run *w, struct as_err *err)
 	return rc;
 }
 
-static int watch(struct watched_run *w, struct as_err *err)
+static int watch(struct watching *w, struct as_err *err)
 {
 	struct as_err last;
 	int rc = wait_for_begin(w, err);
@@ -222,12 +222,12 @@ static int watch(struct watched_run *w, struct as_err *err)
 
 static int run(const struct as_args *args, struct as_err *err)
 {
-	struct watched_run w = { .dir = AS_DIR_NONE,
-				 .args = args,
-				 .json = as_args_has(args, "json"),
-				 .once = as_args_has(args, "once"),
-				 .line_us = -LINE_US,
-				 .heard_us = as_now_us() };
+	struct watching w = { .dir = AS_DIR_NONE,
+			      .args = args,
+			      .json = as_args_has(args, "json"),
+			      .once = as_args_has(args, "once"),
+			      .line_us = -LINE_US,
+			      .heard_us = as_now_us() };
 	int rc = as_dir_open(args->n_operands ? args->operands[0] : AS_OUT_DEFAULT, NULL, &w.dir,
 			     err);
 

@@ -346,8 +346,7 @@ static struct as_digest key_of(const struct judge *j, const struct judge_subject
 	return key;
 }
 
-static enum go_on look_at(struct judge *j, const struct as_perm_state *state,
-			  struct as_moment moment)
+static enum go_on visit(struct judge *j, const struct as_perm_state *state, struct as_moment moment)
 {
 	struct as_crash_counts *counts = j->args->counts;
 	struct judge_subject s = subject_of(j, state, moment);
@@ -375,20 +374,6 @@ static enum go_on look_at(struct judge *j, const struct as_perm_state *state,
 	as_problem_free(&problem);
 	note_floor(j, state, &s);
 	return j->rc ? STOP : next;
-}
-
-static enum go_on visit(struct judge *j, const struct as_perm_state *state, struct as_moment moment)
-{
-	const struct as_crash_options *o = j->args->options;
-	struct as_crash_counts before;
-	enum go_on next;
-
-	if (!o->seen)
-		return look_at(j, state, moment);
-	before = *j->args->counts;
-	next = look_at(j, state, moment);
-	o->seen(o->seen_ctx, &before, j->args->counts);
-	return next;
 }
 
 static bool plan_all(void *ctx, enum as_view view, size_t k)
@@ -437,6 +422,7 @@ static bool is_used_up(const struct judge *j, enum as_view view)
 
 static enum go_on visit_turn(struct judge *j, const struct as_crash_turn *turn)
 {
+	struct as_crash_counts before;
 	struct as_moment moment = as_judge_moment(j->rec, j->perm, turn->view, turn->cut);
 	const struct as_judge_resume *resume = &j->args->resume;
 	struct as_flight *flight = j->args->flight;
@@ -457,7 +443,9 @@ static enum go_on visit_turn(struct judge *j, const struct as_crash_turn *turn)
 		if (is_used_up(j, turn->view))
 			return GO_ON;
 		flight->index = state.index;
+		before = *j->args->counts;
 		next = visit(j, &state, moment);
+		as_judge_seen(j->args, &before);
 	}
 	if (next == GO_ON)
 		j->args->counts->possible -= as_crash_turn_missing(turn, j->perm);

@@ -86,6 +86,14 @@ struct as_judge_args {
 	size_t begun_min;
 };
 
+/* A state was looked at: tells who wants to know (options->seen). */
+static inline void as_judge_seen(const struct as_judge_args *args,
+				 const struct as_crash_counts *before)
+{
+	if (args->options->seen)
+		args->options->seen(args->options->seen_ctx, before, args->counts);
+}
+
 /* Judges all states of all views, beginning with the easiest view; or the one state that
  * options->spot names. */
 AS_MUST_CHECK int as_judge_all(const struct as_judge_args *args, struct as_err *err);

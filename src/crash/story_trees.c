@@ -16,7 +16,7 @@
 
 #define LINE_BYTES 200u
 
-struct tree_listing {
+struct story_listing {
 	const struct as_tree *tree;
 	struct as_buf text;
 	uint32_t n;
@@ -24,11 +24,11 @@ struct tree_listing {
 };
 
 /* False: a name has several lines. */
-static bool list(const struct as_tree *tree, struct tree_listing *l)
+static bool list(const struct as_tree *tree, struct story_listing *l)
 {
 	char *at;
 
-	*l = (struct tree_listing){ .tree = tree, .n = as_tree_len(tree) };
+	*l = (struct story_listing){ .tree = tree, .n = as_tree_len(tree) };
 	as_tree_print(tree, &l->text);
 	l->line = as_xcalloc(l->n, sizeof(*l->line));
 	at = l->text.data;
@@ -43,7 +43,7 @@ static bool list(const struct as_tree *tree, struct tree_listing *l)
 	return at && !*at;
 }
 
-static void unlist(struct tree_listing *l)
+static void unlist(struct story_listing *l)
 {
 	as_buf_free(&l->text);
 	free(l->line);
@@ -58,7 +58,7 @@ static int walk_order(const char *a, const char *b)
 }
 
 /* Before the node of one is that of the other in the walk: < 0, 0: they are the same path. */
-static int compare(const struct tree_listing *a, uint32_t i, const struct tree_listing *b,
+static int compare(const struct story_listing *a, uint32_t i, const struct story_listing *b,
 		   uint32_t k)
 {
 	struct as_buf pa = { 0 }, pb = { 0 };
@@ -84,7 +84,7 @@ static void add(struct as_buf *out, char mark, const char *line)
 void as_story_trees(const struct as_tree *before, const struct as_tree *after, size_t max_bytes,
 		    struct as_buf *out)
 {
-	struct tree_listing a, b;
+	struct story_listing a, b;
 	struct as_buf text = { 0 };
 	unsigned differ = 0, same = 0, left_out = 0;
 	uint32_t i = 0, k = 0;

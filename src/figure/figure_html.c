@@ -275,7 +275,8 @@ static void untested_family(const struct as_suites *suites, const struct as_spec
 		as_counts_space(first, i, &space);
 		if (space.family == family &&
 		    (space.kind == AS_SPACE_PLAIN || space.kind == AS_SPACE_OUTPUT)) {
-			as_buf_addf(&list, "<h4>%s</h4>\n", space.arg ? space.arg->name : "results");
+			as_buf_addf(&list, "<h4>%s</h4>\n",
+				    space.arg ? space.arg->name : "results");
 			before = list.len - before;
 			untested(suites, i, &list);
 			if (list.len && list.data[list.len - 2] == '4')

@@ -4,7 +4,7 @@
 #include "report/html_priv.h"
 
 #include "base/array.h"
-#include "report/curves.h"
+#include "progress/curves.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,20 +5,10 @@
 . "$(dirname "$0")/../tap.sh"
 assay=$(realpath "$ASSAY")
 run=$WORK/run
-long=$WORK/long
 export TERM=${TERM:-xterm}
 [ "$TERM" != dumb ] || TERM=xterm
 
-# A workload that takes a long time: many crash states.
-{
-	echo 'mkdir /a 0755'
-	for i in $(seq 30); do echo "create /a/f$i 0644"; done
-	echo sync
-	for i in $(seq 30); do echo "rename /a/f$i /a/g$i"; done
-	echo sync
-} >"$long"
-
-# ---- In a pipe ------------------------------------------------------------------------------------
+# ---- In a pipe ----------------------------------------------------------------------------------
 
 "$assay" check -t lab --for 2s -o "$run" >"$WORK/plain" 2>"$WORK/plain.err"
 tap_is "no sequences in a pipe" "$(cat "$WORK/plain" "$WORK/plain.err" | grep -c $'\033')" 0
@@ -39,7 +29,7 @@ tap_is "and no summary" "$(grep -cE 'workload|FOUND' "$WORK/out")" 0
 "$assay" run -t lab labfs/cases/03-size-seen.txt -o "$WORK/clean" >/dev/null 2>&1
 tap_is "a run that found nothing leaves no folder" "$(ls -d "$WORK/clean" 2>/dev/null)" ""
 
-# ---- In a terminal --------------------------------------------------------------------------------
+# ---- In a terminal ------------------------------------------------------------------------------
 
 if ! command -v tmux >/dev/null; then
 	tap_skip "progress in a terminal" "tmux is not installed"
@@ -55,7 +45,8 @@ trap 'mux kill-server 2>/dev/null; rm -rf "$socket" "$WORK"' EXIT
 terminal() {
 	mux kill-server 2>/dev/null
 	tap_wait_until 10 eval '! mux ls'
-	mux new-session -d -x "$1" -y 40 "env TERM=xterm sh -c '$2; echo STATUS=\$?; exec sleep 600'"
+	mux new-session -d -x "$1" -y 40 \
+		"env TERM=xterm sh -c '$2; echo STATUS=\$?; exec sleep 600'"
 }
 screen() { mux capture-pane -p -S -; }
 shows() { screen | grep -Eq -- "$1"; }
@@ -74,23 +65,29 @@ for columns in 80 120; do
 	screen >"$WORK/screen"
 	tap_like "$columns columns: what runs, and the time left" "$WORK/screen" \
 		'^assay hunt  lab:bug=3.* [0-9:]+, [0-9:]+ left$'
-	tap_like "$columns columns: findings by kind" "$WORK/screen" '^  findings [0-9]+: [a-z]+ [0-9]+'
+	tap_like "$columns columns: findings by kind" \
+		"$WORK/screen" '^  findings [0-9]+: [a-z]+ [0-9]+'
 	tap_like "$columns columns: the newest finding" "$WORK/screen" '^  newest .* ago  lab-'
-	tap_like "$columns columns: a finding stands above it" "$WORK/screen" '^lab-[a-z]+-[0-9a-f]{8}  '
+	tap_like "$columns columns: a finding stands above it" \
+		"$WORK/screen" '^lab-[a-z]+-[0-9a-f]{8}  '
 	tap_is "$columns columns: one block" "$(grep -c '^assay hunt' "$WORK/screen")" 1
-	tap_is "$columns columns: the block fits" "$(grep -cE '^(assay hunt|  newest).{'$columns'}' \
+	tap_is "$columns columns: the block fits" \
+		"$(grep -cE '^(assay hunt|  newest).{'$columns'}' \
 		"$WORK/screen")" 0
 	kill -INT "$(leader "$WORK/t")"
 	tap_wait_until 60 shows '^STATUS='
 	screen >"$WORK/screen"
-	tap_is "$columns columns: after SIGINT the block is gone" "$(grep -cE '^assay hunt  |^  newest' \
+	tap_is "$columns columns: after SIGINT the block is gone" \
+		"$(grep -cE '^assay hunt  |^  newest' \
 		"$WORK/screen")" 0
-	tap_like "$columns columns: and the findings are there" "$WORK/screen" '^lab-[a-z]+-[0-9a-f]{8}  '
+	tap_like "$columns columns: and the findings are there" \
+		"$WORK/screen" '^lab-[a-z]+-[0-9a-f]{8}  '
 done
 
 # Every finding that was announced is still on the screen, whole.
 announced=$(ls "$WORK/t/findings" | wc -l)
-tap_is "no finding was overwritten" "$(screen | grep -cE '^lab-[a-z]+-[0-9a-f]{8}  lab:bug=3  hunt-')" "$announced"
+tap_is "no finding was overwritten" \
+	"$(screen | grep -cE '^lab-[a-z]+-[0-9a-f]{8}  lab:bug=3  hunt-')" "$announced"
 
 rm -rf "$WORK/t"
 terminal 80 "$assay check -t lab --for 300s -o $WORK/t"
@@ -99,25 +96,26 @@ screen >"$WORK/screen"
 tap_like "a check shows states and what is to go" "$WORK/screen" '^  states [0-9,]+.* to go [0-9]'
 tap_is "in one block, at the top of the screen" "$(grep -c '^assay check' "$WORK/screen")" 1
 
-# ---- Narrower, wider ------------------------------------------------------------------------------
+# ---- Narrower, wider ----------------------------------------------------------------------------
 
 rm -rf "$WORK/t"
-terminal 120 "echo BEFORE; $assay crash -t lab $long -o $WORK/t"
+# As on a terminal that was used before: a screen that is nearly empty is moved by tmux itself.
+terminal 120 "seq 25; echo BEFORE; $assay check -t lab --for 300s -o $WORK/t"
 tap_wait_until 60 shows '^  .*crash states [0-9]'
 mux resize-window -x 80 -y 40
-tap_wait_until 20 eval '[ $(widest) -le 80 ] && shows "^assay crash"'
+tap_wait_until 20 eval '[ $(widest) -le 80 ] && shows "^assay check"'
 sleep 1.2
 screen >"$WORK/screen"
-tap_is "narrower: one block" "$(grep -c '^assay crash' "$WORK/screen")" 1
+tap_is "narrower: one block" "$(grep -c '^assay check' "$WORK/screen")" 1
 tap_like "narrower: what stood above is there" "$WORK/screen" '^BEFORE$'
 mux resize-window -x 150 -y 40
 sleep 1.2
-tap_is "wider: one block" "$(screen | grep -c '^assay crash')" 1
+tap_is "wider: one block" "$(screen | grep -c '^assay check')" 1
 
-# ---- From another terminal, and the end by SIGKILL ------------------------------------------------
+# ---- From another terminal, and the end by SIGKILL ----------------------------------------------
 
 tap_run "watch --once" 0 "$assay" watch "$WORK/t" --once
-tap_like "tells what runs" "$WORK/out" '^assay crash lab: .*crash states [0-9,]+'
+tap_like "tells what runs" "$WORK/out" '^assay check lab: .*crash states [0-9,]+'
 tap_run "watch --json" 0 "$assay" watch "$WORK/t" --once --json
 tap_like "as JSON" "$WORK/out" '"state":"running".*"crash_states":[0-9]+'
 "$assay" watch "$WORK/t" >"$WORK/watched" 2>&1 &
@@ -130,7 +128,7 @@ tap_is "watch ends when the run dies" "$status" 2
 tap_like "and says how" "$WORK/watched" '^the run died after [0-9:]+.*(SIGKILL|did not say why)'
 tap_wait_until 30 shows '^STATUS=137'
 screen >"$WORK/screen"
-tap_is "the block of a killed program is gone" "$(grep -c '^assay crash' "$WORK/screen")" 0
+tap_is "the block of a killed program is gone" "$(grep -c '^assay check' "$WORK/screen")" 0
 tap_like "what stood above is there" "$WORK/screen" '^BEFORE$'
 tap_like "its file says that it died" "$WORK/t/progress.json" '"state":"died"'
 
@@ -148,7 +146,7 @@ tap_wait_until 60 shows '^STATUS=0'
 tap_like "and says that it was stopped" <(screen) '^the run stopped after .*by SIGTERM'
 tap_is "without a rest of the block" "$(screen | grep -c '^assay check  lab')" 0
 
-# ---- Terminals that want less ---------------------------------------------------------------------
+# ---- Terminals that want less -------------------------------------------------------------------
 
 terminal 80 "NO_COLOR=1 $assay check -t lab:bug=3 --for 3s --no-store"
 tap_wait_until 60 shows '^STATUS='
@@ -160,17 +158,19 @@ terminal 80 "$assay run -t lab:bug=3 labfs/cases/03-size-seen.txt --no-store"
 tap_wait_until 60 shows '^STATUS=1'
 tap_is "a short run leaves nothing of it" "$(screen | grep -c '^assay run')" 0
 
-# ---- What is no run -------------------------------------------------------------------------------
+# ---- What is no run -----------------------------------------------------------------------------
 
 mkdir "$WORK/empty"
 tap_run "watch without a run" 2 "$assay" watch "$WORK/empty" --once
 tap_like "says so" "$WORK/err" 'no run is in progress'
-for text in '' '{' '[]' '{"state":7}' '{"state":"running","pid":-1}' '{"state":"running","jobs":"x"}'; do
+for text in '' '{' '[]' '{"state":7}' '{"state":"running","pid":-1}' \
+	'{"state":"running","jobs":"x"}'; do
 	printf '%s' "$text" >"$WORK/empty/progress.json"
 	"$assay" watch "$WORK/empty" --once >"$WORK/out" 2>&1
 	tap_is "a broken file: '$text'" $? 2
 done
-printf '{"state":"ended","command":"\\u001b[31mx","target":"a\\nb\\u001b]0;t\\u0007","newest":"\\u001b[2J"}' \
+printf '{"state":"ended","command":"%s","target":"%s","newest":"%s"}' '\u001b[31mx' \
+	'a\nb\u001b]0;t\u0007' '\u001b[2J' \
 	>"$WORK/empty/progress.json"
 "$assay" watch "$WORK/empty" >"$WORK/out" 2>&1
 tap_is "texts of others are escaped" "$(grep -c $'\033\|\007' "$WORK/out")" 0

@@ -34,10 +34,12 @@ done
 "$ASSAY" fsck labfs-fsck:bug=50 --for 20s --max-findings 1 -o "$WORK/fsck" >/dev/null 2>&1
 "$ASSAY" hunt -t lab:bug=3 --max-workloads 12 --no-reduce --cov "$WORK/own.cov" -o "$WORK/hunt" \
 	>/dev/null 2>&1
-printf 'seconds,blocks,percent\n0.5,100,10\n1.0,180,18\n1.5,200,20\n' >"$WORK/fsck/fsck/coverage.csv"
+printf 'seconds,blocks,percent\n0.5,100,10\n1.0,180,18\n1.5,200,20\n' \
+	>"$WORK/fsck/fsck/coverage.csv"
 printf 'wall_us,states,transitions,memory_bytes\n500000,5,9,1048576\n1000000,9,20,2097152\n' \
 	>"$WORK/crash/history.csv"
-printf '| bug | check | hunt |\n|---|---|---|\n| 1 | 0.3 | - |\n| 2 | 0.4 | 1.2 |\n' >"$WORK/score.md"
+printf '| bug | check | hunt |\n|---|---|---|\n| 1 | 0.3 | - |\n| 2 | 0.4 | 1.2 |\n' \
+	>"$WORK/score.md"
 crash=$(grep -l 'lost: .*the tree when' "$WORK"/crash/findings/*/finding.json | head -n 1)
 crash=$(basename "$(dirname "$crash")")
 fsck=$(basename "$WORK"/fsck/findings/*)
@@ -55,7 +57,7 @@ bad='<img src=x onerror=window.hacked=1>\"'"'"'</script><script>window.hacked=2<
 cp -r "$WORK/crash" "$WORK/evil<img src=x onerror=hacked=3>"
 evil="$WORK/evil<img src=x onerror=hacked=3>"
 for record in "$evil"/findings/*/finding.json; do
-	sed -Ei "s~\"(summary|signature|group|target|options|kernel|workload_name)\":\"~&${bad//&/\\&}~;
+	sed -Ei "s~\"(summary|signature|group|target|options|kernel)\":\"~&${bad//&/\\&}~;
 		s~\"log\":(null|\")~\"log\":\"${bad//&/\\&}\",\"x\":\1~;
 		s~wrote journal~wrote <img src=x onerror=window.hacked=4>~g" "$record"
 	printf '# %b\nmkdir /<img\n' "$bad" >"$(dirname "$record")/workload.txt"
@@ -64,7 +66,8 @@ done
 sed -i "s~\"target\":\"~&$bad~" "$evil/progress.json"
 printf 'wall_us,<img src=x onerror=hacked=5>,states\n1,2,3\n4,5,6\n' >"$evil/history.csv"
 mkdir -p "$evil/fsck"
-printf 'seconds,<img src=x onerror=hacked=6>\n1,2\n3,4\n' >"$evil/fsck/<img src=x onerror=hacked=7>.csv"
+printf 'seconds,<img src=x onerror=hacked=6>\n1,2\n3,4\n' \
+	>"$evil/fsck/<img src=x onerror=hacked=7>.csv"
 printf '| %b | a |\n| %b | - |\n' "$bad" "$bad" >"$WORK/evil.md"
 cp "$WORK/own.cov" "$WORK/<img src=x onerror=hacked=8>.cov"
 "$ASSAY" report "$evil" "$WORK/hunt" --score "$WORK/evil.md" --title "$bad" \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * live: shows what a command does while it does it. This is the one place for it: a command opens
- * it, sets counters of report/progress.def, and closes it. What becomes of that depends on where it
- * runs: a block at the bottom of a terminal, plain lines, JSON lines, and in each case the files
+ * it, sets counters of progress/progress.def, and closes it. What becomes of that depends on where
+ * it runs: a block at the bottom of a terminal, plain lines, JSON lines, and in each case the files
  * progress.json and history.csv in the run folder, which `assay watch` and the report read.
  *
  * For a new command (such as one that builds a kernel):
@@ -25,7 +25,7 @@
 #include "base/event.h"
 #include "cli/cli.h"
 #include "os/dir.h"
-#include "report/progress.h"
+#include "progress/progress.h"
 
 struct as_live;
 
@@ -63,9 +63,5 @@ struct as_sink *as_live_sink(struct as_live *live);
  * error, a signal that was caught (cli/stopping.h) has stopped it. `keep` false: there is nothing
  * in the folder but these files, and they are removed. */
 void as_live_close(struct as_live *live, bool keep, int rc, const struct as_err *err);
-
-/* For who reads progress.json: whether the process that wrote it is alive: 1 it is, 0 it is not, -1:
- * it cannot be told from here. */
-int as_live_is_alive(const struct as_progress *p);
 
 #endif

@@ -134,9 +134,10 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 	const volatile int *stop = as_cli_stop_catch();
 	struct checkers list = checkers_of(args);
 	struct as_score *scores = as_xcalloc(list.n + 1, sizeof(*scores));
-	struct as_live *live = as_live_open(&(struct as_live_setup){
-		.command = "fsck --score", .json = as_args_has(args, "json"),
-		.quiet = as_args_has(args, "quiet") });
+	struct as_live *live =
+		as_live_open(&(struct as_live_setup){ .command = "fsck --score",
+						      .json = as_args_has(args, "json"),
+						      .quiet = as_args_has(args, "quiet") });
 	size_t n = 0;
 	int64_t us;
 	int rc = time_for(args, &us, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* progress: see progress.h. */
-#include "report/progress.h"
+#include "progress/progress.h"
 
 #include "base/show.h"
 
@@ -10,7 +10,7 @@
 
 const char *const as_counter_names[AS_COUNTERS] = {
 #define AS_COUNTER(name, word, how) [AS_COUNT_##name] = #name,
-#include "report/progress.def"
+#include "progress/progress.def"
 };
 
 const char *const as_run_state_names[AS_RUN_STATES] = {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * progress: what a run has done so far, in one struct of counters. The command that runs fills it
- * (cli/live/live.h), and everything that shows progress is made of it: the block of a terminal,
- * plain lines, JSON lines, the file progress.json, the rows of history.csv, and `assay watch`, which
+ * (cli/live.h), and everything that shows progress is made of it: the block of a terminal, plain
+ * lines, JSON lines, the file progress.json, the rows of history.csv, and `assay watch`, which
  * reads the file again. The struct has no pointers, so that processes can share it.
  */
-#ifndef AS_REPORT_PROGRESS_H
-#define AS_REPORT_PROGRESS_H
+#ifndef AS_PROGRESS_PROGRESS_H
+#define AS_PROGRESS_PROGRESS_H
 
 #include "base/buf.h"
 #include "base/finding.h"
@@ -17,7 +17,7 @@
 
 enum as_counter {
 #define AS_COUNTER(name, word, how) AS_COUNT_##name,
-#include "report/progress.def"
+#include "progress/progress.def"
 	AS_COUNTERS
 };
 

@@ -9,7 +9,7 @@
  * Invariants. (1) No line is wider than `columns`, if a character that is not ASCII takes two
  * columns or less. (2) A block has at most BLOCK_LINES lines.
  */
-#include "report/progress.h"
+#include "progress/progress.h"
 
 #include "base/show.h"
 
@@ -40,7 +40,7 @@ static const struct {
 	enum counter_show how;
 } shows[AS_COUNTERS] = {
 #define AS_COUNTER(name, word, how) [AS_COUNT_##name] = { word, how },
-#include "report/progress.def"
+#include "progress/progress.def"
 };
 
 bool as_counter_has_rate(enum as_counter counter)

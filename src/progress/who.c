@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* live_who: processes, as /proc tells of them. Everything here is a best effort: where /proc is
+/* who: processes, as /proc tells of them. Everything here is a best effort: where /proc is
  * hidden, less is said. */
+#include "progress/who.h"
+
 #include "base/buf.h"
-#include "cli/live/live_priv.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -79,7 +80,7 @@ static void boot_id(char to[AS_PROGRESS_TEXT])
 	as_buf_free(&text);
 }
 
-void as_live_say_who(struct as_progress *p, pid_t pid)
+void as_progress_say_who(struct as_progress *p, pid_t pid)
 {
 	char state;
 
@@ -92,7 +93,7 @@ void as_live_say_who(struct as_progress *p, pid_t pid)
 		*p->host = '\0';
 }
 
-int as_live_died_of(pid_t pid)
+int as_progress_died_of(pid_t pid)
 {
 	uint64_t status;
 	char state;
@@ -102,7 +103,7 @@ int as_live_died_of(pid_t pid)
 	return WIFSIGNALED((int)status) ? WTERMSIG((int)status) : 0;
 }
 
-int as_live_is_alive(const struct as_progress *p)
+int as_progress_is_alive(const struct as_progress *p)
 {
 	char boot[AS_PROGRESS_TEXT], state;
 	uint64_t start;
@@ -141,7 +142,7 @@ static uint64_t pages_of(pid_t pid, bool first)
 	return first ? resident : resident > shared ? resident - shared : 0;
 }
 
-uint64_t as_live_memory(pid_t pid, pid_t except)
+uint64_t as_progress_memory(pid_t pid, pid_t except)
 {
 	pid_t list[PROCESSES_MAX] = { pid };
 	size_t n = 1;

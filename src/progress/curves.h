@@ -4,10 +4,10 @@
  * folder, docs/FORMAT.md). Samples are taken at even distances. When there are AS_CURVES_ROWS of
  * them, every second one is dropped and the distance is doubled.
  */
-#ifndef AS_REPORT_CURVES_H
-#define AS_REPORT_CURVES_H
+#ifndef AS_PROGRESS_CURVES_H
+#define AS_PROGRESS_CURVES_H
 
-#include "report/progress.h"
+#include "progress/progress.h"
 
 #define AS_CURVES_ROWS 1024u
 #define AS_CURVES_MAX_BYTES ((size_t)1 << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* curves: see curves.h. */
-#include "report/curves.h"
+#include "progress/curves.h"
 
 #include "base/array.h"
 
