@@ -45,11 +45,10 @@
 /* The options that the state of a hunt keeps. */
 static bool is_remembered(const char *name)
 {
-	static const char *const new[] = {
-		"resume",	"out",	 "json",    "trust", "for",   "max-workloads",
-		"max-findings", "known", "fail-on", "junit", "quiet", "no-report",
-		"tap",		"sarif", "markdown"
-	};
+	static const char *const new[] = { "resume",  "out",	       "json",	       "trust",
+					   "for",     "max-workloads", "max-findings", "known",
+					   "fail-on", "junit",	       "quiet",	       "no-report",
+					   "tap",     "sarif",	       "markdown" };
 
 	for (size_t i = 0; i < sizeof(new) / sizeof(new[0]); i++)
 		if (!strcmp(name, new[i]))

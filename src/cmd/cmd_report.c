@@ -37,7 +37,8 @@ static int mail(const struct as_args *args, struct as_err *err)
 }
 
 /* Other forms than the page; they go to standard output, unless -o says where. */
-static int find_form(const struct as_args *args, const struct as_report_form **form, struct as_err *err)
+static int find_form(const struct as_args *args, const struct as_report_form **form,
+		     struct as_err *err)
 {
 	*form = NULL;
 	for (const struct as_report_form *f = as_report_forms; f->name; f++) {

@@ -167,8 +167,8 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 		.log = *log ? log : NULL,
 		.disk = disk,
 		/* A later round begins with what an earlier one left. */
-		.healthy = disk && fresh && !strstr(f->params, "from=") ? as_medium_disk(fresh)
-									: NULL,
+		.healthy =
+			disk && fresh && !strstr(f->params, "from=") ? as_medium_disk(fresh) : NULL,
 	};
 	as_finding_tell(&finding, as_target_name(c->target), seq, &run, c->sinks, id);
 	as_buf_free(&detail);

@@ -111,9 +111,9 @@ static unsigned latest(const struct as_judge *j, enum as_subject_mode mode,
 
 	*reads = 0;
 	for (unsigned i = 0; i < AS_SUBJECT_FORKS; i++) {
-		uint64_t at = j->stops[mode].used[i] ?
-				      as_subject_fork_fits(j->subject, i, mode, disk) :
-				      0;
+		uint64_t at = j->stops[mode].used[i]
+				      ? as_subject_fork_fits(j->subject, i, mode, disk)
+				      : 0;
 
 		if (at <= *reads)
 			continue;

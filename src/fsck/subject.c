@@ -520,10 +520,9 @@ int as_subject_order(struct as_fsck_subject *s, enum as_subject_mode mode, struc
 	return rc;
 }
 
-int as_subject_fork_begin(struct as_fsck_subject *s, unsigned which,
-			  enum as_subject_mode mode, struct as_disk *disk,
-			  const struct as_tool_range *ranges, unsigned n, bool *forks,
-			  struct as_err *err)
+int as_subject_fork_begin(struct as_fsck_subject *s, unsigned which, enum as_subject_mode mode,
+			  struct as_disk *disk, const struct as_tool_range *ranges, unsigned n,
+			  bool *forks, struct as_err *err)
 {
 	struct as_tool_job job = job_of(s, mode);
 	struct as_tool *tool;
@@ -548,9 +547,8 @@ uint64_t as_subject_fork_fits(const struct as_fsck_subject *s, unsigned which,
 	return tool && as_tool_stop_fits(tool, disk) ? as_tool_stop_reads(tool) : 0;
 }
 
-int as_subject_run_forked(struct as_fsck_subject *s, unsigned which,
-			  enum as_subject_mode mode, struct as_disk *disk,
-			  struct as_subject_run *run, struct as_err *err)
+int as_subject_run_forked(struct as_fsck_subject *s, unsigned which, enum as_subject_mode mode,
+			  struct as_disk *disk, struct as_subject_run *run, struct as_err *err)
 {
 	int rc;
 
@@ -564,8 +562,7 @@ int as_subject_run_forked(struct as_fsck_subject *s, unsigned which,
 	return rc;
 }
 
-void as_subject_fork_end(struct as_fsck_subject *s, unsigned which,
-			 enum as_subject_mode mode)
+void as_subject_fork_end(struct as_fsck_subject *s, unsigned which, enum as_subject_mode mode)
 {
 	if (s->forks[which][mode])
 		as_tool_stop_end(s->forks[which][mode]);

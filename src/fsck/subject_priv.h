@@ -21,7 +21,8 @@ struct as_fsck_subject {
 	bool dynamic;
 	char *program; /* of the first mode */
 	unsigned deadline_ms;
-	struct as_tool *forks[AS_SUBJECT_FORKS][AS_SUBJECT_MODES]; /* one that has stopped is not free */
+	struct as_tool
+		*forks[AS_SUBJECT_FORKS][AS_SUBJECT_MODES]; /* one that has stopped is not free */
 };
 
 #endif

@@ -146,8 +146,8 @@ static struct as_medium *load_disk(const struct as_boxed_session *b, const char 
 static void pass_on(struct as_boxed_session *b, struct as_finding_record *record)
 {
 	struct as_medium *disk = NULL, *before = NULL;
-	bool power = record->finding.kind == AS_FIND_CRASH ||
-		     record->finding.kind == AS_FIND_RECOVERY;
+	bool power =
+		record->finding.kind == AS_FIND_CRASH || record->finding.kind == AS_FIND_RECOVERY;
 
 	if (b->how->out && record->has_disk)
 		disk = load_disk(b, record->id, "disk.img.zst");
