@@ -10,8 +10,8 @@
  *
  * To stop costs about as much as what is saved each time. So places stay for lots that follow, and
  * a new one is made only if there are enough disks for it. A run on the undamaged disk tells when
- * each sector is touched, in reads of the disk so far, and so what is saved. Which of the places a run takes makes no difference to what it
- * does.
+ * each sector is touched, in reads of the disk so far, and so what is saved. Which of the places a
+ * run takes makes no difference to what it does.
  */
 #include "fsck/judge_priv.h"
 
@@ -111,9 +111,9 @@ static unsigned latest(const struct as_judge *j, enum as_subject_mode mode,
 
 	*reads = 0;
 	for (unsigned i = 0; i < AS_SUBJECT_FORKS; i++) {
-		uint64_t at = j->stops[mode].used[i] ?
-				      as_subject_fork_fits(j->subject, i, mode, disk) :
-				      0;
+		uint64_t at = j->stops[mode].used[i]
+				      ? as_subject_fork_fits(j->subject, i, mode, disk)
+				      : 0;
 
 		if (at <= *reads)
 			continue;
