@@ -10,8 +10,8 @@
  *
  * To stop costs about as much as what is saved each time. So places stay for lots that follow, and
  * a new one is made only if there are enough disks for it. A run on the undamaged disk tells when
- * each sector is touched, in reads of the disk so far, and so what is saved. Which of the places a run takes makes no difference to what it
- * does.
+ * each sector is touched, in reads of the disk so far, and so what is saved. Which of the places a
+ * run takes makes no difference to what it does.
  */
 #include "fsck/judge_priv.h"
 

@@ -389,8 +389,8 @@ bool as_subject_is_book(const char *books, uint64_t off)
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-static void give_meaning(const struct as_fsck_subject *s, enum as_subject_mode mode,
-			 struct as_subject_run *run)
+void as_subject_give_meaning(const struct as_fsck_subject *s, enum as_subject_mode mode,
+			     struct as_subject_run *run)
 {
 	const char *exits =
 		mode == AS_SUBJECT_CHECK && s->row.check_exits ? s->row.check_exits : s->row.exits;
@@ -404,7 +404,7 @@ static void give_meaning(const struct as_fsck_subject *s, enum as_subject_mode m
 		run->answer = AS_CHECK_FAILED;
 }
 
-static struct as_tool_job job_of(const struct as_fsck_subject *s, enum as_subject_mode mode)
+struct as_tool_job as_subject_job(const struct as_fsck_subject *s, enum as_subject_mode mode)
 {
 	return (struct as_tool_job){ .argv = s->argv[mode],
 				     .input = mode == AS_SUBJECT_CHECK ? NULL : s->row.input,
@@ -428,7 +428,7 @@ static int get_ready(struct as_fsck_subject *s, enum as_subject_mode mode, struc
 		     bool *forks, struct as_err *err)
 {
 	struct ready *r = &s->ready[tool_mode(s, mode)];
-	const struct as_tool_job job = job_of(s, mode);
+	const struct as_tool_job job = as_subject_job(s, mode);
 	struct as_tool_range all = { 0, as_disk_size(disk) };
 	int rc;
 
@@ -447,7 +447,7 @@ static int get_ready(struct as_fsck_subject *s, enum as_subject_mode mode, struc
 int as_subject_run(struct as_fsck_subject *s, enum as_subject_mode mode, struct as_disk *disk,
 		   struct as_subject_run *run, struct as_err *err)
 {
-	const struct as_tool_job job = job_of(s, mode);
+	const struct as_tool_job job = as_subject_job(s, mode);
 	bool forks = false;
 	int rc;
 
@@ -458,114 +458,8 @@ int as_subject_run(struct as_fsck_subject *s, enum as_subject_mode mode, struct 
 	else if (!rc)
 		rc = as_tool_run(s->tool[mode], &job, disk, &run->run, err);
 	if (!rc)
-		give_meaning(s, mode, run);
+		as_subject_give_meaning(s, mode, run);
 	return rc;
-}
-
-/* The tool of a place; NULL: there is none. */
-static int tool_at(struct as_fsck_subject *s, unsigned which, enum as_subject_mode mode,
-		   struct as_tool **tool, struct as_err *err)
-{
-	struct as_tool_setup how = { .deadline_ms = s->deadline_ms, .output_bytes = 256 << 10 };
-	int rc = 0;
-
-	*tool = NULL;
-	/* The command that only looks may be another program. */
-	if (!s->dynamic || strcmp(s->argv[mode][0], s->argv[0][0]))
-		return 0;
-	if (!s->forks[which][mode])
-		rc = as_tool_start(s->program, &how, &s->forks[which][mode], err);
-	*tool = rc ? NULL : s->forks[which][mode];
-	return rc;
-}
-
-static void note_order(const struct as_reclog *log, uint32_t *order, uint64_t sectors)
-{
-	uint32_t reads = 0;
-
-	for (size_t i = 0; i < as_reclog_len(log); i++) {
-		const struct as_log_entry *e = as_reclog_at(log, i);
-		uint64_t end = (e->off + e->len + AS_DISK_SECTOR_BYTES - 1) / AS_DISK_SECTOR_BYTES;
-
-		for (uint64_t k = e->off / AS_DISK_SECTOR_BYTES; k < end && k < sectors; k++)
-			if (e->kind != AS_CALL_FLUSH && order[k] == UINT32_MAX)
-				order[k] = reads;
-		reads += e->kind == AS_CALL_READ;
-	}
-}
-
-int as_subject_order(struct as_fsck_subject *s, enum as_subject_mode mode, struct as_disk *disk,
-		     uint32_t **order, uint64_t *reads, struct as_err *err)
-{
-	uint64_t sectors = as_disk_size(disk) / AS_DISK_SECTOR_BYTES;
-	struct as_tool_result result = { 0 };
-	struct as_tool_job job = job_of(s, mode);
-	struct as_tool *tool;
-	int rc = tool_at(s, 0, mode, &tool, err);
-
-	*reads = 0;
-	*order = as_xmalloc((sectors + 1) * sizeof(**order));
-	for (uint64_t i = 0; i < sectors; i++)
-		(*order)[i] = UINT32_MAX;
-	if (rc || !tool)
-		return rc;
-	as_tool_stop_end(tool);
-	job.flags |= AS_TOOL_READS;
-	rc = as_tool_run(tool, &job, disk, &result, err);
-	if (!rc && result.log && !result.maps && !result.incomplete) {
-		note_order(result.log, *order, sectors);
-		*reads = result.reads;
-	}
-	as_tool_result_free(&result);
-	return rc;
-}
-
-int as_subject_fork_begin(struct as_fsck_subject *s, unsigned which, enum as_subject_mode mode,
-			  struct as_disk *disk, const struct as_tool_range *ranges, unsigned n,
-			  bool *forks, struct as_err *err)
-{
-	struct as_tool_job job = job_of(s, mode);
-	struct as_tool *tool;
-	int rc = tool_at(s, which, mode, &tool, err);
-
-	*forks = false;
-	if (!rc && tool)
-		rc = as_tool_stop_begin(tool, &job, disk, ranges, n, forks, err);
-	/* Each run is forked before it touches its disk anyway. */
-	if (!rc && *forks && !as_tool_stop_reads(tool)) {
-		as_tool_stop_end(tool);
-		*forks = false;
-	}
-	return rc;
-}
-
-uint64_t as_subject_fork_fits(const struct as_fsck_subject *s, unsigned which,
-			      enum as_subject_mode mode, const struct as_disk *disk)
-{
-	const struct as_tool *tool = s->forks[which][mode];
-
-	return tool && as_tool_stop_fits(tool, disk) ? as_tool_stop_reads(tool) : 0;
-}
-
-int as_subject_run_forked(struct as_fsck_subject *s, unsigned which, enum as_subject_mode mode,
-			  struct as_disk *disk, struct as_subject_run *run, struct as_err *err)
-{
-	int rc;
-
-	/* A run that had to be killed may have taken the others with it. */
-	if (!as_tool_has_stopped(s->forks[which][mode]))
-		return as_subject_run(s, mode, disk, run, err);
-	memset(run, 0, sizeof(*run));
-	rc = as_tool_stop_run(s->forks[which][mode], disk, &run->run, err);
-	if (!rc)
-		give_meaning(s, mode, run);
-	return rc;
-}
-
-void as_subject_fork_end(struct as_fsck_subject *s, unsigned which, enum as_subject_mode mode)
-{
-	if (s->forks[which][mode])
-		as_tool_stop_end(s->forks[which][mode]);
 }
 
 void as_subject_run_free(struct as_subject_run *run)

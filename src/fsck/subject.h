@@ -99,8 +99,8 @@ AS_MUST_CHECK int as_subject_fork_begin(struct as_fsck_subject *subject, unsigne
 					struct as_err *err);
 /*
  * When it first touches each sector of the disk: how often it had read the disk by then, 0 for the
- * first time; UINT32_MAX: never. *reads: of the whole run; 0: that cannot be told. *order is to be
- * freed.
+ * first time; UINT32_MAX: never. *reads: of the whole run; 0: that cannot be told (a static
+ * program, a disk over 1 GiB). *order is to be freed, also after an error.
  */
 AS_MUST_CHECK int as_subject_order(struct as_fsck_subject *subject, enum as_subject_mode mode,
 				   struct as_disk *disk, uint32_t **order, uint64_t *reads,

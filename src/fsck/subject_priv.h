@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* subject_priv: what subject.c and subject_options.c share. */
+/* subject_priv: what subject*.c share. */
 #ifndef AS_FSCK_SUBJECT_PRIV_H
 #define AS_FSCK_SUBJECT_PRIV_H
 
@@ -21,8 +21,13 @@ struct as_fsck_subject {
 	bool dynamic;
 	char *program; /* of the first mode */
 	unsigned deadline_ms;
-	struct as_tool
-		*forks[AS_SUBJECT_FORKS][AS_SUBJECT_MODES]; /* one that has stopped is not free */
+	/* Each may have stopped somewhere, and takes no other runs then. */
+	struct as_tool *forks[AS_SUBJECT_FORKS][AS_SUBJECT_MODES];
 };
+
+struct as_tool_job as_subject_job(const struct as_fsck_subject *s, enum as_subject_mode mode);
+/* What the exit status of a run means. */
+void as_subject_give_meaning(const struct as_fsck_subject *s, enum as_subject_mode mode,
+			     struct as_subject_run *run);
 
 #endif

@@ -19,10 +19,10 @@ struct as_tool_range {
 
 /*
  * Runs the program until it is about to touch one of the ranges. *stopped false: it cannot stop (a
- * static program, one with threads), or it ends without touching them; each disk must be run as a
- * whole then. A tool that has stopped takes no other calls than those below. The words of the job
- * must live until as_tool_stop_end(). A range that is the whole disk stops it before it touches any
- * of it: then the disks may differ everywhere.
+ * static program, one with threads, a disk over 1 GiB), or it ends without touching them; each disk
+ * must be run as a whole then. A tool that has stopped takes no other calls than those below. The
+ * words of the job must live until as_tool_stop_end(). A range that is the whole disk stops it
+ * before it touches any of it: then the disks may differ everywhere.
  */
 AS_MUST_CHECK int as_tool_stop_begin(struct as_tool *tool, const struct as_tool_job *job,
 				     struct as_disk *disk, const struct as_tool_range *ranges,

@@ -24,11 +24,12 @@
 /* A record that is longer is cut off by as_tool_harvest(). */
 #define RECORD_MAX_BYTES (UINT64_C(4) << 20)
 #define QUIT_MS 5000
+#define DISK_MAX_BYTES (UINT64_C(1) << 30) /* there is a byte for each sector */
 
 struct as_tool_stopped {
 	struct as_tool_job job;
 	struct as_disk *begun, *now; /* the disk at the beginning, and at the stop */
-	unsigned char *touched; /* of each sector: enum touch */
+	unsigned char *touched; /* of each sector: enum sector_use */
 	uint64_t sectors, n_touched;
 	bool wrote;
 	struct as_buf output; /* so far */
@@ -37,7 +38,7 @@ struct as_tool_stopped {
 	char note[AS_SHIM_NOTE_BYTES];
 };
 
-enum touch { TOUCHED = 1, WRITTEN = 2 };
+enum sector_use { TOUCHED = 1, WRITTEN = 2 };
 
 static void free_stop(struct as_tool *tool)
 {
@@ -80,6 +81,9 @@ static void touch(struct as_tool_stopped *at, uint64_t off, uint64_t len, unsign
 /* What the run has read and written so far. A map may be read at any time. */
 static void note_touched(struct as_tool_stopped *at, const struct as_reclog *log, uint64_t size)
 {
+	/* Before it touches anything at all. */
+	if (!as_reclog_len(log) && !at->maps)
+		return;
 	at->sectors = (size + AS_DISK_SECTOR_BYTES - 1) / AS_DISK_SECTOR_BYTES;
 	at->touched = as_xcalloc(at->sectors + 1, 1);
 	for (size_t i = 0; i < as_reclog_len(log); i++) {
@@ -123,7 +127,8 @@ int as_tool_stop_begin(struct as_tool *tool, const struct as_tool_job *job, stru
 
 	*stopped = false;
 	as_assert(!tool->stopped && n <= AS_TOOL_STOPS_MAX);
-	if (tool->is_static || !n)
+	if (tool->is_static || !n ||
+	    (as_disk_size(disk) > DISK_MAX_BYTES && ranges[0].len < as_disk_size(disk)))
 		return 0;
 	rc = as_tool_pack_args(tool, job->argv, err);
 	if (!rc)

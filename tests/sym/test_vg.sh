@@ -110,6 +110,14 @@ tap_is "a checksum: few nodes" \
 tap_is "a checksum: nothing is constrained" \
 	"$(grep -cE '^pin .* why=[1-6] ' "$WORK/path" || true)" 0
 
+path sum 0
+tap_like "what is compared with a watched byte is a seal, whatever sum it is" "$WORK/path" \
+	'^seal .*opaque'
+tap_is "a watched byte: no branch" "$(grep -c '^branch' "$WORK/path" || true)" 0
+ranges 'symbolic 0 8'
+path sum 0
+tap_like "the same sum and a byte that nobody seals: a branch" "$WORK/path" '^branch .*\[7\]'
+
 # A log without room ends with everything pinned, and still tells the truth.
 ranges 'symbolic 0 512'
 truncate -s 4M "$dir/small"

@@ -153,6 +153,17 @@ static int checksum(void)
 	return yes(memcmp(&crc, data + 508, 4) == 0);
 }
 
+/* As short names of FAT have it: nothing in its arithmetic says that it is a checksum. */
+static int plain_sum(void)
+{
+	uint8_t sum = 0;
+
+	get(512);
+	for (int i = 0; i < 8; i++)
+		sum = (uint8_t)((sum >> 1 | sum << 7) + data[i]);
+	return yes(sum == data[508]);
+}
+
 static int strings(void)
 {
 	static const char want[33] = "0123456789abcdef0123456789abcdef";
@@ -311,6 +322,7 @@ static const struct {
 	{ "loop", loop },
 	{ "table", by_table },
 	{ "checksum", checksum },
+	{ "sum", plain_sum },
 	{ "strings", strings },
 	{ "divides", divides },
 	{ "swapped", swapped },

@@ -228,7 +228,7 @@ static inline uint64_t as_symlog_event_bytes(const void *event, uint64_t left)
 
 enum as_symlog_range_kind {
 	AS_SYMLOG_SYMBOLIC = 1,
-	AS_SYMLOG_WATCHED, /* concrete; may differ from run to run */
+	AS_SYMLOG_WATCHED, /* a checksum of them: OPAQUE */
 };
 
 /* In the file of --ranges, the same as text: "symbolic OFFSET LENGTH" or "watched OFFSET LENGTH".
