@@ -208,7 +208,7 @@ deb: ## build a Debian package in build/deb, and look at it with lintian
 	lintian --fail-on error,warning $(DEB)/*.deb
 	@ls -1 $(DEB)/*.deb
 
-deb-test: deb ## install that package in a bare Debian (debootstrap, as root), and run its demo there
+deb-test: deb ## install that package in a bare Debian (debootstrap, as root), and run its demo
 	@$(SETUP) deb
 	@scripts/deb_test.sh $(DEB)
 

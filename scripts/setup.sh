@@ -112,12 +112,14 @@ browser_tests() {
 	local folder version
 	folder=$(dirname "$0")/../tests/report/browser
 	case " $* " in *" test "*) ;; *) return 0 ;; esac
-	version=$(sed -n 's/.*"playwright-core": "\(.*\)".*/\1/p' "$folder/package.json" 2>/dev/null)
+	version=$(sed -n 's/.*"playwright-core": "\(.*\)".*/\1/p' \
+		"$folder/package.json" 2>/dev/null)
 	[ -n "$version" ] && command -v npm >/dev/null || return 0
 	grep -qs "\"version\": \"$version\"" "$folder/node_modules/playwright-core/package.json" &&
 		return 0
 	echo "setup: installing playwright-core $version for the test of the report"
-	timeout 300 npm install --prefix "$folder" --no-audit --no-fund --no-save --no-package-lock \
+	timeout 300 npm install --prefix "$folder" --no-audit --no-fund --no-save \
+		--no-package-lock \
 		--loglevel=error >/dev/null ||
 		echo "setup: npm could not install it: the test of the report in a browser skips"
 }

@@ -145,7 +145,8 @@ static const struct as_opt opts[] = {
 	  .help = "also show this table in Markdown, such as what scripts/score.sh prints" },
 	{ .name = "json", .help = "write only the data, as JSON, to standard output" },
 	{ .name = "junit",
-	  .help = "write a failed test for each finding, as JUnit XML for a CI, to standard output" },
+	  .help = "write a failed test for each finding, as JUnit XML for a CI, to standard "
+		  "output" },
 	{ .name = "sarif",
 	  .help = "write a result for each finding, as SARIF 2.1.0, with its place in source code "
 		  "where the finding names one, to standard output" },

@@ -498,8 +498,8 @@ static const struct as_opt opts[] = {
 	{ .name = "bring",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "COMMAND",
-	  .help = "run --slurm: machines do not share the folder; this command brings the archive {} "
-		  "of a cell to DIR/inbox, such as 'scp {} head:DIR/inbox/'" },
+	  .help = "run --slurm: machines do not share the folder; this command brings the archive "
+		  "{} of a cell to DIR/inbox, such as 'scp {} head:DIR/inbox/'" },
 	{ .name = "round",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
@@ -529,13 +529,13 @@ const struct as_command as_cmd_swarm = {
 	.name = "swarm",
 	.operands = "plan FILE | run FILE | status DIR | merge DIR | cell FILE NAME",
 	.summary = "run many commands with many settings, on many cores",
-	.text = "A campaign is a file: commands, the values that are put into them, and how much time "
-		"each cell, a command with its values, may take (docs/SCALE.md). `plan` prints the "
-		"cells and what they cost, and runs nothing. `run` runs them in rounds; it goes on "
-		"where it was stopped or killed. Each cell has a run folder of its own. `status` "
-		"shows what each cell has done. `merge` joins them: DIR/merged has each finding "
-		"once, with an index for SQLite, and DIR/report.html shows all of it. `cell` runs "
-		"one cell: jobs of Slurm do.",
+	.text = "A campaign is a file: commands, the values that are put into them, and how "
+		"much time each cell, a command with its values, may take (docs/SCALE.md). "
+		"`plan` prints the cells and what they cost, and runs nothing. `run` runs "
+		"them in rounds; it goes on where it was stopped or killed. Each cell has a "
+		"run folder of its own. `status` shows what each cell has done. `merge` joins "
+		"them: DIR/merged has each finding once, with an index for SQLite, and "
+		"DIR/report.html shows all of it. `cell` runs one cell: jobs of Slurm do.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = 3,

@@ -9,7 +9,6 @@
  *
  * What was flushed stays (floor.h). The views that keep the order of writes come first, so the
  * states at flushes are known when the others are judged.
- *
  * What rests on the order of writes. If a mount option takes this order away (nobarrier), any disk
  * can be left, and nothing follows from what recovery makes of it. Then only what no disk excuses
  * is reported: something that dies or hangs.

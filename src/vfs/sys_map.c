@@ -156,7 +156,7 @@ static void end_catching(void)
 	pthread_mutex_unlock(&catching);
 }
 
-struct touch {
+struct map_touch {
 	char *map; /* in the mapping */
 	char *to; /* a load */
 	const char *from; /* a store */
@@ -164,7 +164,7 @@ struct touch {
 };
 
 /* One page of it: whether it could be touched. */
-static bool touch_page(const struct touch *t, size_t done, size_t n)
+static bool touch_page(const struct map_touch *t, size_t done, size_t n)
 {
 	volatile char *byte = t->map + done;
 	size_t stored = t->left > done ? t->left - done : 0;
@@ -182,7 +182,7 @@ static bool touch_page(const struct touch *t, size_t done, size_t n)
 }
 
 /* How many bytes could be touched. `start`: where in its page the first one lies. */
-static size_t touch(const struct touch *t, uint64_t start, size_t len)
+static size_t touch(const struct map_touch *t, uint64_t start, size_t len)
 {
 	volatile size_t done = 0;
 
@@ -199,7 +199,7 @@ static size_t touch(const struct touch *t, uint64_t start, size_t len)
 	return done;
 }
 
-static int64_t touched(const struct touch *t, uint64_t start, size_t len)
+static int64_t touched(const struct map_touch *t, uint64_t start, size_t len)
 {
 	size_t done = touch(t, start, len);
 
@@ -221,7 +221,7 @@ void as_sys_mstore(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 {
 	const struct as_sys_map *map = map_at(vfs, op->fd);
 	int rc = check(map, op, AS_PROT_WRITE);
-	struct touch t = { 0 };
+	struct map_touch t = { 0 };
 	struct stat st;
 	uint64_t at;
 
@@ -244,7 +244,7 @@ void as_sys_mload(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 {
 	const struct as_sys_map *map = map_at(vfs, op->fd);
 	int rc = check(map, op, AS_PROT_READ);
-	struct touch t = { 0 };
+	struct map_touch t = { 0 };
 
 	if (rc) {
 		as_vfs_answer(out, rc);
@@ -303,7 +303,7 @@ void as_sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_out
 	long page = sysconf(_SC_PAGESIZE);
 	off_t start = op->off - op->off % page;
 	size_t head = (size_t)(op->off - start), len = head + op->len, done;
-	struct touch t = { .left = op->len };
+	struct map_touch t = { .left = op->len };
 	char *map;
 
 	if (rc) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# demo.sh ASSAY FOLDER: what `assay demo` shows, a few seconds each: a correct file system, a hunt, a
-# power cut, ext4 of a kernel, a checker on damaged disks, coverage, and the report of all of it. It
+# demo.sh ASSAY FOLDER: what `assay demo` shows: a correct file system, a hunt, a power cut,
+# ext4 of a kernel, a checker on damaged disks, coverage, and the report of all of it. It
 # ends with 0 if all of it went as it should.
 assay=$1 out=$2
 wrong=0
@@ -16,7 +16,10 @@ show() {
 	shift
 	printf '$ assay'
 	for word; do
-		case $word in *[!A-Za-z0-9_./:=,-]*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+		case $word in
+		*[!A-Za-z0-9_./:=,-]*) printf " '%s'" "$word" ;;
+		*) printf ' %s' "$word" ;;
+		esac
 	done
 	printf '\n'
 	"$assay" "$@"
@@ -75,7 +78,8 @@ show 1 fsck -o fsck labfs-fsck:bug=53 --max-findings 1
 title "6. Coverage: which calls, arguments and results some test exercises"
 mkdir -p tested
 show 0 cov record -o suite.cov --under "$out/tested" -- sh -c \
-	'mkdir tested/d && echo hello >tested/d/f && cat tested/d/f && mv tested/d/f tested/g && rm tested/g'
+	'mkdir tested/d && echo hello >tested/d/f && cat tested/d/f &&
+		mv tested/d/f tested/g && rm tested/g'
 "$assay" cov untested suite.cov >untested.txt 2>/dev/null &&
 	echo "$(wc -l <untested.txt) lines of what it never did: untested.txt; the first:" &&
 	head -n 5 untested.txt
