@@ -35,6 +35,10 @@ table() {
 	sqlite3            test       the index asked by another program than ours
 	npm                test       installs what drives that browser (playwright-core)
 	tmux               test       live progress looked at in a terminal
+	slurmctld          test       campaigns by Slurm: a cluster of one node
+	slurmd             test       the same
+	slurm-client       test       the same
+	munge              test       the same
 	libz3-dev          test       branches of checkers solved: assay fsck --symbolic
 	user-mode-linux    fs         kernels in a process: file systems without root
 	bindfs             fs         a FUSE server that passes on

@@ -58,6 +58,16 @@ static int read_core(const char *text, int *core, struct as_err *err)
 	return 0;
 }
 
+/* The kernel that --kernel names; NULL: none. `fsck` has a flag of that name. */
+static const char *named_kernel(const struct as_args *args)
+{
+	for (size_t i = 0; i < args->n_given; i++)
+		if (!strcmp(args->given[i].opt->name, "kernel") &&
+		    args->given[i].opt->kind == AS_OPT_TEXT)
+			return args->given[i].value;
+	return NULL;
+}
+
 /* The path of the kernel that --kernel names. */
 static int find_kernel(const struct as_args *args, const char **path, struct as_err *err)
 {
@@ -66,11 +76,11 @@ static int find_kernel(const struct as_args *args, const char **path, struct as_
 	int rc;
 
 	*path = as_args_text(args, "uml", NULL);
-	if (!as_args_has(args, "kernel"))
+	if (!named_kernel(args))
 		return 0;
 	if (*path)
 		return as_fail(err, AS_EUSE, "--kernel and --uml: leave out one");
-	rc = as_kernel_find(as_args_text(args, "kernel", ""), &kernel, err);
+	rc = as_kernel_find(named_kernel(args), &kernel, err);
 	if (!rc && (size_t)snprintf(found, sizeof(found), "%s", kernel.path) >= sizeof(found))
 		rc = as_fail(err, AS_EUSE, "--kernel: the path is too long");
 	if (rc)
@@ -109,7 +119,7 @@ static int check_library(const struct as_args *args, const char *spec, struct as
 
 int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err *err)
 {
-	static const char *const only[] = { "uml", "kernel", "uml-mem", "uml-core" };
+	static const char *const only[] = { "uml", "uml-mem", "uml-core" };
 	const char *asked = as_args_text(args, "sandbox", NULL);
 	struct as_box_options o = { 0 };
 	const struct as_fstype *type = as_cli_fstype(spec);
@@ -135,6 +145,8 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
 		if (as_args_has(args, only[i]))
 			return as_fail(err, AS_EUSE, "--%s needs --sandbox uml", only[i]);
+	if (named_kernel(args))
+		return as_fail(err, AS_EUSE, "--kernel needs --sandbox uml");
 	return asked && as_cli_fstype(spec) ? as_sandbox_host.ready(&o, err) : 0;
 }
 

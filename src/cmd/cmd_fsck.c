@@ -537,7 +537,7 @@ static const struct as_opt opts[] = {
 	{ .name = "kernel",
 	  .help = "show each repaired disk to the kernel: it must mount it, read it, and make and "
 		  "delete a file in every directory; labfs is always asked" },
-	AS_CLI_BOX_OPTS,
+	AS_CLI_BOX_PLAIN_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	AS_CLI_REPORT_OPT,
 	{ 0 },

@@ -41,7 +41,7 @@ done
 # Rooms and arrows, as tidy.sh has them: a room and those that it may include.
 arrows=$(sed -n '/^arrows() {/,/END$/p' scripts/tidy.sh | sed '1,2d;/END/d' | tr -d '\t')
 for room in $(cut -d ' ' -f 1 <<<"$arrows" | sort -u); do
-	tap_is "DESIGN.md has the room $room" "$(grep -c "^| .*\`$room\`" docs/DESIGN.md)" 1
+	tap_is "DESIGN.md has the room $room" "$(grep -c "^| \`$room\` |" docs/DESIGN.md)" 1
 	missing=$(sed -n "s/^$room //p" <<<"$arrows" | xargs -n 1 | while read -r to; do
 		[ -z "$to" ] || sed -nE "/^$room +->/,/^[^ ]* *->|^\`/p" docs/DESIGN.md |
 			sed "1s/^$room *->//; 2,\${/->/d}" | tr ' ' '\n' |

@@ -46,7 +46,8 @@ has_command() {
 	case $command in -*) return 0 ;; esac
 	grep -qx -- "$command" "$WORK/commands" || return 1
 	for option in $(grep -oE -- ' --[a-z][a-z-]*' <<<"${line%% -- *}"); do
-		"$ASSAY" help "$command" | grep -qE -- "$option([^a-z-]|\$)" || return 1
+		# Not by a pipe: a reader that ends early would end the writer.
+		grep -qE -- "$option([^a-z-]|\$)" <<<"$("$ASSAY" help "$command")" || return 1
 	done
 }
 
