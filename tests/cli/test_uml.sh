@@ -158,6 +158,7 @@ disk.img.zst
 finding.json
 report.txt
 repro.c
+repro.sh
 workload.txt"
 tap_is "by the user's own name" "$(stat -c %U "found/findings/$id/finding.json")" \
 	"$(as_user id -un)"
