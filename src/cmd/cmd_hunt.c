@@ -25,6 +25,7 @@
 #include "hunt/folders.h"
 #include "hunt/hunt.h"
 #include "os/spawn.h"
+#include "target/facts.h"
 #include "vfs/traits.h"
 
 #include <stdlib.h>
@@ -416,6 +417,7 @@ static int hunt(const struct as_args *args, struct hunt_session *s, struct as_er
 	s->hunt.open_set = open_set;
 	s->hunt.targets = targets;
 	s->hunt.n_targets = 1;
+	s->hunt.cheap_sets = as_target_traits(s->target).source == AS_TRAITS_CAPS;
 	s->hunt.profile = s->profile;
 	s->hunt.traits = &s->traits;
 	s->hunt.box = s->boxed ? &s->box.boxed : NULL;

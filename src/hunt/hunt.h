@@ -60,6 +60,7 @@ struct as_hunt {
 	unsigned batch; /* workloads of a batch; 0: a default */
 	const struct as_hunt_store *store;
 	struct as_sink *sinks; /* get new findings, and notes */
+	bool cheap_sets; /* its target is a library: another set costs next to nothing */
 	/* Sets targets and box to those of this set of the state (sets.h); called in the
 	 * process that uses it. May be NULL if the state has no sets. */
 	int (*open_set)(void *ctx, size_t set, struct as_hunt *hunt, struct as_err *err);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* Workloads on one set before the next comes, in whole batches: a disk has to be made and a
- * box to be started for each. Small batches are of workloads that take long. Without a box it is
- * one batch, so that a short hunt comes to every set. */
+ * box to be started for each. Small batches are of workloads that take long. Where a set costs
+ * nothing it is one batch, so that a short hunt comes to every set. */
 #define STAY 64
 #define STAY_LONG 8
 #define BATCH_LONG 8
@@ -17,7 +17,7 @@ size_t as_sets_at(const struct as_hunt *hunt, const struct as_hunt_state *state,
 		  uint64_t position)
 {
 	uint64_t batch = as_worker_batch(hunt), stay = batch < BATCH_LONG ? STAY_LONG : STAY;
-	uint64_t turn = position / (hunt->box ? (stay + batch - 1) / batch * batch : batch);
+	uint64_t turn = position / (hunt->cheap_sets ? batch : (stay + batch - 1) / batch * batch);
 
 	if (state->n_sets < 2 || !(turn % 2))
 		return 0;

@@ -66,7 +66,8 @@ static int check_owner(const struct as_dir *dir, struct as_err *err)
 
 static int is_other(void *ctx, const char *name)
 {
-	static const char *const ours[] = { AS_RUN_FINDINGS, AS_RUN_HUNT, AS_RUN_PARTS };
+	static const char *const ours[] = { AS_RUN_FINDINGS, AS_RUN_HUNT,   AS_RUN_PARTS,
+					    "progress.json", "history.csv", "report.html" };
 
 	(void)ctx;
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)

@@ -54,16 +54,18 @@ mkdir "$WORK/pages"
 
 # ---- Texts that try to be markup, wherever a text can stand ----
 bad='<img src=x onerror=window.hacked=1>\"'"'"'</script><script>window.hacked=2</script><!--<b>'
+mark=${bad//\\/\\\\}
+mark=${mark//&/\\&} # as sed wants it
 cp -r "$WORK/crash" "$WORK/evil<img src=x onerror=hacked=3>"
 evil="$WORK/evil<img src=x onerror=hacked=3>"
 for record in "$evil"/findings/*/finding.json; do
-	sed -Ei "s~\"(summary|signature|group|target|options|kernel)\":\"~&${bad//&/\\&}~;
-		s~\"log\":(null|\")~\"log\":\"${bad//&/\\&}\",\"x\":\1~;
+	sed -Ei "s~\"(summary|signature|group|target|options|kernel)\":\"~&$mark~;
+		s~\"log\":(null|\")~\"log\":\"$mark\",\"x\":\1~;
 		s~wrote journal~wrote <img src=x onerror=window.hacked=4>~g" "$record"
 	printf '# %b\nmkdir /<img\n' "$bad" >"$(dirname "$record")/workload.txt"
 	printf '%b' "$bad" >"$(dirname "$record")/repro.c"
 done
-sed -i "s~\"target\":\"~&$bad~" "$evil/progress.json"
+sed -i "s~\"target\":\"~&$mark~" "$evil/progress.json"
 printf 'wall_us,<img src=x onerror=hacked=5>,states\n1,2,3\n4,5,6\n' >"$evil/history.csv"
 mkdir -p "$evil/fsck"
 printf 'seconds,<img src=x onerror=hacked=6>\n1,2\n3,4\n' \

@@ -149,7 +149,8 @@ Id as_vg_raw(UInt op, UInt width, Id a, Id b, Id c, ULong imm)
 	inherit(&x, b);
 	inherit(&x, c);
 	x.hashy = heavier(x.hashy, weight(op));
-	if (x.hashy >= HASHY_MAX)
+	/* Bytes that stand beside a checksum can be taken out of the word again. */
+	if (x.hashy >= HASHY_MAX && op != AS_SYM_CONCAT)
 		return as_vg_opaque(width, as_vg_live(a) ? a : as_vg_live(b) ? b : c, x.support);
 	value = as_vg_eval(op, width, as_vg_width(a), as_vg_value(a), b ? as_vg_value(b) : 0,
 			   c ? as_vg_value(c) : 0, imm);
