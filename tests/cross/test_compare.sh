@@ -69,7 +69,8 @@ if command -v e2fsck >/dev/null && command -v mkfs.minix >/dev/null; then
 		"$WORK/jobs-2/findings"
 	for jobs in 1 3; do
 		"$ASSAY" fsck --score labfs-fsck --for $((300 * TAP_SLOWER))s --json \
-			--jobs $jobs 2>"$WORK/err" | grep -v '"event":"progress"' >"$WORK/score-$jobs"
+			--jobs $jobs 2>"$WORK/err" |
+			grep -v '"event":"progress"' >"$WORK/score-$jobs"
 	done
 	tap_like "a score that is complete" "$WORK/score-1" '"complete":true'
 	tap_is "three processes count what one counts" "$(cat "$WORK/score-3")" \
