@@ -185,7 +185,7 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 		free(((struct both *)out->chain)->repro);
 	}
 	free(out->chain);
-	if (out->reports && out->lasting && kept)
+	if (out->reports && out->lasting && kept && rc >= 0)
 		as_cli_page_write(out->reports, out->folder, NULL);
 	return rc ? rc : stats->findings ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
 }

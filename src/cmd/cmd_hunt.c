@@ -480,7 +480,8 @@ static int run(const struct as_args *given, struct as_err *err)
 		as_cli_box_close(&s.box);
 	rc = as_cli_cov_close(&s.cov, rc, err);
 	as_folders_close(&s.folders);
-	if (s.live)
+	/* After an error, `assay report` can still make one. */
+	if (s.live && rc >= 0)
 		as_cli_page_write(given, s.folder, as_args_text(given, "cov", NULL));
 	as_target_free(s.target);
 	as_cli_specs_free(&s.specs);
