@@ -127,6 +127,8 @@ static int64_t views_write(struct as_fs *fs, struct as_handle *handle, const voi
 	struct copy *c = copy_of(handle);
 	uint64_t at = handle->flags & O_APPEND ? c->size : *off;
 
+	if (!len)
+		return 0;
 	if (at >= FILE_MAX)
 		return -EFBIG;
 	len = len < FILE_MAX - at ? len : (size_t)(FILE_MAX - at);
