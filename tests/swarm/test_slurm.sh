@@ -41,7 +41,7 @@ sed 's/^time .*/time 6s/; s/^rounds .*/rounds 1/' "$WORK/file" >"$WORK/file2"
 leader=$!
 runs() { squeue -h -t R -o %i | grep -q .; }
 tap_wait_until 60 runs
-kill -9 "$(cat "$WORK/slurm/slurmd.pid")"
+kill -9 "$(cat "$SLURM_DIR/slurmd.pid")"
 pgrep -f "swarm cell $WORK/d/" | xargs -r kill -9
 slurmd_start
 tap_wait_until 120 slurm_is_gone "$leader"
