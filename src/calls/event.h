@@ -73,7 +73,6 @@ struct as_bpf_want {
 struct as_bpf_state {
 	__u64 cookie;
 	__u64 lost; /* events that did not fit */
-	__u64 alive; /* processes */
 	__u64 wake_bytes; /* wake the reader when this many bytes are waiting */
 };
 

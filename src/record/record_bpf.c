@@ -297,9 +297,22 @@ static int say_hello(void *ctx)
 	return read(hello->wait_fd, &c, 1) == 1 ? 0 : ECANCELED;
 }
 
+static int watched_fd(const struct recorder *r)
+{
+	return bpf_map__fd(bpf_object__find_map_by_name(r->object, "watched"));
+}
+
+/* Is a process of the command's tree left? A child is in the map before its parent can end. */
+static bool any_alive(const struct recorder *r)
+{
+	unsigned tgid;
+
+	return !bpf_map_get_next_key(watched_fd(r), NULL, &tgid);
+}
+
 static void kill_all(struct recorder *r, pid_t child)
 {
-	int fd = bpf_map__fd(bpf_object__find_map_by_name(r->object, "watched"));
+	int fd = watched_fd(r);
 	unsigned tgid, *from = NULL;
 
 	kill(child, SIGKILL);
@@ -336,7 +349,7 @@ static int follow(struct recorder *r, pid_t child, int *exit_status, struct as_e
 	bool ended = false, killed = false;
 	int status, rc = 0;
 
-	while (!rc && !(ended && !__atomic_load_n(&r->state->alive, __ATOMIC_ACQUIRE))) {
+	while (!rc && !(ended && !any_alive(r))) {
 		rc = read_events(r);
 		if (!ended && waitpid(child, &status, WNOHANG) == child) {
 			ended = true;

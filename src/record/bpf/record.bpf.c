@@ -121,8 +121,6 @@ static __always_inline void watch(__u32 tgid)
 
 	if (bpf_map_update_elem(&watched, &tgid, &yes, BPF_NOEXIST))
 		__sync_fetch_and_add(&state.lost, 1);
-	else
-		__sync_fetch_and_add(&state.alive, 1);
 }
 
 /* The sum of the lengths of n struct iovec; as many are read at a time as fit into `room`. */
@@ -390,11 +388,10 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	if (!bpf_map_lookup_elem(&watched, &tgid))
 		return 0;
 	send(&event, sizeof(event));
-	/* The last thread of its group. */
-	if (!BPF_CORE_READ(task, signal, live.counter)) {
+	/* No thread of its group is left. Two that end at once on two processors may both see it, so
+	 * nothing is counted here: whoever waits asks whether the map is empty. */
+	if (!BPF_CORE_READ(task, signal, live.counter))
 		bpf_map_delete_elem(&watched, &tgid);
-		__sync_fetch_and_add(&state.alive, -1);
-	}
 	return 0;
 }
 
