@@ -102,8 +102,7 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 	case AS_OP_CLOSE:
 	case AS_OP_MUNMAP:
 		/* The slot is free whatever close answers. */
-		if (!as_model_judge(c->model, op, &closed, &c->verdict) ||
-		    c->args->traits->quirks & AS_QUIRK_OWN_VIEWS)
+		if (!as_model_judge(c->model, op, &closed, &c->verdict) || as_model_view_in_doubt(c->model, op))
 			c->blind = true;
 		return true;
 	case AS_OP_MOUNT:
@@ -112,7 +111,7 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 		c->blind = true;
 		return false;
 	default:
-		if (as_op_writes_then_syncs(op) ||
+		if (as_op_writes_then_syncs(op) || as_model_view_in_doubt(c->model, op) ||
 		    (as_op_table[op->code].calls == AS_CALLS_MANY && got->done))
 			c->blind = true;
 		return true;

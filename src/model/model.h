@@ -43,6 +43,8 @@ struct as_touch {
 void as_model_follow_touches(struct as_model *model);
 /* Those since the last call of as_model_clock(); an inode may be there more than once. */
 const struct as_touch *as_model_touches(const struct as_model *model, size_t *n);
+/* After this call failed: may a descriptor's view have become the file's before (model/view.h)? */
+bool as_model_view_in_doubt(const struct as_model *model, const struct as_op *op);
 /* Until when the tree was read; INT64_MAX: it is being read. Reading opens and closes files. */
 void as_model_tree_read(struct as_model *model, int64_t until_ns);
 

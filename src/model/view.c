@@ -7,6 +7,8 @@
  * changed the file when the view becomes the file's: the model has lost track. */
 #include "model/view.h"
 
+#include "model/stamp.h"
+
 static bool has_views(const struct as_model *m)
 {
 	return m->traits->quirks & AS_QUIRK_OWN_VIEWS;
@@ -101,13 +103,18 @@ static void begin(struct as_model *m, struct as_file *file)
 	file->changed = file->touched = false;
 }
 
-/* What was written through it becomes the file's. */
+/* What was written through it becomes the file's. Whether its mtime is that of the write or of this
+ * moment is not said, so a utimens between them may be lost. */
 static void publish(struct as_model *m, int32_t slot)
 {
 	struct as_file *file = as_file_at(m, slot);
 
 	if (!file || !file->viewing)
 		return;
+	if (file->changed || file->touched) {
+		as_node_forget_times(m, file->ino, false, true);
+		as_stamp(m, file->ino, AS_EVENT_TOUCHED);
+	}
 	if (file->changed)
 		set_content(m, file->ino, get(file->view), file->view_size);
 	file = edit(m, slot);
@@ -119,6 +126,12 @@ static void publish(struct as_model *m, int32_t slot)
 static bool syncs_all(const struct as_op *op)
 {
 	return as_op_table[op->code].persists == AS_PERSISTS_ALL || op->code == AS_OP_REMOUNT;
+}
+
+bool as_model_view_in_doubt(const struct as_model *model, const struct as_op *op)
+{
+	/* A descriptor may have O_SYNC. */
+	return has_views(model) && (op->fd != AS_SLOT_NONE || syncs_all(op));
 }
 
 static bool is_stale(const struct as_model *m, const struct as_file *file)
@@ -240,7 +253,7 @@ static int publish_one(void *ctx, uint32_t slot, void *elem)
 {
 	const struct as_file *file = elem;
 
-	if (!file->viewing || !file->changed)
+	if (!file->viewing || (!file->changed && !file->touched))
 		return 0;
 	*(int32_t *)ctx = (int32_t)slot;
 	return 1;

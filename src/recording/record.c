@@ -199,7 +199,9 @@ static bool follow_fault(struct rec *r, const struct as_op *op, const struct as_
 
 	r->failed = true;
 	if ((as_op_table[op->code].persists != AS_PERSISTS_NOTHING || as_op_closes(op->code)) &&
-	    r->args->fresh.traits->quirks & (AS_QUIRK_SYNC_FORGETS | AS_QUIRK_OWN_VIEWS))
+	    r->args->fresh.traits->quirks & AS_QUIRK_SYNC_FORGETS)
+		going = false;
+	if (as_model_view_in_doubt(r->model, op))
 		going = false;
 	/* The slot is free whatever close answers. */
 	if (as_op_closes(op->code) && as_model_judge(r->model, op, &closed, &r->verdict))

@@ -192,7 +192,7 @@ views() { # NAME OPTIONS...
 }
 views own -DDECLARES
 passes own run "$WORK/views.txt" "--check op"
-tap_run "own passes a hunt" 0 "$ASSAY" hunt --target "plugin:$WORK/own.so" --max-workloads 64 \
+tap_run "own passes a hunt" 0 "$ASSAY" hunt --target "plugin:$WORK/own.so" --max-workloads 200 \
 	-o "$WORK/own"
 tap_run "own passes a hunt with faults" 0 "$ASSAY" hunt --target "plugin:$WORK/own.so" --faults \
 	--max-workloads 32 -o "$WORK/own.f"

@@ -53,7 +53,7 @@ static void open_now(struct as_rule_step *s, uint32_t ino, bool fresh)
 	}
 	as_model_use(s->m, ino);
 	as_file_open(s->m, s->op->slot, ino, flags);
-	as_view_open(s->m, s->op->slot, flags & AS_O_TRUNC && !fresh);
+	as_view_open(s->m, s->op->slot, flags & AS_O_TRUNC);
 }
 
 static bool special(const struct as_inode *inode)
