@@ -48,6 +48,9 @@ run "a program that cannot be run" 1 "0 passed, 1 failed, 0 skipped" 'exec /none
 limit=1 run "a hang" 1 "1 passed, 1 failed, 0 skipped" \
 	'echo 1..2; echo ok 1 - a; exec tail -f /dev/null'
 tap_like "the time limit is told" "$WORK/out" 'killed after the time limit of 1 s'
+limit=1 run "a test that stops its process group" 1 "1 passed, 1 failed, 0 skipped" \
+	'echo 1..2; echo ok 1 - a; kill -STOP 0; echo ok 2 - b'
+tap_like "the time limit is told of it, too" "$WORK/out" 'killed after the time limit of 1 s'
 run "a skip" 0 "0 passed, 0 failed, 1 skipped" 'echo 1..1; echo "ok 1 - a # SKIP no root"'
 tap_like "a skip shows its reason" "$WORK/out" 'test_1: a: no root$'
 run "a skip in the words of cmocka" 0 "1 passed, 0 failed, 1 skipped" \

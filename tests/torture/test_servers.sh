@@ -335,6 +335,7 @@ else
 		>"$WORK/out" 2>&1 </dev/null &
 	pid=$!
 	# The first one makes sure that the disk is sound.
+	first= last=
 	for _ in $(seq 100); do
 		below=$(pgrep -g "$(pgrep -P $pid | head -n 1)" 2>/dev/null | tail -n 1)
 		last=$(pgrep -P "${below:-0}" -x fuse2fs)
@@ -342,7 +343,7 @@ else
 		first=${first:-$last}
 		sleep 0.01
 	done
-	kill -STOP "${last:-0}" 2>/dev/null
+	[ -z "$last" ] || kill -STOP "$last" 2>/dev/null
 	status=0
 	wait $pid || status=$?
 	case $status in
