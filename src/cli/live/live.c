@@ -470,6 +470,7 @@ struct as_live *as_live_open(const struct as_live_setup *setup)
 {
 	struct as_live *live = as_shared_alloc(sizeof(*live));
 	int folder = folder_again(setup->folder), self, wake[2];
+	pid_t ticker;
 
 	live->sink = (struct as_sink){ .finding = sink_finding, .again = sink_again };
 	live->json = setup->json;
@@ -482,9 +483,10 @@ struct as_live *as_live_open(const struct as_live_setup *setup)
 	live->p.began_s = seconds_now();
 	self = (int)syscall(SYS_pidfd_open, live->owner, 0);
 	if (pipe2(wake, O_CLOEXEC) == 0) {
-		live->ticker = fork();
-		if (!live->ticker)
+		ticker = fork(); /* the memory is shared: only one side may write there who it is */
+		if (!ticker)
 			tick(live, folder, self, wake[0]);
+		live->ticker = ticker;
 		close(wake[0]);
 		live->wake = wake[1];
 	}
