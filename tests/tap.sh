@@ -83,6 +83,12 @@ tap_wait_until() {
 	done
 }
 
+# tap_children PID: the processes that it started, without the one that shows progress. Fails if
+# there are none.
+tap_children() {
+	ps --ppid "$1" -o pid=,comm= | awk '$2 != "assay-live" { print $1; n++ } END { exit !n }'
+}
+
 # tap_catches PID SIGNAL: the process has a handler for it, so that it ends in its own way.
 tap_catches() {
 	local caught

@@ -115,7 +115,7 @@ tap_like "and it is not all" "$WORK/out" '"all":false'
 
 "$ASSAY" check --target lab --nodes 4 --for 60s --no-store >"$WORK/out" 2>&1 &
 pid=$!
-until pgrep -P $pid >/dev/null; do :; done
+tap_wait_until 20 tap_children $pid
 kill -TERM $pid
 wait $pid
 tap_is "the status after SIGTERM" $? 143

@@ -298,8 +298,8 @@ tap_run "output that cannot be written" 2 sh -c "'$ASSAY' ops >/dev/full"
 	>/dev/null 2>&1 &
 assay=$!
 child=
-for _ in $(seq 100000); do
-	child=$(pgrep -P "$assay" | head -n 1)
+for _ in $(seq 10000); do
+	child=$(tap_children "$assay" | head -n 1)
 	[ -n "$child" ] && break
 done
 kill -KILL "$assay"

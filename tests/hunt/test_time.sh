@@ -84,7 +84,7 @@ fi
 
 seq 1 2000 | sed 's|.*|mkdir /d& 0755|' >"$WORK/long.txt"
 # is_at_work PID SIGNAL: it catches the signal, and has a process that carries workloads out.
-is_at_work() { tap_catches "$1" "$2" && pgrep -P "$1"; }
+is_at_work() { tap_catches "$1" "$2" && tap_children "$1"; }
 # signalled NAME SIGNAL STATUS REGEX COMMAND...: the signal comes when it is at work and, with an
 # expression, when a line of the output matches.
 signalled() {

@@ -327,6 +327,15 @@ else
 	tap_is "nothing is left of these" "$(nobodys)" ""
 fi
 
+# below PID NAME: the processes of this name among those that it started, and so on.
+below() {
+	local child
+	for child in $(pgrep -P "$1"); do
+		[ "$(cat "/proc/$child/comm" 2>/dev/null)" != "$2" ] || echo "$child"
+		below "$child" "$2"
+	done
+}
+
 if ! command -v fuse2fs >/dev/null; then
 	tap_skip "fuse2fs, stopped" "needs the program fuse2fs"
 else
@@ -336,13 +345,11 @@ else
 	pid=$!
 	# The first one makes sure that the disk is sound.
 	first= last=
-	for _ in $(seq 100); do
-		below=$(pgrep -g "$(pgrep -P $pid | head -n 1)" 2>/dev/null | tail -n 1)
-		last=$(pgrep -P "${below:-0}" -x fuse2fs)
-		[ -z "$last" ] || [ "$last" = "${first:-$last}" ] || break
-		first=${first:-$last}
-		sleep 0.01
-	done
+	is_second_server() {
+		last=$(below $pid fuse2fs | head -n 1)
+		[ -n "$last" ] && [ "$last" != "${first:=$last}" ]
+	}
+	tap_wait_until 20 is_second_server
 	[ -z "$last" ] || kill -STOP "$last" 2>/dev/null
 	status=0
 	wait $pid || status=$?
