@@ -223,7 +223,7 @@ void as_box_free(struct as_box *box)
 
 int as_box_open_folder(struct as_box *box, const char *place, struct as_err *err)
 {
-	static const char *const own[] = { AS_CELL_HOME, AS_CELL_SHARE };
+	static const char *const own[] = { AS_JAIL_HOME, AS_JAIL_SHARE };
 	struct as_buf path = { 0 };
 	int rc = as_temp_new(place, &box->folder, err);
 
@@ -277,7 +277,7 @@ bool as_box_listen(struct as_box *box, unsigned deadline_ms, size_t max, struct 
 }
 
 int as_sandbox_try(const struct as_sandbox_ops *ops, const struct as_box_options *options,
-		   unsigned deadline_ms, struct as_cell_report *cell, struct as_err *err)
+		   unsigned deadline_ms, struct as_jail_report *jail, struct as_err *err)
 {
 	static const char *const args[] = { "--version", NULL };
 	struct as_buf said = { 0 };
@@ -291,7 +291,7 @@ int as_sandbox_try(const struct as_sandbox_ops *ops, const struct as_box_options
 		size_t skip = said.len > 200 ? said.len - 200 : 0;
 
 		as_box_end(box);
-		*cell = box->cell;
+		*jail = box->jail;
 		if (box->state->error[0])
 			rc = as_fail(err, AS_EIO, "%.900s", box->state->error);
 		else if (!ended || !box->state->ended || box->state->status)

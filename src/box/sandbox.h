@@ -12,7 +12,7 @@
 #define AS_BOX_SANDBOX_H
 
 #include "base/err.h"
-#include "box/cell.h"
+#include "box/jail.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,8 +107,8 @@ struct as_box {
 	/* The folder that is shared with the box. The box may have written any of its files:
 	 * read them as os/share.h does. */
 	int share_fd;
-	struct as_cell_report cell; /* what confines it; layers 0: nothing does */
-	struct as_temp *folder; /* of the box; NULL: it is in the root of its cell */
+	struct as_jail_report jail; /* what confines it; layers 0: nothing does */
+	struct as_temp *folder; /* of the box; NULL: it is in the root of its jail */
 };
 
 struct as_sandbox_ops {
@@ -146,7 +146,7 @@ void as_box_free(struct as_box *box); /* ends it first; takes NULL */
  * not work. */
 AS_MUST_CHECK int as_sandbox_try(const struct as_sandbox_ops *ops,
 				 const struct as_box_options *options, unsigned deadline_ms,
-				 struct as_cell_report *cell, struct as_err *err);
+				 struct as_jail_report *jail, struct as_err *err);
 
 /*
  * For implementations: a process in a group of its own that dies with us. Its descriptors: 0 is the
@@ -159,12 +159,12 @@ struct as_box_program {
 	int core; /* AS_CORE_* */
 	bool console;
 	int fds[2]; /* 0: none */
-	const struct as_cell *cell; /* NULL: no walls */
+	const struct as_jail *jail; /* NULL: no walls */
 	int (*fill)(void *ctx, struct as_box *box, struct as_err *err);
 	void *fill_ctx;
 };
 
-/* AS_ELACK: namespaces were asked for and cannot be made; box->cell says what failed. */
+/* AS_ELACK: namespaces were asked for and cannot be made; box->jail says what failed. */
 AS_MUST_CHECK int as_box_spawn(struct as_box *box, const struct as_box_program *program,
 			       struct as_err *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sandbox_confined: this program once more, in a cell (cell.h): for work on what a guest has made,
- * which is no more trusted than the guest. It runs no kernel, so that its cell is small. It is only
+ * sandbox_confined: this program once more, in a jail (jail.h): for work on what a guest has made,
+ * which is no more trusted than the guest. It runs no kernel, so that its jail is small. It is only
  * started where the machine has namespaces: without them, a program that was taken over could stop
  * processes of the same user.
  */
@@ -15,7 +15,7 @@
 
 #define ARGS_MAX 16
 #define FILES_MAX 12
-#define CELL_BYTES ((uint64_t)4 << 30) /* of all its files, and of its memory */
+#define JAIL_BYTES ((uint64_t)4 << 30) /* of all its files, and of its memory */
 
 /* What it sees of the machine, besides programs. */
 static const struct as_confine_path libraries[] = {
@@ -59,12 +59,12 @@ int as_box_start_confined(const char *const *args, const char *const *programs, 
 	char *argv[ARGS_MAX + 2] = { (char *)"assay" };
 	char self[4096], env_path[4096], env_lc[] = "LC_ALL=C";
 	char *const envp[] = { env_path, env_lc, NULL };
-	const struct as_cell cell = { .program = self,
+	const struct as_jail jail = { .program = self,
 				      .files = files,
-				      .quota_bytes = CELL_BYTES,
+				      .quota_bytes = JAIL_BYTES,
 				      /* xfs_repair refuses to run with a limit. */
 				      .file_bytes = UINT64_MAX,
-				      .memory_bytes = CELL_BYTES,
+				      .memory_bytes = JAIL_BYTES,
 				      .spaces = true,
 				      .folder = "" };
 	const struct as_box_program program = { .path = self,
@@ -72,7 +72,7 @@ int as_box_start_confined(const char *const *args, const char *const *programs, 
 						.envp = envp,
 						.core = AS_CORE_ANY,
 						.fds = { fd },
-						.cell = &cell };
+						.jail = &jail };
 	size_t n = N_LIBRARIES;
 	struct as_box *box;
 	int rc;

@@ -21,7 +21,7 @@
 #include "box/sandbox.h"
 
 #include "base/buf.h"
-#include "box/cell.h"
+#include "box/jail.h"
 #include "box/initramfs.h"
 #include "os/spawn.h"
 #include "os/temp.h"
@@ -245,8 +245,8 @@ static void add_words(const struct boot *b, const char *home, char **argv, struc
 	size_t n = 0, at = 0;
 
 	as_buf_addf(text, "mem=%lluM%c", (unsigned long long)b->mem_bytes >> 20, 0);
-	as_buf_addf(text, "uml_dir=%s" AS_CELL_HOME "/%c", home, 0);
-	as_buf_addf(text, "hostfs=%s" AS_CELL_SHARE "%c", home, 0);
+	as_buf_addf(text, "uml_dir=%s" AS_JAIL_HOME "/%c", home, 0);
+	as_buf_addf(text, "hostfs=%s" AS_JAIL_SHARE "%c", home, 0);
 	as_buf_addf(text, "initrd=/proc/self/fd/5%c", 0);
 	/* Says in the list of processes who started it. */
 	as_buf_addf(text, AS_UML_OWNER_WORD "%d%c", (int)getpid(), 0);
@@ -262,14 +262,14 @@ static void add_words(const struct boot *b, const char *home, char **argv, struc
 	argv[n] = NULL;
 }
 
-/* `home` is where the folders of its cell are; "" if the cell has a root of its own. */
+/* `home` is where the folders of its jail are; "" if the jail has a root of its own. */
 static int boot_at(const struct boot *b, struct as_box *box, const char *home, struct as_err *err)
 {
 	const struct as_box_options *o = b->options;
 	struct as_buf text = { 0 }, tmpdir = { 0 };
 	char env_path[] = "PATH=/usr/bin:/bin", preload[] = "LD_PRELOAD=/proc/self/fd/6",
 	     *argv[WORDS_MAX];
-	const struct as_cell cell = { .program = b->kernel,
+	const struct as_jail jail = { .program = b->kernel,
 				      .files = files,
 				      .quota_bytes = b->mem_bytes + BESIDES_BYTES,
 				      .file_bytes = b->mem_bytes + BESIDES_BYTES,
@@ -279,7 +279,7 @@ static int boot_at(const struct boot *b, struct as_box *box, const char *home, s
 	int rc;
 
 	add_words(b, home, argv, &text);
-	as_buf_addf(&tmpdir, "TMPDIR=%s" AS_CELL_HOME, home);
+	as_buf_addf(&tmpdir, "TMPDIR=%s" AS_JAIL_HOME, home);
 	{
 		char *const envp[] = { env_path, tmpdir.data, b->version ? NULL : preload, NULL };
 		const struct as_box_program program = { .path = b->kernel,
@@ -288,7 +288,7 @@ static int boot_at(const struct boot *b, struct as_box *box, const char *home, s
 							.core = o->core,
 							.console = true,
 							.fds = { b->initramfs_fd, b->shim_fd },
-							.cell = &cell,
+							.jail = &jail,
 							.fill = b->version ? NULL : o->fill,
 							.fill_ctx = o->fill_ctx };
 
@@ -320,7 +320,7 @@ static int boot(const struct boot *b, struct as_box *box, struct as_err *err)
 {
 	int rc = boot_at(b, box, "", err);
 
-	return rc == AS_ELACK && box->cell.error ? boot_in_folder(b, box, err) : rc;
+	return rc == AS_ELACK && box->jail.error ? boot_in_folder(b, box, err) : rc;
 }
 
 /* The kernel's version. It prints it without booting, and is confined like one that boots. */

@@ -44,7 +44,7 @@
 struct spawning {
 	struct as_box *box;
 	const struct as_box_program *program;
-	struct as_cell_report *report;
+	struct as_jail_report *report;
 	int fds[NFDS]; /* become descriptors 0, 1, ...; -1: none */
 	int talk; /* the socket of the wardens */
 	pid_t parent;
@@ -59,7 +59,7 @@ static void close_fd(int *fd)
 
 /* ---- Talk ------------------------------------------------------------------------------------ */
 
-static bool tell(int talk, const struct as_cell_report *report, int fd)
+static bool tell(int talk, const struct as_jail_report *report, int fd)
 {
 	char room[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = { 0 };
 	struct iovec iov = { (void *)report, sizeof(*report) };
@@ -80,7 +80,7 @@ static bool tell(int talk, const struct as_cell_report *report, int fd)
 }
 
 /* 1: a report, 0: the end, -1: neither in time. */
-static int hear(int talk, struct as_cell_report *report, int *fd)
+static int hear(int talk, struct as_jail_report *report, int *fd)
 {
 	char room[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
 	struct iovec iov = { report, sizeof(*report) };
@@ -174,11 +174,11 @@ _Noreturn static void become(struct spawning *s, pid_t parent)
 	stay_on(p->core);
 	if (!set_descriptors(s))
 		_exit(127);
-	if (p->cell) {
-		if (as_cell_drop(p->cell, s->report))
+	if (p->jail) {
+		if (as_jail_drop(p->jail, s->report))
 			give_up(s);
-		if (s->report->layers & AS_CELL_SPACES)
-			path = AS_CELL_PROGRAM;
+		if (s->report->layers & AS_JAIL_SPACES)
+			path = AS_JAIL_PROGRAM;
 	}
 	/* This comes last: a process that changes its user loses it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -187,7 +187,7 @@ _Noreturn static void become(struct spawning *s, pid_t parent)
 	if (s->talk >= 0)
 		tell(s->talk, s->report, -1);
 	execve(path, p->argv, p->envp);
-	if (p->cell) {
+	if (p->jail) {
 		s->report->error = errno;
 		snprintf(s->report->what, sizeof(s->report->what), "starting %.40s", p->path);
 		give_up(s);
@@ -263,7 +263,7 @@ _Noreturn static void mind(const struct spawning *s, pid_t child, int warden)
 			continue;
 		if (poll(&alive, 1, 0) > 0)
 			_exit(0);
-		if (memory_taken() > s->program->cell->memory_bytes) {
+		if (memory_taken() > s->program->jail->memory_bytes) {
 			watch->greedy = 1;
 			watch->status = SIGKILL;
 			watch->ended = 1;
@@ -287,7 +287,7 @@ _Noreturn static void be_first(struct spawning *s, int warden)
 	sigaddset(&sigchld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &sigchld, NULL);
 	signal(SIGTERM, SIG_DFL);
-	if (as_cell_build(s->program->cell, s->report))
+	if (as_jail_build(s->program->jail, s->report))
 		give_up(s);
 	root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0 || !tell(s->talk, s->report, root) || read(s->talk, &go, 1) != 1)
@@ -361,17 +361,17 @@ _Noreturn static void guard(const struct spawning *s, pid_t child)
 	end_as(status);
 }
 
-static void set_up_cell(const struct spawning *s)
+static void set_up_jail(const struct spawning *s)
 {
-	const struct as_cell *cell = s->program->cell;
+	const struct as_jail *jail = s->program->jail;
 	char go;
 
-	s->report->uid = as_cell_uid(getpid());
-	if (cell->spaces && as_cell_unshare(s->report))
+	s->report->uid = as_jail_uid(getpid());
+	if (jail->spaces && as_jail_unshare(s->report))
 		give_up(s);
-	if (cell->spaces)
+	if (jail->spaces)
 		return;
-	if (as_cell_hand_over(cell, s->report))
+	if (as_jail_hand_over(jail, s->report))
 		give_up(s);
 	if (!tell(s->talk, s->report, -1) || read(s->talk, &go, 1) != 1)
 		_exit(127);
@@ -379,7 +379,7 @@ static void set_up_cell(const struct spawning *s)
 
 _Noreturn static void stand_guard(struct spawning *s)
 {
-	const struct as_cell *cell = s->program->cell;
+	const struct as_jail *jail = s->program->jail;
 	struct sigaction action = { .sa_handler = on_term };
 	int alive[2] = { -1, -1 };
 	sigset_t term, old;
@@ -391,9 +391,9 @@ _Noreturn static void stand_guard(struct spawning *s)
 	sigaddset(&term, SIGTERM);
 	sigprocmask(SIG_BLOCK, &term, &old);
 	sigaction(SIGTERM, &action, NULL);
-	if (cell)
-		set_up_cell(s);
-	ward_is_first = cell && cell->spaces;
+	if (jail)
+		set_up_jail(s);
+	ward_is_first = jail && jail->spaces;
 	if (pipe2(alive, O_CLOEXEC))
 		_exit(127);
 	self = getpid();
@@ -421,10 +421,10 @@ _Noreturn static void stand_guard(struct spawning *s)
 static int say_why(const struct as_box *box, const struct as_box_program *program,
 		   struct as_err *err)
 {
-	bool spaces = program->cell->spaces && !(box->cell.layers & AS_CELL_SPACES);
+	bool spaces = program->jail->spaces && !(box->jail.layers & AS_JAIL_SPACES);
 
-	as_fail_errno(err, box->cell.error ? box->cell.error : EIO,
-		      "cannot confine the sandbox: %s", box->cell.what);
+	as_fail_errno(err, box->jail.error ? box->jail.error : EIO,
+		      "cannot confine the sandbox: %s", box->jail.what);
 	return spaces ? AS_ELACK : AS_EIO;
 }
 
@@ -435,12 +435,12 @@ static int agree(struct as_box *box, const struct as_box_program *program, int t
 	int root, none, more, rc = 0;
 	char go = 1;
 
-	if (hear(talk, &box->cell, &root) != 1)
+	if (hear(talk, &box->jail, &root) != 1)
 		return as_fail(err, AS_EIO, "%s: its warden does not answer", program->path);
-	if (box->cell.error)
+	if (box->jail.error)
 		return say_why(box, program, err);
 	if (root >= 0)
-		box->share_fd = openat(root, &AS_CELL_SHARE[1],
+		box->share_fd = openat(root, &AS_JAIL_SHARE[1],
 				       O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
 	if (root >= 0)
 		close(root);
@@ -450,10 +450,10 @@ static int agree(struct as_box *box, const struct as_box_program *program, int t
 		rc = program->fill(program->fill_ctx, box, err);
 	if (!rc && send(talk, &go, 1, MSG_NOSIGNAL) != 1)
 		rc = as_fail_errno(err, errno, "%s: its warden is gone", program->path);
-	while (!rc && (more = hear(talk, &box->cell, &none))) {
+	while (!rc && (more = hear(talk, &box->jail, &none))) {
 		if (more < 0)
 			rc = as_fail(err, AS_EIO, "%s: does not begin", program->path);
-		else if (box->cell.error)
+		else if (box->jail.error)
 			rc = say_why(box, program, err);
 	}
 	return rc;
@@ -472,7 +472,7 @@ static bool open_ends(struct ends *e, const struct as_box_program *program)
 	       !pipe2(e->events, O_CLOEXEC) && (!console || !pipe2(e->lines, O_CLOEXEC)) &&
 	       !fcntl(e->events[0], F_SETFL, O_NONBLOCK) &&
 	       (!console || !fcntl(e->lines[0], F_SETFL, O_NONBLOCK)) &&
-	       (!program->cell || !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, e->talk));
+	       (!program->jail || !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, e->talk));
 }
 
 static void start_warden(struct as_box *box, const struct as_box_program *program, struct ends *e)
@@ -480,14 +480,14 @@ static void start_warden(struct as_box *box, const struct as_box_program *progra
 	int out = program->console ? e->lines[1] : e->events[1];
 	struct spawning s = { .box = box,
 			      .program = program,
-			      .report = &box->cell,
+			      .report = &box->jail,
 			      .fds = { e->input[1], out, out, e->events[1], box->state_fd,
 				       program->fds[0] > 0 ? program->fds[0] : -1,
 				       program->fds[1] > 0 ? program->fds[1] : -1 },
 			      .talk = e->talk[1],
 			      .parent = getpid() };
 
-	box->cell = (struct as_cell_report){ 0 };
+	box->jail = (struct as_jail_report){ 0 };
 	box->pid = fork();
 	if (!box->pid) {
 		close_fd(&e->talk[0]);
@@ -503,7 +503,7 @@ int as_box_spawn(struct as_box *box, const struct as_box_program *program, struc
 
 	if (!open_ends(&e, program))
 		rc = as_fail_errno(err, errno, "%s: cannot set up its pipes", program->path);
-	if (!rc && !program->cell && program->fill)
+	if (!rc && !program->jail && program->fill)
 		rc = program->fill(program->fill_ctx, box, err);
 	if (!rc)
 		start_warden(box, program, &e);
@@ -519,7 +519,7 @@ int as_box_spawn(struct as_box *box, const struct as_box_program *program, struc
 		box->console_fd = e.lines[0];
 		box->input_fd = e.input[0];
 		e.events[0] = e.lines[0] = e.input[0] = -1;
-		if (program->cell)
+		if (program->jail)
 			rc = agree(box, program, e.talk[0], err);
 	}
 	for (size_t i = 0; i < sizeof(e) / sizeof(int); i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * check_outside: runs the checkers of a guest outside of it (instance/outside.h). Nobody but a
- * supervisor starts it, in a cell and with the guest's memory as a descriptor, so no help lists it.
+ * supervisor starts it, in a jail and with the guest's memory as a descriptor, so no help lists it.
  */
 #include "cli/cli.h"
 #include "instance/outside.h"

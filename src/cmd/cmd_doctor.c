@@ -123,7 +123,7 @@ static void look_cache(struct diagnosis *f)
 	as_buf_free(&why);
 }
 
-static struct as_cell_report walls; /* of the kernel that was booted */
+static struct as_jail_report walls; /* of the kernel that was booted */
 
 /* It is booted, because an installed kernel may still not work. */
 static void look_uml(struct diagnosis *f)
@@ -146,10 +146,10 @@ static void look_uml(struct diagnosis *f)
 /* Which layers confined that kernel. */
 static void look_walls(struct diagnosis *f)
 {
-	const unsigned all = AS_CELL_RIGHTS | AS_CELL_SPACES | AS_CELL_FILES | AS_CELL_CALLS;
+	const unsigned all = AS_JAIL_RIGHTS | AS_JAIL_SPACES | AS_JAIL_FILES | AS_JAIL_CALLS;
 	struct as_buf text = { 0 };
 
-	as_cell_say(&walls, &text);
+	as_jail_say(&walls, &text);
 	f->ok = (walls.layers & all) == all;
 	snprintf(f->text, sizeof(f->text), "%s",
 		 walls.layers ? as_buf_str(&text) : "not known: it did not start");

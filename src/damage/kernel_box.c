@@ -104,7 +104,7 @@ static int fill(void *ctx, struct as_box *box, struct as_err *err)
 
 	b->in_fd = as_share_folder(box->share_fd, AS_KERNEL_IN, geteuid());
 	b->out_fd = as_share_folder(box->share_fd, AS_KERNEL_OUT,
-				    box->cell.layers ? box->cell.uid : geteuid());
+				    box->jail.layers ? box->jail.uid : geteuid());
 	if (b->in_fd < 0 || b->out_fd < 0)
 		return as_fail(err, AS_EIO, "cannot make a folder for the sandbox");
 	return 0;

@@ -3,7 +3,7 @@
 #ifndef AS_OS_MEMORY_H
 #define AS_OS_MEMORY_H
 
-/* The folder in memory of a process that is confined (box/cell.h). */
+/* The folder in memory of a process that is confined (box/jail.h). */
 #define AS_MEMORY_FOLDER "/mem"
 
 /* An empty file in memory that closes on exec; or -1 with errno. A process that may not make one

@@ -150,7 +150,7 @@ int as_boxed_fill(void *ctx, struct as_box *box, struct as_err *err)
 		return as_fail_errno(err, -b->in_fd, "cannot make a folder for the sandbox");
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
 		int fd = as_share_folder(box->share_fd, own[i],
-					 box->cell.layers ? box->cell.uid : geteuid());
+					 box->jail.layers ? box->jail.uid : geteuid());
 
 		if (fd < 0)
 			return as_fail_errno(err, -fd, "cannot make a folder for the sandbox");

@@ -203,11 +203,11 @@ static void test_walls(void **state)
 	assert_int_equal(write(fd, "tweet", 5), 5);
 	close(fd);
 	box = run_box(&as_sandbox_uml, args, NULL, &said);
-	as_cell_say(&box->cell, &walls);
+	as_jail_say(&box->jail, &walls);
 	print_message("%s\n", as_buf_str(&walls));
-	assert_true(box->cell.layers & AS_CELL_RIGHTS);
-	assert_true(box->cell.layers & (AS_CELL_SPACES | AS_CELL_FILES));
-	assert_int_not_equal(box->cell.uid, 0);
+	assert_true(box->jail.layers & AS_JAIL_RIGHTS);
+	assert_true(box->jail.layers & (AS_JAIL_SPACES | AS_JAIL_FILES));
+	assert_int_not_equal(box->jail.uid, 0);
 	assert_string_equal(as_buf_str(&said), "done\n");
 	assert_int_equal(fstatat(box->share_fd, "allowed", &st, AT_SYMLINK_NOFOLLOW), 0);
 	as_box_free(box);

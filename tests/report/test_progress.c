@@ -155,8 +155,10 @@ static void test_bounded(void **state)
 	as_curves_free(&again);
 	assert_int_equal(as_curves_parse(as_buf_str(&text), text.len - 3, &again, &err), 0);
 	assert_int_equal(again.n, curves.n - 1);
-	assert_int_not_equal(as_curves_parse("nonsense\n1\n", 11, &curves, &err), 0);
 	as_curves_free(&again);
+	assert_int_not_equal(as_curves_parse("nonsense\n1\n", 11, &again, &err), 0);
+	as_curves_free(&again);
+	as_curves_free(&curves);
 	as_buf_free(&text);
 }
 

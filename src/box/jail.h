@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cell: confines a program that may do anything: a kernel in a process that was taken over by the
+ * jail: confines a program that may do anything: a kernel in a process that was taken over by the
  * file system under test. The layers do not depend on each other:
  *
  *	own uid		as root: a user and a group that nobody else has, no further groups
@@ -12,11 +12,11 @@
  *	limits		processes, sizes of files, no core files; it is killed first when memory
  *			runs out
  *
- * A layer that the machine does not offer is left out and reported. No program in a cell runs as
+ * A layer that the machine does not offer is left out and reported. No program in a jail runs as
  * root.
  */
-#ifndef AS_BOX_CELL_H
-#define AS_BOX_CELL_H
+#ifndef AS_BOX_JAIL_H
+#define AS_BOX_JAIL_H
 
 #include "base/buf.h"
 #include "box/confine.h"
@@ -26,21 +26,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum as_cell_layer {
-	AS_CELL_UID = 1,
-	AS_CELL_RIGHTS = 2,
-	AS_CELL_SPACES = 4,
-	AS_CELL_FILES = 8,
-	AS_CELL_CALLS = 16,
-	AS_CELL_LIMITS = 32,
+enum as_jail_layer {
+	AS_JAIL_UID = 1,
+	AS_JAIL_RIGHTS = 2,
+	AS_JAIL_SPACES = 4,
+	AS_JAIL_FILES = 8,
+	AS_JAIL_CALLS = 16,
+	AS_JAIL_LIMITS = 32,
 };
 
-/* Paths in the root of a cell. Without namespaces they are below its folder. */
-#define AS_CELL_PROGRAM "/linux"
-#define AS_CELL_HOME AS_MEMORY_FOLDER /* for its own files; it may run programs from here */
-#define AS_CELL_SHARE "/share" /* shared with us */
+/* Paths in the root of a jail. Without namespaces they are below its folder. */
+#define AS_JAIL_PROGRAM "/linux"
+#define AS_JAIL_HOME AS_MEMORY_FOLDER /* for its own files; it may run programs from here */
+#define AS_JAIL_SHARE "/share" /* shared with us */
 
-struct as_cell {
+struct as_jail {
 	const char *program; /* its path outside */
 	const struct as_confine_path *files; /* to be seen besides the program, read-only */
 	uint64_t quota_bytes; /* limit of all its files together, if it has namespaces */
@@ -51,7 +51,7 @@ struct as_cell {
 };
 
 /* How far the confinement went. */
-struct as_cell_report {
+struct as_jail_report {
 	unsigned layers;
 	int landlock; /* its version */
 	uid_t uid;
@@ -59,21 +59,21 @@ struct as_cell_report {
 	char what[64]; /* the step that failed */
 };
 
-/* The user that a cell runs as. `number` is the id of a process that lives as long as the cell.
+/* The user that a jail runs as. `number` is the id of a process that lives as long as the jail.
  * 0: there is no user but root, so that a user namespace is needed. */
-uid_t as_cell_uid(pid_t pid);
+uid_t as_jail_uid(pid_t pid);
 
 /* For children between fork() and exec(), in this order; 0, or -1 with the report filled in. */
 /* 1. The process that is forked next is the first one of new namespaces. */
-int as_cell_unshare(struct as_cell_report *report);
+int as_jail_unshare(struct as_jail_report *report);
 /* 2. In that process: makes its root. */
-int as_cell_build(const struct as_cell *cell, struct as_cell_report *report);
-/* 2. Or, without namespaces: gives the folder to the user of the cell. */
-int as_cell_hand_over(const struct as_cell *cell, struct as_cell_report *report);
+int as_jail_build(const struct as_jail *jail, struct as_jail_report *report);
+/* 2. Or, without namespaces: gives the folder to the user of the jail. */
+int as_jail_hand_over(const struct as_jail *jail, struct as_jail_report *report);
 /* 3. In a child of it: drops all rights. Descriptors are left to the caller. */
-int as_cell_drop(const struct as_cell *cell, struct as_cell_report *report);
+int as_jail_drop(const struct as_jail *jail, struct as_jail_report *report);
 
 /* "own uid, no rights, ..." and the layers that are missing. */
-void as_cell_say(const struct as_cell_report *report, struct as_buf *out);
+void as_jail_say(const struct as_jail_report *report, struct as_buf *out);
 
 #endif

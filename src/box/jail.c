@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cell: see cell.h.
+ * jail: see jail.h.
  *
- * Method. Root makes the namespaces and mounts the root of the cell with the rights it has. An
+ * Method. Root makes the namespaces and mounts the root of the jail with the rights it has. An
  * ordinary user gets these rights in a user namespace, in which no other user is mapped. Then all
  * rights are dropped, and the program is started.
  *
@@ -14,7 +14,7 @@
  *   3. The process that waits for it is the first of its namespace and is not confined. It can be
  *      neither traced nor killed from inside, and when it ends all others end.
  */
-#include "box/cell.h"
+#include "box/jail.h"
 
 #include "os/userns.h"
 
@@ -47,7 +47,7 @@
 #define INODES_MAX "65536"
 #define STAGE "/tmp" /* any folder that is always there */
 
-static int failed(struct as_cell_report *report, const char *what)
+static int failed(struct as_jail_report *report, const char *what)
 {
 	report->error = errno ? errno : EIO;
 	snprintf(report->what, sizeof(report->what), "%s", what);
@@ -68,7 +68,7 @@ static bool is_mapped(uid_t uid)
 	return mapped;
 }
 
-uid_t as_cell_uid(pid_t pid)
+uid_t as_jail_uid(pid_t pid)
 {
 	uid_t uid = UID_FIRST + (uid_t)pid;
 	uid_t small = UID_SMALL_FIRST + (uid_t)pid % UID_SMALL_COUNT;
@@ -87,7 +87,7 @@ static unsigned inside(unsigned id)
 	return id ? id : UID_SMALL_FIRST;
 }
 
-int as_cell_unshare(struct as_cell_report *report)
+int as_jail_unshare(struct as_jail_report *report)
 {
 	bool entered;
 
@@ -158,10 +158,10 @@ static bool bind(int fd, const char *at, bool writable)
 		      MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | locked_flags(to), NULL);
 }
 
-/* The cell runs as another user: a program that others may not read or run is copied. */
+/* The jail runs as another user: a program that others may not read or run is copied. */
 static bool copy_program(int from)
 {
-	int to = open(STAGE AS_CELL_PROGRAM, O_CREAT | O_WRONLY | O_EXCL | O_CLOEXEC, 0755);
+	int to = open(STAGE AS_JAIL_PROGRAM, O_CREAT | O_WRONLY | O_EXCL | O_CLOEXEC, 0755);
 	char link[32];
 	ssize_t n = -1;
 	int in;
@@ -183,10 +183,10 @@ static bool put_program(int fd)
 		return false;
 	if (!geteuid() && (st.st_mode & 05) != 05)
 		return copy_program(fd);
-	return bind(fd, AS_CELL_PROGRAM, false);
+	return bind(fd, AS_JAIL_PROGRAM, false);
 }
 
-/* A folder in memory. The cell can write only to such folders: everything else is read-only. */
+/* A folder in memory. The jail can write only to such folders: everything else is read-only. */
 static bool make_own(const char *path, uid_t uid, unsigned long flags)
 {
 	return !mkdir(path, 0700) && (geteuid() || !chown(path, uid, uid)) &&
@@ -197,19 +197,19 @@ static bool make_own(const char *path, uid_t uid, unsigned long flags)
 #define FILES_MAX 16
 
 /* The files must be opened before the new root hides them. */
-static int open_all(const struct as_cell *cell, int fds[FILES_MAX])
+static int open_all(const struct as_jail *jail, int fds[FILES_MAX])
 {
-	for (int i = 0; i < FILES_MAX && cell->files[i].path; i++)
-		fds[i] = open(cell->files[i].path, O_PATH | O_CLOEXEC);
-	return open(cell->program, O_PATH | O_CLOEXEC);
+	for (int i = 0; i < FILES_MAX && jail->files[i].path; i++)
+		fds[i] = open(jail->files[i].path, O_PATH | O_CLOEXEC);
+	return open(jail->program, O_PATH | O_CLOEXEC);
 }
 
-static bool mount_stage(const struct as_cell *cell)
+static bool mount_stage(const struct as_jail *jail)
 {
 	char options[128];
 
 	snprintf(options, sizeof(options), "mode=0755,size=%llu,nr_inodes=" INODES_MAX,
-		 (unsigned long long)cell->quota_bytes);
+		 (unsigned long long)jail->quota_bytes);
 	return !mount("assay", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, options);
 }
 
@@ -223,7 +223,7 @@ static bool enter_stage(void)
 	       !syscall(SYS_pivot_root, ".", ".") && !umount2(".", MNT_DETACH) && !chdir("/");
 }
 
-int as_cell_build(const struct as_cell *cell, struct as_cell_report *report)
+int as_jail_build(const struct as_jail *jail, struct as_jail_report *report)
 {
 	int fds[FILES_MAX], program;
 	unsigned n = 0;
@@ -232,29 +232,29 @@ int as_cell_build(const struct as_cell *cell, struct as_cell_report *report)
 	umask(022);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return failed(report, "private mounts");
-	program = open_all(cell, fds);
+	program = open_all(jail, fds);
 	if (program < 0)
-		return failed(report, cell->program);
-	if (!mount_stage(cell))
+		return failed(report, jail->program);
+	if (!mount_stage(jail))
 		return failed(report, "a file system in memory");
-	for (; n < FILES_MAX && cell->files[n].path; n++)
+	for (; n < FILES_MAX && jail->files[n].path; n++)
 		if (fds[n] >= 0 &&
-		    !bind(fds[n], cell->files[n].path, cell->files[n].rights & AS_CONFINE_WRITE))
-			return failed(report, cell->files[n].path);
+		    !bind(fds[n], jail->files[n].path, jail->files[n].rights & AS_CONFINE_WRITE))
+			return failed(report, jail->files[n].path);
 	if (!put_program(program))
-		return failed(report, cell->program);
-	if (!make_own(STAGE AS_CELL_HOME, report->uid, 0) ||
-	    !make_own(STAGE AS_CELL_SHARE, report->uid, MS_NOEXEC))
+		return failed(report, jail->program);
+	if (!make_own(STAGE AS_JAIL_HOME, report->uid, 0) ||
+	    !make_own(STAGE AS_JAIL_SHARE, report->uid, MS_NOEXEC))
 		return failed(report, "its folders");
 	if (!enter_stage())
 		return failed(report, "a root of its own");
-	report->layers |= AS_CELL_SPACES;
+	report->layers |= AS_JAIL_SPACES;
 	return 0;
 }
 
-int as_cell_hand_over(const struct as_cell *cell, struct as_cell_report *report)
+int as_jail_hand_over(const struct as_jail *jail, struct as_jail_report *report)
 {
-	static const char *const own[] = { AS_CELL_HOME, AS_CELL_SHARE };
+	static const char *const own[] = { AS_JAIL_HOME, AS_JAIL_SHARE };
 	char path[4096];
 
 	if (geteuid())
@@ -262,12 +262,12 @@ int as_cell_hand_over(const struct as_cell *cell, struct as_cell_report *report)
 	errno = EPERM;
 	if (!report->uid)
 		return failed(report, "root, who cannot become another user");
-	if (chmod(cell->folder, 0711))
-		return failed(report, cell->folder);
+	if (chmod(jail->folder, 0711))
+		return failed(report, jail->folder);
 	for (size_t i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s%s", cell->folder, own[i]);
+		snprintf(path, sizeof(path), "%s%s", jail->folder, own[i]);
 		if (chown(path, report->uid, report->uid))
-			return failed(report, cell->folder);
+			return failed(report, jail->folder);
 	}
 	return 0;
 }
@@ -319,17 +319,17 @@ static void killed_first(void)
 		close(fd);
 }
 
-static int set_limits(const struct as_cell *cell, struct as_cell_report *report)
+static int set_limits(const struct as_jail *jail, struct as_jail_report *report)
 {
-	bool alone = !geteuid() || report->layers & AS_CELL_SPACES;
+	bool alone = !geteuid() || report->layers & AS_JAIL_SPACES;
 
-	if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, cell->file_bytes) ||
+	if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, jail->file_bytes) ||
 	    !limit(RLIMIT_NOFILE, DESCRIPTORS_MAX) || !limit(RLIMIT_MSGQUEUE, 0) ||
 	    !limit(RLIMIT_RTPRIO, 0) || !limit(RLIMIT_NICE, 0) ||
 	    !limit(RLIMIT_NPROC, PROCESSES_MAX + (alone ? 0 : tasks_of_user())))
 		return failed(report, "limits");
 	killed_first();
-	report->layers |= AS_CELL_LIMITS;
+	report->layers |= AS_JAIL_LIMITS;
 	return 0;
 }
 
@@ -349,7 +349,7 @@ static void drop_bounds(void)
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
 
-static int drop_user(struct as_cell_report *report)
+static int drop_user(struct as_jail_report *report)
 {
 	uid_t uid = report->uid;
 
@@ -357,11 +357,11 @@ static int drop_user(struct as_cell_report *report)
 		return 0;
 	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
 		return failed(report, "root, who cannot become another user");
-	report->layers |= AS_CELL_UID;
+	report->layers |= AS_JAIL_UID;
 	return 0;
 }
 
-static int drop_capabilities(struct as_cell_report *report)
+static int drop_capabilities(struct as_jail_report *report)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } }, left[2];
@@ -373,24 +373,24 @@ static int drop_capabilities(struct as_cell_report *report)
 		return failed(report, "root, who cannot be left");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return failed(report, "the promise of no new privileges");
-	report->layers |= AS_CELL_RIGHTS;
+	report->layers |= AS_JAIL_RIGHTS;
 	return 0;
 }
 
-static int confine(const struct as_cell *cell, struct as_cell_report *report)
+static int confine(const struct as_jail *jail, struct as_jail_report *report)
 {
 	struct as_confine_path all[FILES_MAX + 4];
 	char home[4096], share[4096];
-	const char *in = report->layers & AS_CELL_SPACES ? "" : cell->folder;
+	const char *in = report->layers & AS_JAIL_SPACES ? "" : jail->folder;
 	unsigned n = 0;
 	int rc;
 
-	snprintf(home, sizeof(home), "%s" AS_CELL_HOME, in);
-	snprintf(share, sizeof(share), "%s" AS_CELL_SHARE, in);
-	for (; n < FILES_MAX && cell->files[n].path; n++)
-		all[n] = cell->files[n];
-	all[n++] = (struct as_confine_path){ report->layers & AS_CELL_SPACES ? AS_CELL_PROGRAM
-									     : cell->program,
+	snprintf(home, sizeof(home), "%s" AS_JAIL_HOME, in);
+	snprintf(share, sizeof(share), "%s" AS_JAIL_SHARE, in);
+	for (; n < FILES_MAX && jail->files[n].path; n++)
+		all[n] = jail->files[n];
+	all[n++] = (struct as_confine_path){ report->layers & AS_JAIL_SPACES ? AS_JAIL_PROGRAM
+									     : jail->program,
 					     AS_CONFINE_RUN };
 	all[n++] = (struct as_confine_path){ home, AS_CONFINE_RUN | AS_CONFINE_WRITE };
 	all[n++] = (struct as_confine_path){ share, AS_CONFINE_WRITE };
@@ -402,17 +402,17 @@ static int confine(const struct as_cell *cell, struct as_cell_report *report)
 		return failed(report, "Landlock");
 	}
 	report->landlock = rc;
-	report->layers |= rc ? AS_CELL_FILES : 0;
+	report->layers |= rc ? AS_JAIL_FILES : 0;
 	rc = as_confine_calls();
 	if (rc && rc != -EINVAL && rc != -ENOSYS) {
 		errno = -rc;
 		return failed(report, "seccomp");
 	}
-	report->layers |= rc ? 0 : AS_CELL_CALLS;
+	report->layers |= rc ? 0 : AS_JAIL_CALLS;
 	return 0;
 }
 
-int as_cell_drop(const struct as_cell *cell, struct as_cell_report *report)
+int as_jail_drop(const struct as_jail *jail, struct as_jail_report *report)
 {
 	umask(077);
 	/* It gets no controlling terminal. */
@@ -420,9 +420,9 @@ int as_cell_drop(const struct as_cell *cell, struct as_cell_report *report)
 	/* Otherwise its files in /proc would belong to root. */
 	prctl(PR_SET_DUMPABLE, 1);
 	drop_bounds();
-	if (set_limits(cell, report) || drop_user(report) || drop_capabilities(report))
+	if (set_limits(jail, report) || drop_user(report) || drop_capabilities(report))
 		return -1;
-	return confine(cell, report);
+	return confine(jail, report);
 }
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -431,15 +431,15 @@ static const struct {
 	unsigned layer;
 	const char *holds, *lacks;
 } words[] = {
-	{ AS_CELL_UID, "own uid", NULL },
-	{ AS_CELL_RIGHTS, "no rights", "no rights" },
-	{ AS_CELL_SPACES, "namespaces", "namespaces" },
-	{ AS_CELL_FILES, "Landlock", "Landlock" },
-	{ AS_CELL_CALLS, "seccomp", "seccomp" },
-	{ AS_CELL_LIMITS, "limits", "limits" },
+	{ AS_JAIL_UID, "own uid", NULL },
+	{ AS_JAIL_RIGHTS, "no rights", "no rights" },
+	{ AS_JAIL_SPACES, "namespaces", "namespaces" },
+	{ AS_JAIL_FILES, "Landlock", "Landlock" },
+	{ AS_JAIL_CALLS, "seccomp", "seccomp" },
+	{ AS_JAIL_LIMITS, "limits", "limits" },
 };
 
-void as_cell_say(const struct as_cell_report *report, struct as_buf *out)
+void as_jail_say(const struct as_jail_report *report, struct as_buf *out)
 {
 	const char *between = "";
 
@@ -447,9 +447,9 @@ void as_cell_say(const struct as_cell_report *report, struct as_buf *out)
 		if (!(report->layers & words[i].layer))
 			continue;
 		as_buf_addf(out, "%s%s", between, words[i].holds);
-		if (words[i].layer == AS_CELL_UID)
+		if (words[i].layer == AS_JAIL_UID)
 			as_buf_addf(out, " (%u)", (unsigned)report->uid);
-		if (words[i].layer == AS_CELL_FILES)
+		if (words[i].layer == AS_JAIL_FILES)
 			as_buf_addf(out, " (version %d)", report->landlock);
 		between = ", ";
 	}
