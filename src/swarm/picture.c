@@ -16,6 +16,8 @@ void as_tally_print(struct as_json *json, const struct as_swarm_tally *t)
 	as_json_kstr(json, "state", as_tally_state(t));
 	as_json_kuint(json, "slices", t->slices);
 	as_json_kint(json, "used_us", t->used_us);
+	as_json_kuint(json, "work", t->work);
+	as_json_kuint(json, "cpu_us", t->cpu_us);
 	as_json_kuint(json, "ops", t->ops);
 	as_json_kuint(json, "states", t->states);
 	as_json_kuint(json, "kinds", t->kinds);

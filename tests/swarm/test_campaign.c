@@ -152,8 +152,8 @@ static void test_times(void **state)
 
 	(void)state;
 	/* 60 + 60 + 80 = 200 seconds do not fit: each has half. */
-	assert_int_equal(as_cell_time_s(c, &c->cells[0]), 30);
-	assert_int_equal(as_cell_time_s(c, &c->cells[2]), 40);
+	assert_int_equal(as_cell_share(c, &c->cells[0]), 30);
+	assert_int_equal(as_cell_share(c, &c->cells[2]), 40);
 	as_campaign_free(c);
 }
 
@@ -280,7 +280,7 @@ static void test_allot(void **state)
 		tallies[i].slices = 1;
 		tallies[i].used_us = 10000000;
 	}
-	tallies[0].new_kinds = 1; /* it still shows something new, */
+	tallies[0].new_causes = 1; /* it still shows something new, */
 	tallies[1].met_since = 500; /* it shows the same again and again, */
 	tallies[2].complete = true; /* it is done, */
 	assert_int_equal(as_allot(&ledger, 2, false, slices), 3);
