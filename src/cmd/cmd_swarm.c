@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/show.h"
 #include "cli/cli.h"
+#include "cli/live/live.h"
 #include "cli/start.h"
 #include "cli/stopping.h"
 #include "cmd/swarm.h"
@@ -59,6 +60,8 @@ static int read_copy(struct swarm_asked *a, const char *folder, struct as_err *e
 	struct as_buf path = { 0 };
 	int rc;
 
+	if (as_args_has(a->args, "scale"))
+		return as_fail(err, AS_EUSE, "--scale goes with plan, run and cell");
 	as_buf_addf(&path, "%s/%s", folder, AS_SWARM_FILE);
 	rc = read_file(a, as_buf_str(&path), err);
 	as_buf_free(&path);
@@ -93,8 +96,9 @@ static int plan(struct swarm_asked *a, struct as_err *err)
 
 struct talk {
 	const struct as_campaign *campaign;
-	bool json;
-	size_t done, cells;
+	struct as_live *live;
+	bool json, quiet;
+	size_t done, cells, slices;
 };
 
 static void slice_json(const struct as_swarm_cell *cell, const struct as_slice *slice)
@@ -124,8 +128,16 @@ static void on_began(void *ctx, uint64_t round, size_t cells, uint64_t seconds)
 
 	talk->cells = cells;
 	talk->done = 0;
-	if (talk->json)
+	as_live_goal(talk->live, 0,
+		     talk->slices + cells +
+			     (talk->campaign->rounds - round) * talk->campaign->n_cells);
+	as_buf_addf(&line, "round %" PRIu64 " of %" PRIu64, round, talk->campaign->rounds);
+	as_live_phase(talk->live, as_buf_str(&line));
+	as_buf_clear(&line);
+	if (talk->json || talk->quiet) {
+		as_buf_free(&line);
 		return;
+	}
 	as_buf_addf(&line, "round %" PRIu64 ": %zu cell%s, ", round, cells, as_plural(cells));
 	as_swarm_amount(&line, talk->campaign, seconds);
 	printf("%s\n", as_buf_str(&line));
@@ -141,9 +153,15 @@ static void on_ended(void *ctx, const struct as_ledger *ledger, size_t cell,
 	struct as_buf line = { 0 };
 
 	talk->done++;
+	talk->slices++;
+	as_live_add_done(talk->live, 1);
+	as_live_add(talk->live, AS_COUNT_workloads, slice->workloads);
+	as_live_add(talk->live, AS_COUNT_ops, slice->ops);
+	as_live_add(talk->live, AS_COUNT_states, slice->states);
+	as_live_set(talk->live, AS_COUNT_findings, as_digests_n(&ledger->kinds));
 	if (talk->json) {
 		slice_json(c, slice);
-	} else {
+	} else if (!talk->quiet) {
 		as_buf_addf(&line, "%zu/%zu  %s  %.1f s  ", talk->done, talk->cells, c->name,
 			    (double)slice->wall_us / 1e6);
 		if (slice->status > 1)
@@ -196,7 +214,7 @@ static int finish(const struct swarm_asked *a, const struct as_ledger *ledger, i
 	size_t given_up, kinds = as_digests_n(&ledger->kinds);
 	uint64_t cells = found(ledger, &given_up);
 
-	if (!as_args_has(a->args, "json")) {
+	if (!as_args_has(a->args, "json") && !as_args_has(a->args, "quiet")) {
 		printf("%zu kind%s of findings in %" PRIu64 " of %zu cells", kinds,
 		       as_plural(kinds), cells, ledger->campaign->n_cells);
 		if (given_up)
@@ -228,7 +246,9 @@ static int run_slurm(struct swarm_asked *a, struct as_ledger *ledger,
 
 static int run_all(struct swarm_asked *a, struct as_err *err)
 {
-	struct talk talk = { .campaign = a->campaign, .json = as_args_has(a->args, "json") };
+	struct talk talk = { .campaign = a->campaign,
+			     .json = as_args_has(a->args, "json"),
+			     .quiet = as_args_has(a->args, "quiet") };
 	struct as_swarm_options options = {
 		.jobs = a->jobs,
 		.even = as_args_has(a->args, "static"),
@@ -237,14 +257,22 @@ static int run_all(struct swarm_asked *a, struct as_err *err)
 		.ended = on_ended,
 		.ctx = &talk,
 	};
+	bool slurm = as_args_has(a->args, "slurm");
 	struct as_ledger ledger;
-	int rc = as_ledger_open(a->folder, AS_LEDGER_WRITE, as_buf_str(&a->text), a->campaign,
-				&ledger, err);
+	int rc = slurm && as_args_has(a->args, "local")
+			 ? as_fail(err, AS_EUSE, "--local does not go with --slurm")
+			 : as_ledger_open(a->folder, AS_LEDGER_WRITE, as_buf_str(&a->text),
+					  a->campaign, &ledger, err);
 
 	if (rc)
 		return rc;
-	rc = as_args_has(a->args, "slurm") ? run_slurm(a, &ledger, &options, err)
-					   : as_swarm_local(&ledger, &options, err);
+	talk.live = as_live_open(&(struct as_live_setup){ .command = "swarm",
+							  .folder = &ledger.run.dir,
+							  .json = talk.json,
+							  .quiet = talk.quiet });
+	as_live_target(talk.live, a->campaign->name, slurm ? "by Slurm" : "", a->jobs);
+	rc = slurm ? run_slurm(a, &ledger, &options, err) : as_swarm_local(&ledger, &options, err);
+	as_live_close(talk.live, true, rc, err);
 	if (rc == AS_ESTOP)
 		rc = AS_EXIT_SIGNAL + as_cli_stopped();
 	if (rc >= 0)
@@ -400,7 +428,7 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "A/B",
 	  .help = "plan, run: multiply all times of the file by this factor, such as 1/60; rounds "
-		  "that would be shorter than two seconds are fewer" },
+		  "that would be shorter than ten seconds are fewer" },
 	{ .name = "static",
 	  .help = "run: each cell keeps its own time; default: time moves to cells that still find "
 		  "something new" },
@@ -433,6 +461,7 @@ static const struct as_opt opts[] = {
 	  .help = "run, cell: keep the campaign in this folder, or go on with the one in it; "
 		  "default " FOLDER_DEFAULT },
 	{ .name = "json", .help = "print everything as JSON lines" },
+	AS_CLI_QUIET_OPT,
 	{ 0 },
 };
 

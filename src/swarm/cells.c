@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SLICE_S 10u /* scaled campaigns have no shorter slices, but for one */
+
 struct expansion {
 	struct as_campaign *campaign;
 	struct as_block *block;
@@ -303,7 +305,7 @@ static void scale(const struct as_campaign *c, uint64_t from, uint64_t *to)
 							       : (uint64_t)scaled;
 }
 
-/* A shorter campaign has fewer rounds: a slice of less than two seconds is spent on starting. */
+/* A shorter campaign has fewer rounds: a guest takes seconds to start in each slice. */
 static void scale_rounds(struct as_campaign *c)
 {
 	uint64_t shortest = UINT64_MAX;
@@ -313,8 +315,8 @@ static void scale_rounds(struct as_campaign *c)
 	for (size_t b = 0; b < c->n_blocks; b++)
 		if (c->blocks[b].command->timed && c->blocks[b].share < shortest)
 			shortest = c->blocks[b].share;
-	if (!c->work && c->scale < c->scale_of && c->rounds > shortest / 2)
-		c->rounds = shortest / 2 ? shortest / 2 : 1;
+	if (!c->work && c->scale < c->scale_of && c->rounds > shortest / SLICE_S)
+		c->rounds = shortest / SLICE_S ? shortest / SLICE_S : 1;
 }
 
 /* Rows and what is said of them name values that there are. */
