@@ -336,6 +336,16 @@ static void add_tally(struct as_swarm_tally *sum, const struct as_swarm_tally *t
 		sum->counts[i] += t->counts[i];
 }
 
+/* A text as a field of a table: no bars, and one line. */
+static void put_text(struct as_buf *out, const char *text)
+{
+	for (; *text; text++)
+		if (*text == '|')
+			as_buf_adds(out, "\\|");
+		else
+			as_buf_addc(out, (unsigned char)*text < ' ' ? ' ' : *text);
+}
+
 static void put_then(struct as_buf *out, const struct table_row *row)
 {
 	const struct as_swarm_table *t = &row->first->block->table;
@@ -343,8 +353,10 @@ static void put_then(struct as_buf *out, const struct table_row *row)
 
 	as_buf_adds(out, " ");
 	for (size_t i = 0; i < t->n_thens; i++)
-		if (as_cell_matches(row->first, &t->thens[i].cells))
-			as_buf_addf(out, "%s%s", n++ ? "; " : "", t->thens[i].text);
+		if (as_cell_matches(row->first, &t->thens[i].cells)) {
+			as_buf_adds(out, n++ ? "; " : "");
+			put_text(out, t->thens[i].text);
+		}
 	as_buf_adds(out, n ? " |" : "– |");
 }
 
@@ -358,7 +370,9 @@ static void put_row(struct as_buf *out, const struct table_row *row)
 		size_t axis = as_block_axis(block, t->rows[i], strlen(t->rows[i]));
 		const char *value = row->first->values[axis];
 
-		as_buf_addf(out, " %s |", *value ? value : "(none)");
+		as_buf_addc(out, ' ');
+		put_text(out, *value ? value : "(none)");
+		as_buf_adds(out, " |");
 	}
 	put_then(out, row);
 	for (size_t i = 0; i < t->n_columns; i++)

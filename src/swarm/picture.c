@@ -24,6 +24,19 @@ void as_tally_print(struct as_json *json, const struct as_swarm_tally *t)
 	as_json_kint(json, "status", t->status);
 }
 
+bool as_cell_has_page(const struct as_ledger *ledger, size_t i)
+{
+	struct as_dir run = AS_DIR_NONE;
+	struct as_err err;
+	bool has = as_dir_has(&ledger->cells, ledger->campaign->cells[i].name) &&
+		   !as_dir_below(&ledger->cells, ledger->campaign->cells[i].name, false, &run,
+				 &err) &&
+		   as_dir_has(&run, AS_SWARM_PAGE);
+
+	as_dir_close(&run);
+	return has;
+}
+
 static void add_cell(struct as_json *json, const struct as_ledger *ledger, size_t i)
 {
 	const struct as_swarm_cell *cell = &ledger->campaign->cells[i];
@@ -43,6 +56,7 @@ static void add_cell(struct as_json *json, const struct as_ledger *ledger, size_
 		as_json_uint(json, cell->shard);
 	as_json_end(json);
 	as_tally_print(json, &ledger->tallies[i]);
+	as_json_kbool(json, "page", as_cell_has_page(ledger, i));
 	as_json_end(json);
 }
 
