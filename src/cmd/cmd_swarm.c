@@ -244,6 +244,36 @@ static int run_slurm(struct swarm_asked *a, struct as_ledger *ledger,
 	return as_swarm_slurm(ledger, &slurm, err);
 }
 
+/* What is shown begins with what the cells did before. */
+static void talk_open(struct talk *talk, const struct as_ledger *ledger, const char *where,
+		      unsigned jobs)
+{
+	struct as_swarm_tally sum = { 0 };
+
+	for (size_t i = 0; i < talk->campaign->n_cells; i++) {
+		const struct as_swarm_tally *t = &ledger->tallies[i];
+
+		sum.used_us += t->used_us;
+		sum.slices += t->slices;
+		sum.workloads += t->workloads;
+		sum.ops += t->ops;
+		sum.states += t->states;
+	}
+	talk->slices = sum.slices;
+	talk->live = as_live_open(&(struct as_live_setup){ .command = "swarm",
+							   .folder = &ledger->run.dir,
+							   .json = talk->json,
+							   .quiet = talk->quiet,
+							   .before_us = sum.used_us / jobs });
+	as_live_target(talk->live, talk->campaign->name, where, jobs);
+	as_live_goal(talk->live, 0, sum.slices);
+	as_live_done(talk->live, sum.slices);
+	as_live_set(talk->live, AS_COUNT_workloads, sum.workloads);
+	as_live_set(talk->live, AS_COUNT_ops, sum.ops);
+	as_live_set(talk->live, AS_COUNT_states, sum.states);
+	as_live_set(talk->live, AS_COUNT_findings, as_digests_n(&ledger->kinds));
+}
+
 static int run_all(struct swarm_asked *a, struct as_err *err)
 {
 	struct talk talk = { .campaign = a->campaign,
@@ -266,11 +296,7 @@ static int run_all(struct swarm_asked *a, struct as_err *err)
 
 	if (rc)
 		return rc;
-	talk.live = as_live_open(&(struct as_live_setup){ .command = "swarm",
-							  .folder = &ledger.run.dir,
-							  .json = talk.json,
-							  .quiet = talk.quiet });
-	as_live_target(talk.live, a->campaign->name, slurm ? "by Slurm" : "", a->jobs);
+	talk_open(&talk, &ledger, slurm ? "by Slurm" : "", a->jobs);
 	rc = slurm ? run_slurm(a, &ledger, &options, err) : as_swarm_local(&ledger, &options, err);
 	as_live_close(talk.live, true, rc, err);
 	if (rc == AS_ESTOP)

@@ -21,7 +21,7 @@
 
 struct table_row {
 	const struct as_swarm_cell *first;
-	size_t cells;
+	size_t cells, given_up;
 	struct as_swarm_tally sum;
 	struct as_digests kinds, causes, kernel;
 	struct as_counts *cov; /* NULL: nobody counted calls */
@@ -253,7 +253,9 @@ static void put_column(struct as_buf *out, const struct table_row *row, const ch
 	const struct swarm_column *column = find_column(name);
 
 	as_buf_adds(out, " ");
-	if (column->cov && !row->cov)
+	if (row->given_up == row->cells)
+		as_buf_adds(out, "failed");
+	else if (column->cov && !row->cov)
 		as_buf_adds(out, "–");
 	else if (column->put)
 		column->put(out, row);
@@ -403,6 +405,7 @@ static int add_row(const struct as_ledger *ledger, const struct as_spec *spec, s
 			continue;
 		done[i] = true;
 		row.cells++;
+		row.given_up += ledger->tallies[i].given_up;
 		add_tally(&row.sum, &ledger->tallies[i]);
 		as_ledger_findings(ledger, i, add_finding, &row);
 		if (row.first->block->coverage)
@@ -420,16 +423,21 @@ static void put_head(struct as_buf *out, const struct as_ledger *ledger,
 	const struct as_campaign *c = ledger->campaign;
 	const struct as_swarm_table *t = &block->table;
 	struct as_swarm_tally sum = { 0 };
+	size_t given_up = 0;
 
 	for (size_t i = 0; i < c->n_cells; i++)
-		if (c->cells[i].block == block)
+		if (c->cells[i].block == block) {
 			add_tally(&sum, &ledger->tallies[i]);
+			given_up += ledger->tallies[i].given_up;
+		}
 	as_buf_addf(out, "### %s\n\n%zu cells, ", t->title, block->n_cells);
 	as_swarm_amount(out, c, block->share);
 	as_buf_adds(out, " each");
 	if (c->scale != c->scale_of)
 		as_buf_addf(out, " (%" PRIu64 "/%" PRIu64 " of the file's)", c->scale, c->scale_of);
 	as_buf_addf(out, ", %" PRIu64 " round%s; ", c->rounds, as_plural(c->rounds));
+	if (given_up)
+		as_buf_addf(out, "%zu failed; ", given_up);
 	as_buf_addf(out, "%.0f s by the clock and %.0f s CPU time in all; load %.1f to %.1f\n\n|",
 		    (double)sum.used_us / 1e6, (double)sum.cpu_us / 1e6,
 		    (double)sum.load_min / 100, (double)sum.load_max / 100);

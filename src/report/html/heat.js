@@ -57,9 +57,10 @@ function assayHeat() {
 		}
 		b.cells.forEach((c) => place.set(c, {
 			row: c.values.filter((_, i) => i !== x).join(", ") || b.command,
-			column: x < 0 ? "" : `${b.axes[x]} ${c.values[x]}`,
+			column: x < 0 ? "" : c.values[x],
 		}));
-		return { corner: b.axes.filter((_, i) => i !== x).join(", "), place };
+		return { corner: [b.axes.filter((_, i) => i !== x).join(", "), b.axes[x]]
+			.filter((name) => name).join(" \\ "), place };
 	};
 
 	const block = (b) => {
