@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_swarm: how a search that is divided among many machines would do. All numbers are counts, so that
- * they do not depend on the machine. The graph is real: states that the model comes to from an empty file
- * system with up to three nodes, and what leads from one to another.
+ * bench_swarm: how a search that is divided among many machines would do. All numbers are counts,
+ * so that they do not depend on the machine. The graph is real: states that the model comes to from
+ * an empty file system with up to three nodes, and what leads from one to another.
  *
  * Two ways to divide it are simulated for 1 to 1,000 shards.
- *   follow    what `check --shard K/N` does: a state belongs to one shard by its digest, which alone
- *             carries its transitions out. All others follow them in the model. Nothing is exchanged.
- *   exchange  shards share a folder. At a checkpoint each writes the digests of the states that it has
- *             expanded, and the states that it has found, and reads the files of all others. Between two
- *             checkpoints it expands up to EACH states that it knows: any of them (`any`), or only those
- *             that are its own by their digest (`own`). In one step each shard expands one state.
+ *   follow    what `check --shard K/N` does: a state belongs to one shard by its digest, which
+ *             alone carries its transitions out. All others follow them in the model. Nothing is
+ *             exchanged.
+ *   exchange  shards share a folder. At a checkpoint each writes the digests of the states that it
+ *             has expanded, and the states that it has found, and reads the files of all others.
+ *             Between two checkpoints it expands up to EACH states that it knows: any of them
+ *             (`any`), or only those that are its own by their digest (`own`). In one step each
+ *             shard expands one state.
  *
  * Counted are: overlap, expansions that another shard has done, too, in percent of the states;
  * speedup, states divided by steps; files and megabytes that all shards read until all is explored.
@@ -264,8 +266,8 @@ static void exchange(const struct graph *g, unsigned shards, unsigned each, bool
 	while (x.n_known)
 		exchange_round(&x);
 	snprintf(way, sizeof(way), "exchange.%s.each%u", own ? "own" : "any", each);
-	tell(report, way, shards, "overlap",
-	     100.0 * (double)(x.expansions - g->n) / (double)g->n, "%");
+	tell(report, way, shards, "overlap", 100.0 * (double)(x.expansions - g->n) / (double)g->n,
+	     "%");
 	tell(report, way, shards, "speedup", (double)g->n / (double)x.steps, "x");
 	tell(report, way, shards, "files", (double)x.checkpoints * shards * (shards - 1), "read");
 	tell(report, way, shards, "read", (double)x.written * (shards - 1) / 1e6, "MB");

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# moving.sh FOLDER SEED...: what moving work between cells is worth. Runs campaigns/labfs-bugs.campaign
-# once as it is and once with --static, with equal work, for each seed. Prints in how many cells (each
-# has one bug) something was found, the workloads, and the CPU time of both. ASSAY, JOBS and
-# SCALE (a factor such as 1/2) may be set.
+# moving.sh FOLDER SEED...: what moving work between cells is worth. Runs
+# campaigns/labfs-bugs.campaign once as it is and once with --static, with equal work, for each
+# seed. Prints in how many cells (each has one bug) something was found, the workloads, and the CPU
+# time of both. ASSAY, JOBS and SCALE (a factor such as 1/2) may be set.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 assay=${ASSAY:-./assay}

@@ -502,7 +502,8 @@ const struct as_command as_cmd_swarm = {
 		"run folder of its own. `status` shows what each cell has done. `merge` joins "
 		"them: DIR/merged has each finding once, with an index for SQLite, and "
 		"DIR/report.html shows all of it. `table` prints what a paper says beside what was "
-		"measured, as Markdown, if the file says it. `cell` runs one cell: jobs of Slurm do.",
+		"measured, as Markdown, if the file says it. `cell` runs one cell: jobs of "
+		"Slurm do.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = 3,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * swarm_table: the tables of a campaign: what a paper says of its cells, and what they have done here.
- * A block with a line `table` is a table; cells with equal values of the axes that `rows` names are one
- * row. Numbers are added up; kinds and causes of findings count once in a row, and coverage is that of
- * all its cells together.
+ * swarm_table: the tables of a campaign: what a paper says of its cells, and what they have done
+ * here. A block with a line `table` is a table; cells with equal values of the axes that `rows`
+ * names are one row. Numbers are added up; kinds and causes of findings count once in a row, and
+ * coverage is that of all its cells together.
  */
 #include "base/finding_json.h"
 #include "base/show.h"
@@ -180,7 +180,8 @@ static void put_together(struct as_buf *out, const struct table_row *r)
 /* clang-format off */
 static const struct swarm_column {
 	const char *name, *heading;
-	void (*put)(struct as_buf *out, const struct table_row *row); /* NULL: the count of that name */
+	/* NULL: the count of that name. */
+	void (*put)(struct as_buf *out, const struct table_row *row);
 	bool cov; /* it needs the counts of calls */
 } columns[] = {
 	{ "cells",        "cells",              put_cells,     false },
@@ -439,14 +440,14 @@ static void put_head(struct as_buf *out, const struct as_ledger *ledger,
 	if (given_up)
 		as_buf_addf(out, "%zu failed; ", given_up);
 	as_buf_addf(out, "%.0f s by the clock and %.0f s CPU time in all; load %.1f to %.1f\n\n|",
-		    (double)sum.used_us / 1e6, (double)sum.cpu_us / 1e6,
-		    (double)sum.load_min / 100, (double)sum.load_max / 100);
+		    (double)sum.used_us / 1e6, (double)sum.cpu_us / 1e6, (double)sum.load_min / 100,
+		    (double)sum.load_max / 100);
 	for (size_t i = 0; i < t->n_rows; i++)
 		as_buf_addf(out, " %s |", t->rows[i]);
 	as_buf_adds(out, " paper then |");
 	for (size_t i = 0; i < t->n_columns; i++)
-		as_buf_addf(out, " %s%s |", i ? "" : "here now: ",
-			    find_column(t->columns[i])->heading);
+		as_buf_addf(out, " %s%s |",
+			    i ? "" : "here now: ", find_column(t->columns[i])->heading);
 	as_buf_adds(out, "\n|");
 	for (size_t i = 0; i < t->n_rows + 1 + t->n_columns; i++)
 		as_buf_adds(out, "---|");

@@ -331,8 +331,9 @@ static int read_scale(struct as_lex *lex, struct campaign_reader *reader)
 		return rc;
 	slash = strchrnul(word, '/');
 	snprintf(head, sizeof(head), "%.*s", (int)(slash - word), word);
-	if (!parse_number(head, COUNT, &top) || (*slash && !parse_number(slash + 1, COUNT, &below)) ||
-	    !top || !below || top > SCALE_MAX || below > SCALE_MAX || c->scale * top > SCALE_MAX ||
+	if (!parse_number(head, COUNT, &top) ||
+	    (*slash && !parse_number(slash + 1, COUNT, &below)) || !top || !below ||
+	    top > SCALE_MAX || below > SCALE_MAX || c->scale * top > SCALE_MAX ||
 	    c->scale_of * below > SCALE_MAX)
 		return as_lex_expected(lex, start, "%s", expected);
 	c->scale *= top;
@@ -408,14 +409,10 @@ static const struct {
 	bool in_block;
 	int (*read)(struct as_lex *lex, struct campaign_reader *reader);
 } lines[] = {
-	{ "campaign", false, read_title },
-	{ "exclude", true, read_exclude },
-	{ "include", true, read_include },
-	{ "coverage", true, read_coverage },
-	{ "scale", false, read_scale },
-	{ "table", true, read_table },
-	{ "rows", true, read_rows },
-	{ "then", true, read_then },
+	{ "campaign", false, read_title }, { "exclude", true, read_exclude },
+	{ "include", true, read_include }, { "coverage", true, read_coverage },
+	{ "scale", false, read_scale },	   { "table", true, read_table },
+	{ "rows", true, read_rows },	   { "then", true, read_then },
 };
 
 static int read_line(struct as_lex *lex, void *ctx)

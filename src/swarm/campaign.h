@@ -106,7 +106,7 @@ struct as_swarm_cell {
 struct as_campaign {
 	const char *name, *file;
 	uint64_t time_s, budget_s, memory_bytes, rounds, seed;
-	uint64_t work; /* of each cell, in place of time: workloads or transitions; 0: time counts */
+	uint64_t work; /* of each cell: workloads or transitions; 0: time counts */
 	uint64_t scale, scale_of; /* all times, the budget and the work are multiplied by this */
 	struct as_block *blocks;
 	size_t n_blocks, cap_blocks;

@@ -217,7 +217,8 @@ static bool matches(const struct as_block *block, const struct as_pick *pick,
 	for (size_t i = 0; i < pick->n; i++) {
 		const char *name = pick->settings[i].name;
 
-		if (strcmp(values[as_block_axis(block, name, strlen(name))], pick->settings[i].value))
+		if (strcmp(values[as_block_axis(block, name, strlen(name))],
+			   pick->settings[i].value))
 			return false;
 	}
 	return true;
@@ -262,7 +263,8 @@ static int add_includes(struct expansion *x)
 		for (size_t s = 0; s < pick->n; s++) {
 			const char *name = pick->settings[s].name;
 
-			x->values[as_block_axis(block, name, strlen(name))] = pick->settings[s].value;
+			x->values[as_block_axis(block, name, strlen(name))] =
+				pick->settings[s].value;
 		}
 		for (size_t a = 0; a < block->n_axes; a++)
 			if (!x->values[a])
@@ -301,8 +303,9 @@ static void scale(const struct as_campaign *c, uint64_t from, uint64_t *to)
 {
 	unsigned __int128 scaled = (unsigned __int128)from * c->scale / c->scale_of;
 
-	*to = !scaled ? 1 : scaled > UINT64_MAX / AS_CELLS_MAX ? UINT64_MAX / AS_CELLS_MAX
-							       : (uint64_t)scaled;
+	*to = !scaled				   ? 1
+	      : scaled > UINT64_MAX / AS_CELLS_MAX ? UINT64_MAX / AS_CELLS_MAX
+						   : (uint64_t)scaled;
 }
 
 /* A shorter campaign has fewer rounds: a guest takes seconds to start in each slice. */

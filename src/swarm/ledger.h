@@ -37,7 +37,7 @@ enum as_slice_count {
 #define X(name) AS_SLICE_##name,
 	AS_SLICE_COUNTS(X)
 #undef X
-	AS_SLICE_N_COUNTS
+		AS_SLICE_N_COUNTS
 };
 
 /* One slice. */

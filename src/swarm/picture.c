@@ -28,10 +28,10 @@ bool as_cell_has_page(const struct as_ledger *ledger, size_t i)
 {
 	struct as_dir run = AS_DIR_NONE;
 	struct as_err err;
-	bool has = as_dir_has(&ledger->cells, ledger->campaign->cells[i].name) &&
-		   !as_dir_below(&ledger->cells, ledger->campaign->cells[i].name, false, &run,
-				 &err) &&
-		   as_dir_has(&run, AS_SWARM_PAGE);
+	bool has =
+		as_dir_has(&ledger->cells, ledger->campaign->cells[i].name) &&
+		!as_dir_below(&ledger->cells, ledger->campaign->cells[i].name, false, &run, &err) &&
+		as_dir_has(&run, AS_SWARM_PAGE);
 
 	as_dir_close(&run);
 	return has;

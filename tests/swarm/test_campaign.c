@@ -178,7 +178,8 @@ static void test_scale(void **state)
 		uint64_t first, last, rounds;
 	} rows[] = {
 		{ "time 10m\nrounds 4\ncells hunt\ncells check\n time 5m\n", 600, 300, 4 },
-		{ "scale 1/10\ntime 10m\nrounds 4\ncells hunt\ncells check\n time 5m\n", 60, 30, 3 },
+		{ "scale 1/10\ntime 10m\nrounds 4\ncells hunt\ncells check\n time 5m\n", 60, 30,
+		  3 },
 		{ "scale 1/300\ntime 10m\nrounds 4\ncells hunt\ncells check\n time 5m\n", 2, 1, 1 },
 		{ "scale 1/2\nscale 3\ntime 10m\nrounds 4\ncells hunt\n", 900, 900, 4 },
 		{ "scale 1/2\ntime 10m\nbudget 10m\ncells hunt\ncells check\n", 150, 150, 1 },

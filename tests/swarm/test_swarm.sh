@@ -43,12 +43,13 @@ tap_is "runs nothing twice" "$(cat "$WORK"/c/swarm/*.jsonl | wc -l)" "$lines"
 
 # ---- progress ----
 
-tap_like "the folder has its progress" "$WORK/c/progress.json" '"command":"swarm".*"target":"small"'
-tap_run "watch" 0 "$ASSAY" watch "$WORK/c"
+tap_like "the folder has its progress" "$WORK/c/progress.json" \
+	'"command":"swarm".*"target":"small"'
+tap_run "watch" 1 "$ASSAY" watch "$WORK/c"
 tap_like "shows it" "$WORK/out" '^assay swarm small: .*; states [1-9]'
 if command -v script >/dev/null; then
-	script -qec "stty cols 100 rows 30; $ASSAY swarm run $WORK/file -o $WORK/tty -j 2" /dev/null \
-		</dev/null >"$WORK/screen" 2>&1
+	script -qec "stty cols 100 rows 30; $ASSAY swarm run $WORK/file -o $WORK/tty -j 2" \
+		/dev/null </dev/null >"$WORK/screen" 2>&1
 	tap_like "a terminal shows the block" "$WORK/screen" 'assay swarm  small  2 jobs .* % done'
 else
 	tap_skip "a terminal shows the block" "there is no script(1)"
@@ -61,7 +62,7 @@ tap_is "are printed" "$(cat "$WORK/out" "$WORK/err")" ""
 tap_run "a factor" 0 "$ASSAY" swarm plan "$WORK/file" --scale 1/4
 tap_like "makes all of it shorter" "$WORK/out" '^small: 3 cells, 1 round, 3 s in all'
 tap_run "a factor that is none" 2 "$ASSAY" swarm plan "$WORK/file" --scale 1/0
-tap_run "a factor with more behind it" 2 "$ASSAY" swarm plan "$WORK/file" --scale '2
+tap_run "a factor with more after it" 2 "$ASSAY" swarm plan "$WORK/file" --scale '2
 cells'
 tap_run "a factor for what is there" 2 "$ASSAY" swarm status "$WORK/c" --scale 2
 sed '/^cells check/d; s/^time .*/work 6/' "$WORK/file" >"$WORK/counted"
