@@ -36,7 +36,7 @@ typedef void (*as_bench_report)(const char *name, double value, const char *unit
 	X(uml)        \
 	X(mount)      \
 	X(checker)    \
-	X(fsck) X(gen) X(reduce) X(crash) X(cov) X(linear) X(bugs) X(cuts) X(check) X(sym)
+	X(fsck) X(gen) X(reduce) X(crash) X(cov) X(linear) X(bugs) X(cuts) X(check) X(sym) X(swarm)
 #define X(name) void bench_##name(as_bench_report report);
 AS_BENCHES(X)
 #undef X

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/show.h"
 #include "cli/cli.h"
+#include "cli/live/live.h"
 #include "cli/start.h"
 #include "cli/stopping.h"
 #include "cmd/swarm.h"
@@ -20,26 +21,6 @@
 #include <unistd.h>
 
 #define FOLDER_DEFAULT "assay.swarm"
-#define SHOWN_CELLS 20
-
-static void add_duration(struct as_buf *out, uint64_t s)
-{
-	if (s >= 3600)
-		as_buf_addf(out, "%" PRIu64 " h %02" PRIu64 " min", s / 3600, s / 60 % 60);
-	else if (s >= 60)
-		as_buf_addf(out, "%" PRIu64 " min %02" PRIu64 " s", s / 60, s % 60);
-	else
-		as_buf_addf(out, "%" PRIu64 " s", s);
-}
-
-static void add_words(struct as_buf *out, const struct as_swarm_cell *cell)
-{
-	for (size_t i = 0; cell->words[i]; i++) {
-		if (i)
-			as_buf_addc(out, ' ');
-		as_show(out, cell->words[i]);
-	}
-}
 
 /* ---- What was asked for ---------------------------------------------------------------------- */
 
@@ -53,11 +34,24 @@ struct swarm_asked {
 
 static int read_file(struct swarm_asked *a, const char *path, struct as_err *err)
 {
+	const char *scale = as_args_text(a->args, "scale", NULL);
+	struct as_buf whole = { 0 };
 	int rc = as_buf_read_file(&a->text, path, AS_CAMPAIGN_FILE_MAX, err);
 
 	if (!rc)
 		rc = as_campaign_parse(path, as_buf_str(&a->text), a->text.len, &a->campaign, err);
-	return rc;
+	if (!rc)
+		rc = as_cmd_swarm_check_tables(a->campaign, err);
+	if (rc || !scale)
+		return rc;
+	/* The factor is a line of the copy in the folder, so that whoever goes on there has it. */
+	if (strpbrk(scale, " \t\r\n#\""))
+		return as_fail(err, AS_EUSE, "--scale is a factor such as 1/60");
+	as_campaign_free(a->campaign);
+	as_buf_addf(&whole, "scale %s\n%s", scale, as_buf_str(&a->text));
+	as_buf_free(&a->text);
+	a->text = whole;
+	return as_campaign_parse("--scale", as_buf_str(&a->text), a->text.len, &a->campaign, err);
 }
 
 /* A folder has a copy of its campaign's file. */
@@ -66,6 +60,8 @@ static int read_copy(struct swarm_asked *a, const char *folder, struct as_err *e
 	struct as_buf path = { 0 };
 	int rc;
 
+	if (as_args_has(a->args, "scale"))
+		return as_fail(err, AS_EUSE, "--scale goes with plan, run and cell");
 	as_buf_addf(&path, "%s/%s", folder, AS_SWARM_FILE);
 	rc = read_file(a, as_buf_str(&path), err);
 	as_buf_free(&path);
@@ -81,73 +77,15 @@ static void asked_free(struct swarm_asked *a)
 
 /* ---- plan ------------------------------------------------------------------------------------ */
 
-static uint64_t whole_time(const struct as_campaign *c)
-{
-	uint64_t all = 0;
-
-	for (size_t i = 0; i < c->n_cells; i++)
-		all += as_cell_time_s(c, &c->cells[i]);
-	return all;
-}
-
-static void plan_json(const struct as_campaign *c, struct as_buf *out)
-{
-	for (size_t i = 0; i < c->n_cells; i++) {
-		const struct as_swarm_cell *cell = &c->cells[i];
-		struct as_json json = as_json_on(out);
-
-		as_json_object(&json);
-		as_json_kstr(&json, "event", "cell");
-		as_json_kstr(&json, "cell", cell->name);
-		as_json_key(&json, "words");
-		as_json_array(&json);
-		for (size_t w = 0; cell->words[w]; w++)
-			as_json_str(&json, cell->words[w]);
-		as_json_end(&json);
-		as_json_kuint(&json, "seconds", as_cell_time_s(c, cell));
-		as_json_kuint(&json, "memory_bytes", cell->block->memory_bytes);
-		as_json_kuint(&json, "priority", cell->block->priority);
-		as_json_end(&json);
-		as_buf_addc(out, '\n');
-	}
-}
-
-static void plan_text(const struct swarm_asked *a, bool all, struct as_buf *out)
-{
-	const struct as_campaign *c = a->campaign;
-	uint64_t seconds = whole_time(c), memory = 0;
-	size_t shown = all || c->n_cells <= SHOWN_CELLS ? c->n_cells : SHOWN_CELLS;
-
-	for (size_t i = 0; i < c->n_cells; i++)
-		if (c->cells[i].block->memory_bytes > memory)
-			memory = c->cells[i].block->memory_bytes;
-	for (size_t i = 0; i < shown; i++) {
-		as_buf_addf(out, "%s  ", c->cells[i].name);
-		add_words(out, &c->cells[i]);
-		as_buf_addc(out, '\n');
-	}
-	if (shown < c->n_cells)
-		as_buf_addf(out, "... %zu more; --all lists them\n", c->n_cells - shown);
-	as_buf_addf(out, "%s: %zu cell%s", c->name, c->n_cells, as_plural(c->n_cells));
-	if (c->doubles)
-		as_buf_addf(out, " (%zu more would do the same as one of these)", c->doubles);
-	as_buf_addf(out, ", %" PRIu64 " round%s, ", c->rounds, as_plural(c->rounds));
-	add_duration(out, seconds);
-	as_buf_adds(out, " in all; with --jobs ");
-	as_buf_addf(out, "%u about ", a->jobs);
-	add_duration(out, (seconds + a->jobs - 1) / a->jobs);
-	as_buf_addf(out, " and up to %" PRIu64 " MiB\n", memory * a->jobs >> 20);
-}
-
 static int plan(struct swarm_asked *a, struct as_err *err)
 {
 	struct as_buf out = { 0 };
 	int rc = read_file(a, a->args->operands[1], err);
 
 	if (!rc && as_args_has(a->args, "json"))
-		plan_json(a->campaign, &out);
+		as_swarm_plan_json(a->campaign, &out);
 	else if (!rc)
-		plan_text(a, as_args_has(a->args, "all"), &out);
+		as_swarm_plan_text(a->campaign, a->jobs, as_args_has(a->args, "all"), &out);
 	if (!rc)
 		rc = as_out_save("-", &out, err);
 	as_buf_free(&out);
@@ -157,8 +95,10 @@ static int plan(struct swarm_asked *a, struct as_err *err)
 /* ---- run ------------------------------------------------------------------------------------- */
 
 struct talk {
-	bool json;
-	size_t done, cells;
+	const struct as_campaign *campaign;
+	struct as_live *live;
+	bool json, quiet;
+	size_t done, cells, slices;
 };
 
 static void slice_json(const struct as_swarm_cell *cell, const struct as_slice *slice)
@@ -188,10 +128,18 @@ static void on_began(void *ctx, uint64_t round, size_t cells, uint64_t seconds)
 
 	talk->cells = cells;
 	talk->done = 0;
-	if (talk->json)
+	as_live_goal(talk->live, 0,
+		     talk->slices + cells +
+			     (talk->campaign->rounds - round) * talk->campaign->n_cells);
+	as_buf_addf(&line, "round %" PRIu64 " of %" PRIu64, round, talk->campaign->rounds);
+	as_live_phase(talk->live, as_buf_str(&line));
+	as_buf_clear(&line);
+	if (talk->json || talk->quiet) {
+		as_buf_free(&line);
 		return;
+	}
 	as_buf_addf(&line, "round %" PRIu64 ": %zu cell%s, ", round, cells, as_plural(cells));
-	add_duration(&line, seconds);
+	as_swarm_amount(&line, talk->campaign, seconds);
 	printf("%s\n", as_buf_str(&line));
 	fflush(stdout);
 	as_buf_free(&line);
@@ -205,9 +153,15 @@ static void on_ended(void *ctx, const struct as_ledger *ledger, size_t cell,
 	struct as_buf line = { 0 };
 
 	talk->done++;
+	talk->slices++;
+	as_live_add_done(talk->live, 1);
+	as_live_add(talk->live, AS_COUNT_workloads, slice->workloads);
+	as_live_add(talk->live, AS_COUNT_ops, slice->ops);
+	as_live_add(talk->live, AS_COUNT_states, slice->states);
+	as_live_set(talk->live, AS_COUNT_findings, as_digests_n(&ledger->kinds));
 	if (talk->json) {
 		slice_json(c, slice);
-	} else {
+	} else if (!talk->quiet) {
 		as_buf_addf(&line, "%zu/%zu  %s  %.1f s  ", talk->done, talk->cells, c->name,
 			    (double)slice->wall_us / 1e6);
 		if (slice->status > 1)
@@ -215,7 +169,7 @@ static void on_ended(void *ctx, const struct as_ledger *ledger, size_t cell,
 		as_buf_addf(&line, "%" PRIu64 " ops  %" PRIu64 " kind%s%s  ", slice->ops,
 			    slice->kinds, as_plural(slice->kinds),
 			    slice->complete ? "  all explored" : "");
-		add_words(&line, c);
+		as_swarm_words(&line, c);
 		if (slice->said[0]) {
 			as_buf_adds(&line, "\n      ");
 			as_show(&line, slice->said);
@@ -260,7 +214,7 @@ static int finish(const struct swarm_asked *a, const struct as_ledger *ledger, i
 	size_t given_up, kinds = as_digests_n(&ledger->kinds);
 	uint64_t cells = found(ledger, &given_up);
 
-	if (!as_args_has(a->args, "json")) {
+	if (!as_args_has(a->args, "json") && !as_args_has(a->args, "quiet")) {
 		printf("%zu kind%s of findings in %" PRIu64 " of %zu cells", kinds,
 		       as_plural(kinds), cells, ledger->campaign->n_cells);
 		if (given_up)
@@ -290,9 +244,41 @@ static int run_slurm(struct swarm_asked *a, struct as_ledger *ledger,
 	return as_swarm_slurm(ledger, &slurm, err);
 }
 
+/* What is shown begins with what the cells did before. */
+static void talk_open(struct talk *talk, const struct as_ledger *ledger, const char *where,
+		      unsigned jobs)
+{
+	struct as_swarm_tally sum = { 0 };
+
+	for (size_t i = 0; i < talk->campaign->n_cells; i++) {
+		const struct as_swarm_tally *t = &ledger->tallies[i];
+
+		sum.used_us += t->used_us;
+		sum.slices += t->slices;
+		sum.workloads += t->workloads;
+		sum.ops += t->ops;
+		sum.states += t->states;
+	}
+	talk->slices = sum.slices;
+	talk->live = as_live_open(&(struct as_live_setup){ .command = "swarm",
+							   .folder = &ledger->run.dir,
+							   .json = talk->json,
+							   .quiet = talk->quiet,
+							   .before_us = sum.used_us / jobs });
+	as_live_target(talk->live, talk->campaign->name, where, jobs);
+	as_live_goal(talk->live, 0, sum.slices);
+	as_live_done(talk->live, sum.slices);
+	as_live_set(talk->live, AS_COUNT_workloads, sum.workloads);
+	as_live_set(talk->live, AS_COUNT_ops, sum.ops);
+	as_live_set(talk->live, AS_COUNT_states, sum.states);
+	as_live_set(talk->live, AS_COUNT_findings, as_digests_n(&ledger->kinds));
+}
+
 static int run_all(struct swarm_asked *a, struct as_err *err)
 {
-	struct talk talk = { .json = as_args_has(a->args, "json") };
+	struct talk talk = { .campaign = a->campaign,
+			     .json = as_args_has(a->args, "json"),
+			     .quiet = as_args_has(a->args, "quiet") };
 	struct as_swarm_options options = {
 		.jobs = a->jobs,
 		.even = as_args_has(a->args, "static"),
@@ -301,14 +287,18 @@ static int run_all(struct swarm_asked *a, struct as_err *err)
 		.ended = on_ended,
 		.ctx = &talk,
 	};
+	bool slurm = as_args_has(a->args, "slurm");
 	struct as_ledger ledger;
-	int rc = as_ledger_open(a->folder, AS_LEDGER_WRITE, as_buf_str(&a->text), a->campaign,
-				&ledger, err);
+	int rc = slurm && as_args_has(a->args, "local")
+			 ? as_fail(err, AS_EUSE, "--local does not go with --slurm")
+			 : as_ledger_open(a->folder, AS_LEDGER_WRITE, as_buf_str(&a->text),
+					  a->campaign, &ledger, err);
 
 	if (rc)
 		return rc;
-	rc = as_args_has(a->args, "slurm") ? run_slurm(a, &ledger, &options, err)
-					   : as_swarm_local(&ledger, &options, err);
+	talk_open(&talk, &ledger, slurm ? "by Slurm" : "", a->jobs);
+	rc = slurm ? run_slurm(a, &ledger, &options, err) : as_swarm_local(&ledger, &options, err);
+	as_live_close(talk.live, true, rc, err);
 	if (rc == AS_ESTOP)
 		rc = AS_EXIT_SIGNAL + as_cli_stopped();
 	if (rc >= 0)
@@ -351,7 +341,7 @@ static int cell_verb(struct swarm_asked *a, struct as_err *err)
 		return rc;
 	rc = as_slice_whole(&ledger, (size_t)(cell - a->campaign->cells),
 			    as_args_number(a->args, "round", 1),
-			    as_args_number(a->args, "seconds", as_cell_time_s(a->campaign, cell)),
+			    as_args_number(a->args, "seconds", as_cell_share(a->campaign, cell)),
 			    stop, &slice, err);
 	if (!rc && as_args_has(a->args, "json"))
 		slice_json(cell, &slice);
@@ -363,64 +353,34 @@ static int cell_verb(struct swarm_asked *a, struct as_err *err)
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-static void status_json(const struct as_ledger *ledger, struct as_buf *out)
+/* Of the verbs that look at what there is. */
+static int open_folder(struct swarm_asked *a, struct as_ledger *ledger, struct as_err *err)
 {
-	for (size_t i = 0; i < ledger->campaign->n_cells; i++) {
-		const struct as_swarm_tally *t = &ledger->tallies[i];
-		struct as_json json = as_json_on(out);
+	int rc = read_copy(a, a->args->operands[1], err);
 
-		as_json_object(&json);
-		as_json_kstr(&json, "event", "cell");
-		as_json_kstr(&json, "cell", ledger->campaign->cells[i].name);
-		as_tally_print(&json, t);
-		as_json_end(&json);
-		as_buf_addc(out, '\n');
-	}
-}
-
-static void status_text(const struct as_ledger *ledger, struct as_buf *out)
-{
-	const struct as_campaign *c = ledger->campaign;
-	int64_t used = 0;
-	size_t over = 0;
-
-	as_buf_adds(out, "cell                state     slices     time          ops       states  "
-			 "kinds\n");
-	for (size_t i = 0; i < c->n_cells; i++) {
-		const struct as_swarm_tally *t = &ledger->tallies[i];
-
-		used += t->used_us;
-		over += t->complete || t->given_up;
-		as_buf_addf(out,
-			    "%-18s  %-8s  %6" PRIu64 "  %7.1f  %11" PRIu64 "  %11" PRIu64
-			    "  %5" PRIu64 "  ",
-			    c->cells[i].name, as_tally_state(t), t->slices,
-			    (double)t->used_us / 1e6, t->ops, t->states, t->kinds);
-		add_words(out, &c->cells[i]);
-		as_buf_addc(out, '\n');
-		if (t->said[0]) {
-			as_buf_adds(out, "      ");
-			as_show(out, t->said);
-			as_buf_addc(out, '\n');
-		}
-	}
-	as_buf_addf(out, "%s: %zu cells, %zu of them over, ", c->name, c->n_cells, over);
-	add_duration(out, (uint64_t)used / 1000000);
-	as_buf_adds(out, " of ");
-	add_duration(out, whole_time(c));
-	as_buf_addf(out, " used, %zu different kinds of findings\n", as_digests_n(&ledger->kinds));
+	return rc ? rc : as_ledger_open(a->folder, AS_LEDGER_READ, NULL, a->campaign, ledger, err);
 }
 
 static int merge(struct swarm_asked *a, struct as_err *err)
 {
 	struct as_ledger ledger;
-	int rc = read_copy(a, a->args->operands[1], err);
+	int rc = open_folder(a, &ledger, err);
 
-	if (!rc)
-		rc = as_ledger_open(a->folder, AS_LEDGER_READ, NULL, a->campaign, &ledger, err);
 	if (rc)
 		return rc;
 	rc = as_cmd_swarm_merge(a->folder, &ledger, err);
+	as_ledger_close(&ledger);
+	return rc ? rc : AS_EXIT_CLEAN;
+}
+
+static int table(struct swarm_asked *a, struct as_err *err)
+{
+	struct as_ledger ledger;
+	int rc = open_folder(a, &ledger, err);
+
+	if (rc)
+		return rc;
+	rc = as_cmd_swarm_table(&ledger, err);
 	as_ledger_close(&ledger);
 	return rc ? rc : AS_EXIT_CLEAN;
 }
@@ -429,16 +389,14 @@ static int status(struct swarm_asked *a, struct as_err *err)
 {
 	struct as_ledger ledger;
 	struct as_buf out = { 0 };
-	int rc = read_copy(a, a->args->operands[1], err);
+	int rc = open_folder(a, &ledger, err);
 
-	if (!rc)
-		rc = as_ledger_open(a->folder, AS_LEDGER_READ, NULL, a->campaign, &ledger, err);
 	if (rc)
 		return rc;
 	if (as_args_has(a->args, "json"))
-		status_json(&ledger, &out);
+		as_swarm_status_json(&ledger, &out);
 	else
-		status_text(&ledger, &out);
+		as_swarm_status_text(&ledger, &out);
 	rc = as_out_save("-", &out, err);
 	as_ledger_close(&ledger);
 	as_buf_free(&out);
@@ -457,6 +415,7 @@ static const struct {
 	{ "run", run_verb, 2, "the file of a campaign" },
 	{ "status", status, 2, "the folder of a campaign" },
 	{ "merge", merge, 2, "the folder of a campaign" },
+	{ "table", table, 2, "the folder of a campaign" },
 	{ "cell", cell_verb, 3, "the file of a campaign and the name of a cell" },
 };
 
@@ -477,7 +436,7 @@ static int run(const struct as_args *args, struct as_err *err)
 			asked_free(&a);
 			return rc;
 		}
-	return as_fail(err, AS_EUSE, "swarm: '%s' is not plan, run, status, merge or cell",
+	return as_fail(err, AS_EUSE, "swarm: '%s' is not plan, run, status, merge, table or cell",
 		       args->operands[0]);
 }
 
@@ -490,6 +449,12 @@ static const struct as_opt opts[] = {
 	  .max = 1024,
 	  .help = "run: so many cells at once, each on a core of its own; default: as many as "
 		  "there are cores" },
+	{ .name = "local", .help = "run: on this machine, as without --slurm" },
+	{ .name = "scale",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "A/B",
+	  .help = "plan, run: multiply all times of the file by this factor, such as 1/60; rounds "
+		  "that would be shorter than ten seconds are fewer" },
 	{ .name = "static",
 	  .help = "run: each cell keeps its own time; default: time moves to cells that still find "
 		  "something new" },
@@ -522,12 +487,13 @@ static const struct as_opt opts[] = {
 	  .help = "run, cell: keep the campaign in this folder, or go on with the one in it; "
 		  "default " FOLDER_DEFAULT },
 	{ .name = "json", .help = "print everything as JSON lines" },
+	AS_CLI_QUIET_OPT,
 	{ 0 },
 };
 
 const struct as_command as_cmd_swarm = {
 	.name = "swarm",
-	.operands = "plan FILE | run FILE | status DIR | merge DIR | cell FILE NAME",
+	.operands = "plan FILE | run FILE | status DIR | merge DIR | table DIR | cell FILE NAME",
 	.summary = "run many commands with many settings, on many cores",
 	.text = "A campaign is a file: commands, the values that are put into them, and how "
 		"much time each cell, a command with its values, may take (docs/SCALE.md). "
@@ -535,7 +501,9 @@ const struct as_command as_cmd_swarm = {
 		"them in rounds; it goes on where it was stopped or killed. Each cell has a "
 		"run folder of its own. `status` shows what each cell has done. `merge` joins "
 		"them: DIR/merged has each finding once, with an index for SQLite, and "
-		"DIR/report.html shows all of it. `cell` runs one cell: jobs of Slurm do.",
+		"DIR/report.html shows all of it. `table` prints what a paper says beside what was "
+		"measured, as Markdown, if the file says it. `cell` runs one cell: jobs of "
+		"Slurm do.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = 3,

@@ -12,7 +12,6 @@
 #include <stdio.h>
 
 #define MERGED "merged"
-#define PAGE "report.html"
 
 static void tell(void *ctx, const char *line)
 {
@@ -70,6 +69,36 @@ static int write_page(struct as_ledger *ledger, const char *merged, const char *
 	return rc;
 }
 
+/* Cells that found something and have written no page have one, too. */
+static int write_cell_pages(struct as_ledger *ledger, struct as_err *err)
+{
+	const struct as_campaign *c = ledger->campaign;
+	int rc = 0;
+
+	for (size_t i = 0; i < c->n_cells && !rc; i++) {
+		struct as_buf folder = { 0 }, path = { 0 }, json = { 0 }, page = { 0 };
+		const struct as_report_extras none = { 0 };
+		struct as_report_totals totals;
+		const char *one;
+
+		if (!ledger->tallies[i].kinds || as_cell_has_page(ledger, i))
+			continue;
+		as_buf_addf(&folder, "%s/%s", ledger->cells.path, c->cells[i].name);
+		as_buf_addf(&path, "%s/%s", as_buf_str(&folder), AS_SWARM_PAGE);
+		one = as_buf_str(&folder);
+		rc = as_report_data(&one, 1, &json, &totals, err);
+		if (!rc) {
+			as_report_page(c->cells[i].name, &json, &none, &page);
+			rc = as_out_save(as_buf_str(&path), &page, err);
+		}
+		as_buf_free(&folder);
+		as_buf_free(&path);
+		as_buf_free(&json);
+		as_buf_free(&page);
+	}
+	return rc;
+}
+
 int as_cmd_swarm_merge(const char *folder, struct as_ledger *ledger, struct as_err *err)
 {
 	struct as_buf merged = { 0 }, page = { 0 };
@@ -77,9 +106,11 @@ int as_cmd_swarm_merge(const char *folder, struct as_ledger *ledger, struct as_e
 	int rc = as_swarm_inbox(ledger, err);
 
 	as_buf_addf(&merged, "%s/%s", folder, MERGED);
-	as_buf_addf(&page, "%s/%s", folder, PAGE);
+	as_buf_addf(&page, "%s/%s", folder, AS_SWARM_PAGE);
 	if (rc >= 0)
 		rc = join_cells(ledger, as_buf_str(&merged), &totals, err);
+	if (!rc)
+		rc = write_cell_pages(ledger, err);
 	if (!rc)
 		rc = write_page(ledger, as_buf_str(&merged), as_buf_str(&page), err);
 	if (!rc)

@@ -24,25 +24,26 @@ double as_allot_worth(const struct as_swarm_cell *cell, const struct as_swarm_ta
 		growth = tally->states ? (double)tally->new_states / (double)tally->states : 0;
 	else
 		growth = 1.0 / (double)tally->slices;
-	worth = FLOOR + (tally->new_kinds ? 1 : 0) + growth;
+	worth = FLOOR + (tally->new_causes ? 1 : 0) + growth;
 	return (double)cell->block->priority * worth / (1 + log2(1 + (double)tally->met_since));
 }
 
-static uint64_t left_s(const struct as_ledger *ledger)
+static uint64_t left(const struct as_ledger *ledger)
 {
 	const struct as_campaign *c = ledger->campaign;
 	uint64_t all = 0, used = 0;
 
 	for (size_t i = 0; i < c->n_cells; i++) {
-		all += as_cell_time_s(c, &c->cells[i]);
-		used += (uint64_t)ledger->tallies[i].used_us / 1000000;
+		all += as_cell_share(c, &c->cells[i]);
+		used += c->work ? ledger->tallies[i].work
+				: (uint64_t)ledger->tallies[i].used_us / 1000000;
 	}
 	return all > used ? all - used : 0;
 }
 
 static uint64_t own_share(const struct as_campaign *c, const struct as_swarm_cell *cell)
 {
-	uint64_t share = as_cell_time_s(c, cell) / c->rounds;
+	uint64_t share = as_cell_share(c, cell) / c->rounds;
 
 	return share ? share : 1;
 }
@@ -59,14 +60,14 @@ static bool fixed_slice(const struct as_ledger *ledger, size_t i, uint64_t *slic
 	}
 	if (c->cells[i].block->command->timed)
 		return false;
-	*slice = tally->slices && tally->status <= 1 ? 0 : as_cell_time_s(c, &c->cells[i]);
+	*slice = tally->slices && tally->status <= 1 ? 0 : as_cell_share(c, &c->cells[i]);
 	return true;
 }
 
 size_t as_allot(const struct as_ledger *ledger, uint64_t round, bool even, uint64_t *slices)
 {
 	const struct as_campaign *c = ledger->campaign;
-	uint64_t pot = round > c->rounds ? 0 : left_s(ledger) / (c->rounds - round + 1);
+	uint64_t pot = round > c->rounds ? 0 : left(ledger) / (c->rounds - round + 1);
 	double all = 0;
 	size_t n = 0;
 

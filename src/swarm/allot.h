@@ -8,10 +8,13 @@
  *
  *	worth = priority x (FLOOR + new + growth) / (1 + log2(1 + repeats))
  *
- *	new      1 if its last slice showed a new kind of finding, else 0
+ *	new      1 if its last slice showed a likely cause (a group of kinds) that no cell had
+ *	         shown of that type, else 0. Kinds themselves do not count: one mistake can have
+ *	         hundreds
  *	growth   the part of its states that the last slice added, from 0 to 1; for a command that
  *	         counts no states, 1 / the number of its slices
- *	repeats  how often a known finding was met since the last new kind
+ *	repeats  how often a known cause was met since one was new, in that slice, too: who meets
+ *	         one cause eight times in a slice is not likely to meet another in the next one
  *	FLOOR    0.1, so that no cell is left for good
  *
  * So time moves from cells that show the same again and again, or nothing, to those that still

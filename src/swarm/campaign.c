@@ -16,15 +16,16 @@
 #define WORD_BYTES_MAX 4096u
 #define VALUES_MAX 100000u
 #define RANGE_MAX 100000u
+#define SCALE_MAX 1000000000u
 
 /* clang-format off */
 static const struct as_swarm_command commands[] = {
-	{ "hunt",  true,  AS_SHARD_SEED,   NULL },
-	{ "check", true,  AS_SHARD_OPTION, "check" },
-	{ "fsck",  true,  AS_SHARD_SEED,   "fsck" },
-	{ "crash", false, AS_SHARD_NONE,   NULL },
-	{ "run",   false, AS_SHARD_NONE,   NULL },
-	{ "cov",   false, AS_SHARD_NONE,   NULL },
+	{ "hunt",  true,  AS_SHARD_SEED,   NULL,    "--max-workloads" },
+	{ "check", true,  AS_SHARD_OPTION, "check", "--max-transitions" },
+	{ "fsck",  true,  AS_SHARD_SEED,   "fsck",  NULL },
+	{ "crash", false, AS_SHARD_NONE,   NULL,    NULL },
+	{ "run",   false, AS_SHARD_NONE,   NULL,    NULL },
+	{ "cov",   false, AS_SHARD_NONE,   NULL,    NULL },
 };
 /* clang-format on */
 
@@ -97,6 +98,7 @@ static const struct key {
 	  UINT64_C(1) << 50, "a size such as 512M or 4G" },
 	{ "budget", OF(as_campaign, budget_s), 0, TIME, 1, UINT64_C(86400) * 365 * 1000,
 	  "a time such as 90s, 10m or 1h" },
+	{ "work", OF(as_campaign, work), 0, COUNT, 1, 999999999999, "a number" },
 	{ "rounds", OF(as_campaign, rounds), 0, COUNT, 1, 1000, "a number from 1 to 1000" },
 	{ "seed", OF(as_campaign, seed), 0, COUNT, 0, 999999999999, "a number" },
 	{ "priority", 0, OF(as_block, priority), COUNT, 1, 100, "a number from 1 to 100" },
@@ -315,15 +317,102 @@ static int read_coverage(struct as_lex *lex, struct campaign_reader *reader)
 	return as_lex_finish(lex);
 }
 
+/* All times are multiplied by it; two such lines are multiplied with each other. */
+static int read_scale(struct as_lex *lex, struct campaign_reader *reader)
+{
+	static const char expected[] = "a factor such as 1/60 or 2";
+	struct as_campaign *c = reader->campaign;
+	const char *start = lex->p, *word, *slash;
+	uint64_t top, below = 1;
+	char head[16];
+	int rc = as_lex_string(lex, expected, 32, &word);
+
+	if (rc)
+		return rc;
+	slash = strchrnul(word, '/');
+	snprintf(head, sizeof(head), "%.*s", (int)(slash - word), word);
+	if (!parse_number(head, COUNT, &top) ||
+	    (*slash && !parse_number(slash + 1, COUNT, &below)) || !top || !below ||
+	    top > SCALE_MAX || below > SCALE_MAX || c->scale * top > SCALE_MAX ||
+	    c->scale_of * below > SCALE_MAX)
+		return as_lex_expected(lex, start, "%s", expected);
+	c->scale *= top;
+	c->scale_of *= below;
+	return as_lex_finish(lex);
+}
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+static int read_words(struct as_lex *lex, struct campaign_reader *reader, const char *expected,
+		      const char ***words, size_t *n, size_t *cap)
+{
+	int rc = 0;
+
+	while (!rc && !as_lex_at_end(lex)) {
+		const char *start = lex->p, *word;
+
+		rc = read_word(lex, reader->campaign, expected, &word);
+		if (!rc && !is_name(word))
+			rc = as_lex_expected(lex, start, "%s", expected);
+		if (rc)
+			break;
+		AS_ARRAY_ROOM(*words, *n, *cap);
+		(*words)[(*n)++] = word;
+	}
+	if (!rc && !*n)
+		return as_lex_expected(lex, lex->p, "%s", expected);
+	return rc ? rc : as_lex_finish(lex);
+}
+
+static int read_table(struct as_lex *lex, struct campaign_reader *reader)
+{
+	struct as_swarm_table *t = &reader->block->table;
+	int rc;
+
+	if (t->title)
+		return as_lex_fail(lex, lex->start, "these cells have a table already");
+	t->line = lex->line;
+	rc = read_word(lex, reader->campaign, "a title", &t->title);
+	return rc ? rc
+		  : read_words(lex, reader, "columns, such as states", &t->columns, &t->n_columns,
+			       &t->cap_columns);
+}
+
+static int read_rows(struct as_lex *lex, struct campaign_reader *reader)
+{
+	struct as_swarm_table *t = &reader->block->table;
+
+	return read_words(lex, reader, "names of values", &t->rows, &t->n_rows, &t->cap_rows);
+}
+
+/* then NAME=VALUE... "TEXT" */
+static int read_then(struct as_lex *lex, struct campaign_reader *reader)
+{
+	struct as_swarm_table *t = &reader->block->table;
+	struct as_then *then;
+	int rc = 0;
+
+	AS_ARRAY_ROOM(t->thens, t->n_thens, t->cap_thens);
+	then = &t->thens[t->n_thens++];
+	*then = (struct as_then){ .cells.line = lex->line };
+	while (!rc && !as_lex_at_end(lex) && *lex->p != '"')
+		rc = read_setting(lex, reader->campaign, &then->cells);
+	if (!rc && as_lex_at_end(lex))
+		return as_lex_expected(lex, lex->p, "what the paper says, in quotes");
+	if (!rc)
+		rc = read_word(lex, reader->campaign, "what the paper says", &then->text);
+	return rc ? rc : as_lex_finish(lex);
+}
+
 static const struct {
 	const char *key;
 	bool in_block;
 	int (*read)(struct as_lex *lex, struct campaign_reader *reader);
 } lines[] = {
-	{ "campaign", false, read_title },
-	{ "exclude", true, read_exclude },
-	{ "include", true, read_include },
-	{ "coverage", true, read_coverage },
+	{ "campaign", false, read_title }, { "exclude", true, read_exclude },
+	{ "include", true, read_include }, { "coverage", true, read_coverage },
+	{ "scale", false, read_scale },	   { "table", true, read_table },
+	{ "rows", true, read_rows },	   { "then", true, read_then },
 };
 
 static int read_line(struct as_lex *lex, void *ctx)
@@ -372,6 +461,7 @@ int as_campaign_parse(const char *file, const char *text, size_t len, struct as_
 	c->file = as_arena_strndup(&c->arena, file, strlen(file));
 	c->time_s = 60;
 	c->rounds = 1;
+	c->scale = c->scale_of = 1;
 	c->memory_bytes = (uint64_t)1 << 30;
 	rc = as_lex_lines(file, text, len, read_line, &reader, err);
 	if (!rc && !c->n_blocks)
@@ -417,6 +507,11 @@ void as_campaign_free(struct as_campaign *c)
 		free(block->axes);
 		free_picks(block->excludes, block->n_excludes);
 		free_picks(block->includes, block->n_includes);
+		for (size_t i = 0; i < block->table.n_thens; i++)
+			free(block->table.thens[i].cells.settings);
+		free(block->table.thens);
+		free(block->table.columns);
+		free(block->table.rows);
 		free(block->words);
 	}
 	free(c->blocks);

@@ -39,6 +39,7 @@ struct as_swarm_command {
 	bool timed; /* it has --for and --resume; else a cell is run once, to its end */
 	enum as_shard_how shard;
 	const char *event; /* of --json, that counts states; NULL: only `done` does */
+	const char *limit; /* the option that bounds its work; NULL: it has none */
 };
 
 const struct as_swarm_command *as_swarm_command(const char *name);
@@ -59,6 +60,24 @@ struct as_pick {
 	unsigned line;
 };
 
+/* What a paper says of the cells with these values (a line `then`). */
+struct as_then {
+	struct as_pick cells;
+	const char *text;
+};
+
+/* The table that is made of a block's cells (lines `table`, `rows` and `then`). */
+struct as_swarm_table {
+	const char *title; /* NULL: there is none */
+	const char **columns; /* names of numbers, as the command that prints it knows them */
+	size_t n_columns, cap_columns;
+	const char **rows; /* the axes whose values name the rows */
+	size_t n_rows, cap_rows;
+	struct as_then *thens;
+	size_t n_thens, cap_thens;
+	unsigned line;
+};
+
 /* One "cells" line and the lines below it. */
 struct as_block {
 	const struct as_swarm_command *command;
@@ -69,6 +88,8 @@ struct as_block {
 	struct as_pick *excludes, *includes;
 	size_t n_excludes, cap_excludes, n_includes, cap_includes;
 	uint64_t time_s, memory_bytes, priority, shards;
+	uint64_t share; /* of each cell: seconds; in a campaign with `work`, so much work */
+	struct as_swarm_table table;
 	bool coverage; /* count the system calls of its hunts */
 	size_t n_cells;
 	unsigned line;
@@ -85,6 +106,8 @@ struct as_swarm_cell {
 struct as_campaign {
 	const char *name, *file;
 	uint64_t time_s, budget_s, memory_bytes, rounds, seed;
+	uint64_t work; /* of each cell: workloads or transitions; 0: time counts */
+	uint64_t scale, scale_of; /* all times, the budget and the work are multiplied by this */
 	struct as_block *blocks;
 	size_t n_blocks, cap_blocks;
 	struct as_swarm_cell *cells;
@@ -103,8 +126,13 @@ void as_campaign_free(struct as_campaign *campaign);
 
 /* The cell of that name, or NULL. */
 const struct as_swarm_cell *as_campaign_find(const struct as_campaign *campaign, const char *name);
-/* Seconds for a cell: its own, less if all of them together are over the budget. */
-uint64_t as_cell_time_s(const struct as_campaign *campaign, const struct as_swarm_cell *cell);
+/* For a cell: its own seconds, less if all of them together are over the budget; where `work`
+ * counts, so much work. */
+uint64_t as_cell_share(const struct as_campaign *campaign, const struct as_swarm_cell *cell);
+/* Whether a cell has these values. */
+bool as_cell_matches(const struct as_swarm_cell *cell, const struct as_pick *pick);
+/* The number of an axis of a block, SIZE_MAX: there is none. */
+size_t as_block_axis(const struct as_block *block, const char *name, size_t len);
 /* What a cell would do outside of its folder and of a sandbox, in words; false: nothing. */
 struct as_buf;
 bool as_cell_reaches(const struct as_swarm_cell *cell, struct as_buf *what);

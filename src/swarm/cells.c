@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SLICE_S 10u /* scaled campaigns have no shorter slices, but for one */
+
 struct expansion {
 	struct as_campaign *campaign;
 	struct as_block *block;
@@ -22,7 +24,7 @@ struct expansion {
 	struct as_err *err;
 };
 
-static size_t axis_index(const struct as_block *block, const char *name, size_t len)
+size_t as_block_axis(const struct as_block *block, const char *name, size_t len)
 {
 	for (size_t i = 0; i < block->n_axes; i++)
 		if (strlen(block->axes[i].name) == len && !memcmp(block->axes[i].name, name, len))
@@ -41,7 +43,7 @@ static int value_at(struct expansion *x, const char *at, size_t *len, const char
 	if (!end)
 		return as_fail(x->err, AS_EUSE, "%s:%u: '%s' has no closing brace",
 			       x->campaign->file, x->block->line, at);
-	axis = axis_index(x->block, at + 1, (size_t)(end - at) - 1);
+	axis = as_block_axis(x->block, at + 1, (size_t)(end - at) - 1);
 	if (axis == SIZE_MAX)
 		return as_fail(x->err, AS_EUSE, "%s:%u: there are no values for '%.*s'",
 			       x->campaign->file, x->block->line, (int)(end - at) + 1, at);
@@ -215,7 +217,8 @@ static bool matches(const struct as_block *block, const struct as_pick *pick,
 	for (size_t i = 0; i < pick->n; i++) {
 		const char *name = pick->settings[i].name;
 
-		if (strcmp(values[axis_index(block, name, strlen(name))], pick->settings[i].value))
+		if (strcmp(values[as_block_axis(block, name, strlen(name))],
+			   pick->settings[i].value))
 			return false;
 	}
 	return true;
@@ -235,7 +238,7 @@ static int check_names(struct expansion *x, const struct as_pick *picks, size_t 
 		for (size_t s = 0; s < picks[i].n; s++) {
 			const char *name = picks[i].settings[s].name;
 
-			if (axis_index(x->block, name, strlen(name)) == SIZE_MAX)
+			if (as_block_axis(x->block, name, strlen(name)) == SIZE_MAX)
 				return as_fail(x->err, AS_EUSE,
 					       "%s:%u: there are no values for '%s'",
 					       x->campaign->file, picks[i].line, name);
@@ -260,7 +263,8 @@ static int add_includes(struct expansion *x)
 		for (size_t s = 0; s < pick->n; s++) {
 			const char *name = pick->settings[s].name;
 
-			x->values[axis_index(block, name, strlen(name))] = pick->settings[s].value;
+			x->values[as_block_axis(block, name, strlen(name))] =
+				pick->settings[s].value;
 		}
 		for (size_t a = 0; a < block->n_axes; a++)
 			if (!x->values[a])
@@ -294,6 +298,48 @@ static int expand_matrix(struct expansion *x)
 	return rc;
 }
 
+/* Multiplies by the campaign's factor; nothing becomes 0. */
+static void scale(const struct as_campaign *c, uint64_t from, uint64_t *to)
+{
+	unsigned __int128 scaled = (unsigned __int128)from * c->scale / c->scale_of;
+
+	*to = !scaled				   ? 1
+	      : scaled > UINT64_MAX / AS_CELLS_MAX ? UINT64_MAX / AS_CELLS_MAX
+						   : (uint64_t)scaled;
+}
+
+/* A shorter campaign has fewer rounds: a guest takes seconds to start in each slice. */
+static void scale_rounds(struct as_campaign *c)
+{
+	uint64_t shortest = UINT64_MAX;
+
+	if (c->budget_s)
+		scale(c, c->budget_s, &c->budget_s);
+	for (size_t b = 0; b < c->n_blocks; b++)
+		if (c->blocks[b].command->timed && c->blocks[b].share < shortest)
+			shortest = c->blocks[b].share;
+	if (!c->work && c->scale < c->scale_of && c->rounds > shortest / SLICE_S)
+		c->rounds = shortest / SLICE_S ? shortest / SLICE_S : 1;
+}
+
+/* Rows and what is said of them name values that there are. */
+static int check_table(struct expansion *x)
+{
+	const struct as_swarm_table *t = &x->block->table;
+	int rc = 0;
+
+	if (!t->title && (t->n_rows || t->n_thens))
+		return as_fail(x->err, AS_EUSE, "%s:%u: these cells have no line `table`",
+			       x->campaign->file, x->block->line);
+	for (size_t i = 0; i < t->n_rows; i++)
+		if (as_block_axis(x->block, t->rows[i], strlen(t->rows[i])) == SIZE_MAX)
+			return as_fail(x->err, AS_EUSE, "%s:%u: there are no values for '%s'",
+				       x->campaign->file, t->line, t->rows[i]);
+	for (size_t i = 0; i < t->n_thens && !rc; i++)
+		rc = check_names(x, &t->thens[i].cells, 1, false);
+	return rc;
+}
+
 int as_campaign_expand(struct as_campaign *c, struct as_err *err)
 {
 	int rc = 0;
@@ -304,6 +350,11 @@ int as_campaign_expand(struct as_campaign *c, struct as_err *err)
 
 		if (!block->time_s)
 			block->time_s = c->time_s;
+		if (c->work && (c->budget_s || !block->command->limit))
+			return as_fail(err, AS_EUSE, "%s:%u: `work` does not go with %s", c->file,
+				       block->line,
+				       c->budget_s ? "a budget" : block->command->name);
+		scale(c, c->work ? c->work : block->time_s, &block->share);
 		if (!block->memory_bytes)
 			block->memory_bytes = c->memory_bytes;
 		if (block->shards > 1 && block->command->shard == AS_SHARD_NONE)
@@ -314,6 +365,8 @@ int as_campaign_expand(struct as_campaign *c, struct as_err *err)
 		if (!rc)
 			rc = check_names(&x, block->includes, block->n_includes, true);
 		if (!rc)
+			rc = check_table(&x);
+		if (!rc)
 			rc = expand_matrix(&x);
 		if (!rc)
 			rc = add_includes(&x);
@@ -321,24 +374,30 @@ int as_campaign_expand(struct as_campaign *c, struct as_err *err)
 	}
 	if (!rc && !c->n_cells)
 		return as_fail(err, AS_EUSE, "%s: no cell is left", c->file);
+	if (!rc)
+		scale_rounds(c);
 	return rc;
 }
 
 /* ---- What they cost, and what they touch ----------------------------------------------------- */
 
-uint64_t as_cell_time_s(const struct as_campaign *c, const struct as_swarm_cell *cell)
+uint64_t as_cell_share(const struct as_campaign *c, const struct as_swarm_cell *cell)
 {
-	unsigned __int128 share;
-	uint64_t all = 0;
+	unsigned __int128 share, all = 0;
 
 	if (!c->budget_s)
-		return cell->block->time_s;
+		return cell->block->share;
 	for (size_t b = 0; b < c->n_blocks; b++)
-		all += c->blocks[b].time_s * c->blocks[b].n_cells;
+		all += (unsigned __int128)c->blocks[b].share * c->blocks[b].n_cells;
 	if (all <= c->budget_s)
-		return cell->block->time_s;
-	share = (unsigned __int128)cell->block->time_s * c->budget_s / all;
+		return cell->block->share;
+	share = (unsigned __int128)cell->block->share * c->budget_s / all;
 	return share ? (uint64_t)share : 1;
+}
+
+bool as_cell_matches(const struct as_swarm_cell *cell, const struct as_pick *pick)
+{
+	return matches(cell->block, pick, cell->values);
 }
 
 /* A list of targets has commas. */

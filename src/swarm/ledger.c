@@ -23,7 +23,20 @@
 /* clang-format off */
 #define NUMBERS(X) \
 	X(round) X(planned_s) X(workloads) X(ops) X(states) X(kinds) X(met) X(fresh)
+/* Members that a line may leave out: they are 0. */
+#define MORE_NUMBERS(X) X(work) X(cpu_us) X(load)
 /* clang-format on */
+
+static const char *const count_names[] = {
+#define X(name) #name,
+	AS_SLICE_COUNTS(X)
+#undef X
+};
+
+const char *as_slice_count_name(enum as_slice_count count)
+{
+	return count_names[count];
+}
 
 void as_slice_print(const struct as_slice *slice, struct as_buf *line)
 {
@@ -33,7 +46,11 @@ void as_slice_print(const struct as_slice *slice, struct as_buf *line)
 	as_json_kuint(&json, "version", 1);
 #define X(name) as_json_kuint(&json, #name, slice->name);
 	NUMBERS(X)
+	MORE_NUMBERS(X)
 #undef X
+	for (size_t i = 0; i < AS_SLICE_N_COUNTS; i++)
+		if (slice->counts[i])
+			as_json_kuint(&json, count_names[i], slice->counts[i]);
 	as_json_kint(&json, "wall_us", slice->wall_us);
 	as_json_kint(&json, "status", slice->status);
 	as_json_kbool(&json, "complete", slice->complete);
@@ -66,6 +83,11 @@ bool as_slice_parse(const char *line, size_t len, struct as_slice *slice)
 	slice->name = ok ? (uint64_t)n : 0;
 	NUMBERS(X)
 #undef X
+#define X(name) slice->name = number_of(object, #name, &n) ? (uint64_t)n : 0;
+	MORE_NUMBERS(X)
+#undef X
+	for (size_t i = 0; i < AS_SLICE_N_COUNTS; i++)
+		slice->counts[i] = number_of(object, count_names[i], &n) ? (uint64_t)n : 0;
 	ok = ok && number_of(object, "wall_us", &slice->wall_us) &&
 	     number_of(object, "status", &n) && n <= 255;
 	slice->status = ok ? (int)n : 0;
@@ -80,18 +102,29 @@ bool as_slice_parse(const char *line, size_t len, struct as_slice *slice)
 
 static void tally(struct as_swarm_tally *t, const struct as_slice *slice)
 {
+	uint64_t met;
+
 	t->slices++;
 	t->rounds = slice->round;
 	t->used_us += slice->wall_us;
+	t->work += slice->work;
+	t->cpu_us += slice->cpu_us;
+	if (slice->load && (!t->load_min || slice->load < t->load_min))
+		t->load_min = slice->load;
+	if (slice->load > t->load_max)
+		t->load_max = slice->load;
+	for (size_t i = 0; i < AS_SLICE_N_COUNTS; i++)
+		t->counts[i] += slice->counts[i];
 	t->workloads += slice->workloads;
 	t->ops += slice->ops;
 	t->states += slice->states;
 	t->new_states = slice->states;
-	t->new_kinds = slice->fresh;
-	if (t->new_kinds)
-		t->met_since = 0;
-	else if (slice->met > t->met)
-		t->met_since += slice->met - t->met;
+	t->new_causes = slice->fresh;
+	met = slice->met > t->met ? slice->met - t->met : 0;
+	if (t->new_causes)
+		t->met_since = met > slice->fresh ? met - slice->fresh : 0;
+	else
+		t->met_since += met;
 	t->kinds = slice->kinds;
 	t->met = slice->met;
 	t->status = slice->status;
@@ -122,26 +155,26 @@ static void read_lines(const struct as_buf *text, struct as_swarm_tally *t, size
 	}
 }
 
-static int count_kind(struct as_ledger *ledger, const struct as_dir *findings, const char *name,
-		      struct as_slice *slice, struct as_digests *own)
+struct finding_reader {
+	const struct as_dir *findings;
+	void (*fn)(void *ctx, const struct as_finding_record *record);
+	void *ctx;
+};
+
+static int read_finding(void *ctx, const char *name)
 {
+	struct finding_reader *reader = ctx;
 	struct as_buf text = { 0 };
 	struct as_dir folder = AS_DIR_NONE;
 	struct as_finding_record record = { 0 };
 	struct as_err err;
 	json_t *object = NULL;
 
-	if (as_dir_is_plain(name) && !as_dir_below(findings, name, false, &folder, &err) &&
+	if (as_dir_is_plain(name) && !as_dir_below(reader->findings, name, false, &folder, &err) &&
 	    !as_dir_read(&folder, "finding.json", FINDING_BYTES_MAX, &text, &err))
 		object = json_loadb(as_buf_str(&text), text.len, 0, NULL);
 	if (object && !as_finding_parse(object, AS_FINDING_STORED, &record, &err)) {
-		const char *signature = record.finding.signature;
-		struct as_digest digest = as_hash(signature, strlen(signature));
-
-		slice->met += record.count ? record.count : 1;
-		if (as_digests_add(own, digest))
-			slice->kinds++;
-		slice->fresh += as_digests_add(&ledger->kinds, digest);
+		reader->fn(reader->ctx, &record);
 		as_finding_record_free(&record);
 	}
 	json_decref(object);
@@ -150,33 +183,58 @@ static int count_kind(struct as_ledger *ledger, const struct as_dir *findings, c
 	return 0;
 }
 
+void as_ledger_findings(const struct as_ledger *ledger, size_t cell,
+			void (*fn)(void *ctx, const struct as_finding_record *record), void *ctx)
+{
+	struct as_dir run = AS_DIR_NONE, findings = AS_DIR_NONE;
+	struct finding_reader reader = { .findings = &findings, .fn = fn, .ctx = ctx };
+	struct as_err err;
+
+	if (!as_dir_below(&ledger->cells, ledger->campaign->cells[cell].name, false, &run, &err) &&
+	    !as_dir_below(&run, AS_RUN_FINDINGS, false, &findings, &err))
+		(void)as_dir_each(&findings, read_finding, &reader);
+	as_dir_close(&findings);
+	as_dir_close(&run);
+}
+
 struct ledger_counting {
 	struct as_ledger *ledger;
-	const struct as_dir *findings;
 	struct as_slice *slice;
 	struct as_digests own;
 };
 
-static int count_one(void *ctx, const char *name)
+/* A mistake of ext4 is another one than the same of xfs; with other options it is the same. */
+struct as_digest as_ledger_cause(const struct as_finding *finding)
+{
+	struct as_buf words = { 0 };
+	struct as_digest digest;
+
+	as_buf_addf(&words, "%.*s ", (int)strcspn(finding->target, ":"), finding->target);
+	as_signature_group(&words, finding->signature);
+	digest = as_hash(words.data, words.len);
+	as_buf_free(&words);
+	return digest;
+}
+
+static void count_kind(void *ctx, const struct as_finding_record *record)
 {
 	struct ledger_counting *c = ctx;
+	const char *signature = record->finding.signature;
+	struct as_digest digest = as_hash(signature, strlen(signature));
 
-	return count_kind(c->ledger, c->findings, name, c->slice, &c->own);
+	c->slice->met += record->count ? record->count : 1;
+	c->slice->kinds += as_digests_add(&c->own, digest);
+	as_digests_add(&c->ledger->kinds, digest);
+	c->slice->fresh += as_digests_add(&c->ledger->causes, as_ledger_cause(&record->finding));
 }
 
 void as_ledger_count(struct as_ledger *ledger, size_t cell, struct as_slice *slice)
 {
-	struct as_dir run = AS_DIR_NONE, findings = AS_DIR_NONE;
-	struct ledger_counting c = { .ledger = ledger, .findings = &findings, .slice = slice };
-	struct as_err err;
+	struct ledger_counting c = { .ledger = ledger, .slice = slice };
 
 	slice->kinds = slice->met = slice->fresh = 0;
-	if (!as_dir_below(&ledger->cells, ledger->campaign->cells[cell].name, false, &run, &err) &&
-	    !as_dir_below(&run, AS_RUN_FINDINGS, false, &findings, &err))
-		(void)as_dir_each(&findings, count_one, &c);
+	as_ledger_findings(ledger, cell, count_kind, &c);
 	as_digests_free(&c.own);
-	as_dir_close(&findings);
-	as_dir_close(&run);
 }
 
 int as_ledger_refresh(struct as_ledger *ledger, size_t cell, struct as_err *err)
@@ -319,6 +377,7 @@ void as_ledger_close(struct as_ledger *ledger)
 	as_dir_close(&ledger->cells);
 	as_rundir_close(&ledger->run);
 	as_digests_free(&ledger->kinds);
+	as_digests_free(&ledger->causes);
 	free(ledger->tallies);
 	ledger->tallies = NULL;
 }

@@ -16,10 +16,25 @@ void as_tally_print(struct as_json *json, const struct as_swarm_tally *t)
 	as_json_kstr(json, "state", as_tally_state(t));
 	as_json_kuint(json, "slices", t->slices);
 	as_json_kint(json, "used_us", t->used_us);
+	as_json_kuint(json, "work", t->work);
+	as_json_kuint(json, "cpu_us", t->cpu_us);
 	as_json_kuint(json, "ops", t->ops);
 	as_json_kuint(json, "states", t->states);
 	as_json_kuint(json, "kinds", t->kinds);
 	as_json_kint(json, "status", t->status);
+}
+
+bool as_cell_has_page(const struct as_ledger *ledger, size_t i)
+{
+	struct as_dir run = AS_DIR_NONE;
+	struct as_err err;
+	bool has =
+		as_dir_has(&ledger->cells, ledger->campaign->cells[i].name) &&
+		!as_dir_below(&ledger->cells, ledger->campaign->cells[i].name, false, &run, &err) &&
+		as_dir_has(&run, AS_SWARM_PAGE);
+
+	as_dir_close(&run);
+	return has;
 }
 
 static void add_cell(struct as_json *json, const struct as_ledger *ledger, size_t i)
@@ -41,6 +56,7 @@ static void add_cell(struct as_json *json, const struct as_ledger *ledger, size_
 		as_json_uint(json, cell->shard);
 	as_json_end(json);
 	as_tally_print(json, &ledger->tallies[i]);
+	as_json_kbool(json, "page", as_cell_has_page(ledger, i));
 	as_json_end(json);
 }
 

@@ -7,7 +7,11 @@
 #include "base/json.h"
 #include "swarm/ledger.h"
 
+#define AS_SWARM_PAGE "report.html" /* of the campaign, and of each cell */
+
 void as_swarm_picture(const struct as_ledger *ledger, struct as_buf *out);
+/* Whether a cell has a page of its own. */
+bool as_cell_has_page(const struct as_ledger *ledger, size_t cell);
 /* "complete", "given up", "goes on", "waits" */
 const char *as_tally_state(const struct as_swarm_tally *tally);
 /* The members of a tally, without braces. */

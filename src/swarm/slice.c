@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +48,7 @@ static void read_event(const struct as_swarm_command *command, const struct as_s
 	if (!event)
 		return;
 	if (!strcmp(event, "done")) {
+		slice->ended = true;
 		slice->workloads =
 			beyond(member(object, "workloads"), whole ? before->workloads : 0);
 		slice->ops = beyond(member(object, "ops"), whole ? before->ops : 0);
@@ -56,6 +58,8 @@ static void read_event(const struct as_swarm_command *command, const struct as_s
 		else
 			slice->states = member(object, "disks");
 		slice->complete = json_is_true(json_object_get(object, "all"));
+		for (enum as_slice_count i = 0; i < AS_SLICE_N_COUNTS; i++)
+			slice->counts[i] = member(object, as_slice_count_name(i));
 	}
 }
 
@@ -177,17 +181,18 @@ int as_slice_start(struct as_ledger *ledger, size_t cell, uint64_t round, uint64
 		   unsigned cpu, struct as_slice_run *run, struct as_err *err)
 {
 	const struct as_swarm_cell *c = &ledger->campaign->cells[cell];
-	struct as_buf folder = { 0 }, seconds = { 0 }, cov = { 0 };
+	struct as_buf folder = { 0 }, much = { 0 }, cov = { 0 };
 	struct slice_words list = { 0 };
 	int out = open_output(ledger, c->name, "out", err), errs = -1, rc = out < 0 ? out : 0;
 	pid_t parent = getpid();
+	bool work = ledger->campaign->work;
 
 	if (!rc)
 		errs = open_output(ledger, c->name, "err", err);
 	if (!rc && errs < 0)
 		rc = errs;
 	as_buf_addf(&folder, "%s/%s", ledger->cells.path, c->name);
-	as_buf_addf(&seconds, "%" PRIu64 "s", planned_s);
+	as_buf_addf(&much, "%" PRIu64 "%s", planned_s, work ? "" : "s");
 	add(&list, "assay");
 	for (size_t i = 0; c->words[i]; i++)
 		add(&list, c->words[i]);
@@ -195,8 +200,8 @@ int as_slice_start(struct as_ledger *ledger, size_t cell, uint64_t round, uint64
 	add(&list, "-o");
 	add(&list, as_buf_str(&folder));
 	if (c->block->command->timed) {
-		add(&list, "--for");
-		add(&list, as_buf_str(&seconds));
+		add(&list, work ? c->block->command->limit : "--for");
+		add(&list, as_buf_str(&much));
 		if (can_resume(ledger, c))
 			add(&list, "--resume");
 	}
@@ -210,7 +215,8 @@ int as_slice_start(struct as_ledger *ledger, size_t cell, uint64_t round, uint64
 	*run = (struct as_slice_run){ .cell = cell, .round = round, .planned_s = planned_s };
 	if (!rc) {
 		run->began_us = as_now_us();
-		run->deadline_us = run->began_us + (int64_t)planned_s * 1500000 + GRACE_US;
+		run->deadline_us = run->began_us + GRACE_US +
+				   (int64_t)(work ? c->block->time_s : planned_s) * 1500000;
 		run->pid = fork();
 		if (!run->pid)
 			become(list.words, parent, out, errs, cpu);
@@ -222,7 +228,7 @@ int as_slice_start(struct as_ledger *ledger, size_t cell, uint64_t round, uint64
 		close(errs);
 	free(list.words);
 	as_buf_free(&folder);
-	as_buf_free(&seconds);
+	as_buf_free(&much);
 	as_buf_free(&cov);
 	return rc;
 }
@@ -240,25 +246,52 @@ static void read_output(struct as_ledger *ledger, const struct as_swarm_cell *ce
 		as_buf_clear(text);
 }
 
+static uint64_t cpu_of(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
+	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+}
+
+static uint64_t load_now(void)
+{
+	double load;
+
+	return getloadavg(&load, 1) == 1 && load > 0 ? (uint64_t)(load * 100) : 0;
+}
+
+/* Its time was up before the first workload was done. That is no failure: on a busy machine a guest
+ * takes some seconds to start. */
+static bool is_short(const struct as_ledger *ledger, const struct as_slice *slice)
+{
+	return slice->ended && !slice->workloads && !ledger->campaign->work &&
+	       slice->wall_us >= (int64_t)slice->planned_s * 1000000;
+}
+
 static void finish(struct as_ledger *ledger, const struct as_slice_run *run, int status,
-		   struct as_slice *slice)
+		   const struct rusage *usage, struct as_slice *slice)
 {
 	const struct as_swarm_cell *cell = &ledger->campaign->cells[run->cell];
 	struct as_buf out = { 0 }, errs = { 0 };
 
 	*slice = (struct as_slice){ .round = run->round,
 				    .planned_s = run->planned_s,
-				    .wall_us = as_now_us() - run->began_us };
+				    .wall_us = as_now_us() - run->began_us,
+				    .cpu_us = cpu_of(usage),
+				    .load = load_now() };
 	slice->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	read_output(ledger, cell, "out", &out);
 	as_slice_read(cell->block->command, &ledger->tallies[run->cell], as_buf_str(&out), out.len,
 		      slice);
+	slice->work = cell->block->command->event ? slice->counts[AS_SLICE_transitions]
+						  : slice->workloads;
 	if (!cell->block->command->timed && slice->status <= 1)
 		slice->complete = true;
 	if (slice->status > 1) {
 		read_output(ledger, cell, "err", &errs);
 		last_line(&errs, slice->said, sizeof(slice->said));
 	}
+	if (slice->status == 2 && is_short(ledger, slice))
+		slice->status = 0;
 	as_ledger_count(ledger, run->cell, slice);
 	as_buf_free(&out);
 	as_buf_free(&errs);
@@ -275,8 +308,9 @@ void as_slice_stop(struct as_slice_run *run)
 
 bool as_slice_poll(struct as_ledger *ledger, struct as_slice_run *run, struct as_slice *slice)
 {
+	struct rusage usage;
 	int status;
-	pid_t pid = waitpid(run->pid, &status, WNOHANG);
+	pid_t pid = wait4(run->pid, &status, WNOHANG, &usage);
 
 	if (!pid && as_now_us() > run->deadline_us) {
 		if (run->asked)
@@ -286,7 +320,7 @@ bool as_slice_poll(struct as_ledger *ledger, struct as_slice_run *run, struct as
 	}
 	if (pid != run->pid)
 		return false;
-	finish(ledger, run, status, slice);
+	finish(ledger, run, status, &usage, slice);
 	run->pid = 0;
 	return true;
 }

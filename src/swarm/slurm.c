@@ -256,15 +256,17 @@ static void fill(struct as_ledger *ledger, const struct as_slurm_options *option
 	as_allot(ledger, b->round, options->swarm.even || options->bring, slices);
 	for (size_t i = 0; i < c->n_cells && b->tasks < TASKS_MAX; i++) {
 		const struct as_swarm_tally *t = &ledger->tallies[i];
+		uint64_t seconds;
 
 		if (!slices[i] || (t->rounds >= b->round && !t->failures))
 			continue;
 		if (options->bring && c->cells[i].block->command->timed)
-			slices[i] = as_cell_time_s(c, &c->cells[i]);
+			slices[i] = as_cell_share(c, &c->cells[i]);
 		as_buf_addf(&b->cells, "%s %" PRIu64 "\n", c->cells[i].name, slices[i]);
 		b->tasks++;
-		if (slices[i] > b->seconds)
-			b->seconds = slices[i];
+		seconds = c->work ? c->cells[i].block->time_s : slices[i];
+		if (seconds > b->seconds)
+			b->seconds = seconds;
 		if (c->cells[i].block->memory_bytes > b->memory_bytes)
 			b->memory_bytes = c->cells[i].block->memory_bytes;
 	}

@@ -18,7 +18,7 @@ static void read_campaign(const uint8_t *data, size_t len)
 	}
 	for (size_t i = 0; i < c->n_cells && i < 100; i++) {
 		as_assert(as_campaign_find(c, c->cells[i].name) == &c->cells[i]);
-		as_assert(as_cell_time_s(c, &c->cells[i]) > 0);
+		as_assert(as_cell_share(c, &c->cells[i]) > 0);
 		as_cell_reaches(&c->cells[i], &what);
 	}
 	as_buf_free(&what);

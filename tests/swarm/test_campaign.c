@@ -126,6 +126,19 @@ static const struct {
 	  "c:1:1: unknown key 'priority' (no line 'cells' stands above" },
 	{ "campaign ../x\ncells hunt\n", "c:1:10: expected a name of small letters" },
 	{ "cells hunt\n X 1\n", "c:2:2: expected a key, or a name of small letters" },
+	{ "scale 1/0\ncells hunt\n", "c:1:7: expected a factor such as 1/60 or 2" },
+	{ "scale x\ncells hunt\n", "c:1:7: expected a factor such as 1/60 or 2" },
+	{ "scale 9999999999\ncells hunt\n", "c:1:7: expected a factor such as 1/60 or 2" },
+	{ "scale 60000\nscale 60000\ncells hunt\n", "c:2:7: expected a factor" },
+	{ "work 0\ncells hunt\n", "c:1:6: expected a number" },
+	{ "work 3\nbudget 9s\ncells hunt\n", "c:3: `work` does not go with a budget" },
+	{ "work 3\ncells fsck e2fsck\n", "c:2: `work` does not go with fsck" },
+	{ "cells hunt\n rows fs\n", "c:1: these cells have no line `table`" },
+	{ "cells hunt\n table T\n", "c:2:9: expected columns, such as states" },
+	{ "cells hunt\n table T kinds\n table U kinds\n", "c:3:1: these cells have a table" },
+	{ "cells hunt\n table T kinds\n rows fs\n", "c:2: there are no values for 'fs'" },
+	{ "cells hunt\n table T kinds\n then fs=3 \"x\"\n", "c:3: there are no values for 'fs'" },
+	{ "cells hunt\n table T kinds\n then\n", "c:3:6: expected what the paper says" },
 	{ "cells hunt -t {a}{b}{c}\n a 1..1000\n b 1..1000\n c 1..1000\n",
 	  "c: there are more than 1000000 cells" },
 };
@@ -152,9 +165,36 @@ static void test_times(void **state)
 
 	(void)state;
 	/* 60 + 60 + 80 = 200 seconds do not fit: each has half. */
-	assert_int_equal(as_cell_time_s(c, &c->cells[0]), 30);
-	assert_int_equal(as_cell_time_s(c, &c->cells[2]), 40);
+	assert_int_equal(as_cell_share(c, &c->cells[0]), 30);
+	assert_int_equal(as_cell_share(c, &c->cells[2]), 40);
 	as_campaign_free(c);
+}
+
+/* All times are multiplied; a slice of ten seconds is the shortest, unless there is one round. */
+static void test_scale(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t first, last, rounds;
+	} rows[] = {
+		{ "time 10m\nrounds 4\ncells hunt\ncells check\n time 5m\n", 600, 300, 4 },
+		{ "scale 1/10\ntime 10m\nrounds 4\ncells hunt\ncells check\n time 5m\n", 60, 30,
+		  3 },
+		{ "scale 1/300\ntime 10m\nrounds 4\ncells hunt\ncells check\n time 5m\n", 2, 1, 1 },
+		{ "scale 1/2\nscale 3\ntime 10m\nrounds 4\ncells hunt\n", 900, 900, 4 },
+		{ "scale 1/2\ntime 10m\nbudget 10m\ncells hunt\ncells check\n", 150, 150, 1 },
+		{ "scale 1/4\nwork 64\nrounds 8\ncells hunt\n", 16, 16, 8 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct as_campaign *c = parse(rows[i].text);
+
+		assert_int_equal(as_cell_share(c, &c->cells[0]), rows[i].first);
+		assert_int_equal(as_cell_share(c, &c->cells[c->n_cells - 1]), rows[i].last);
+		assert_int_equal(c->rounds, rows[i].rounds);
+		as_campaign_free(c);
+	}
 }
 
 static const struct {
@@ -218,6 +258,10 @@ static void test_slices(void **state)
 			      .kinds = 4,
 			      .met = 5,
 			      .fresh = 6,
+			      .work = 7,
+			      .cpu_us = 8,
+			      .load = 9,
+			      .counts = { [AS_SLICE_paths] = 10 },
 			      .complete = true,
 			      .said = "no \"room\"" },
 			b;
@@ -234,6 +278,9 @@ static void test_slices(void **state)
 			 b.workloads + b.ops * 10 + b.states * 100);
 	assert_int_equal(a.kinds + a.met * 10 + a.fresh * 100,
 			 b.kinds + b.met * 10 + b.fresh * 100);
+	assert_int_equal(a.work + a.cpu_us * 10 + a.load * 100,
+			 b.work + b.cpu_us * 10 + b.load * 100);
+	assert_memory_equal(a.counts, b.counts, sizeof(a.counts));
 	assert_true(b.complete);
 	assert_string_equal(a.said, b.said);
 	for (size_t len = 0; len + 1 < line.len; len++)
@@ -280,7 +327,7 @@ static void test_allot(void **state)
 		tallies[i].slices = 1;
 		tallies[i].used_us = 10000000;
 	}
-	tallies[0].new_kinds = 1; /* it still shows something new, */
+	tallies[0].new_causes = 1; /* it still shows something new, */
 	tallies[1].met_since = 500; /* it shows the same again and again, */
 	tallies[2].complete = true; /* it is done, */
 	assert_int_equal(as_allot(&ledger, 2, false, slices), 3);
@@ -308,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_bad),   cmocka_unit_test(test_times),
 		cmocka_unit_test(test_trust), cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_read),  cmocka_unit_test(test_allot),
+		cmocka_unit_test(test_scale),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

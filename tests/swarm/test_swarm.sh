@@ -41,12 +41,71 @@ lines=$(cat "$WORK"/c/swarm/*.jsonl | wc -l)
 tap_run "the same campaign again" 1 "$ASSAY" swarm run "$WORK/file" -o "$WORK/c" -j 2
 tap_is "runs nothing twice" "$(cat "$WORK"/c/swarm/*.jsonl | wc -l)" "$lines"
 
+# ---- progress ----
+
+tap_like "the folder has its progress" "$WORK/c/progress.json" \
+	'"command":"swarm".*"target":"small"'
+tap_run "watch" 1 "$ASSAY" watch "$WORK/c"
+tap_like "shows it" "$WORK/out" '^assay swarm small: .*; states [1-9]'
+if command -v script >/dev/null; then
+	script -qec "stty cols 100 rows 30; $ASSAY swarm run $WORK/file -o $WORK/tty -j 2" \
+		/dev/null </dev/null >"$WORK/screen" 2>&1
+	tap_like "a terminal shows the block" "$WORK/screen" 'assay swarm  small  2 jobs .* % done'
+else
+	tap_skip "a terminal shows the block" "there is no script(1)"
+fi
+tap_run "no progress, no summary" 1 "$ASSAY" swarm run "$WORK/file" -o "$WORK/c" -q
+tap_is "are printed" "$(cat "$WORK/out" "$WORK/err")" ""
+
+# ---- scales, and work in place of time ----
+
+tap_run "a factor" 0 "$ASSAY" swarm plan "$WORK/file" --scale 1/4
+tap_like "makes all of it shorter" "$WORK/out" '^small: 3 cells, 1 round, 3 s in all'
+tap_run "a factor that is none" 2 "$ASSAY" swarm plan "$WORK/file" --scale 1/0
+tap_run "a factor with more after it" 2 "$ASSAY" swarm plan "$WORK/file" --scale '2
+cells'
+tap_run "a factor for what is there" 2 "$ASSAY" swarm status "$WORK/c" --scale 2
+sed '/^cells check/d; s/^time .*/work 6/' "$WORK/file" >"$WORK/counted"
+tap_run "work in place of time" 1 "$ASSAY" swarm run "$WORK/counted" -o "$WORK/w" -j 2
+tap_is "each cell did its work in each round" \
+	"$(cat "$WORK"/w/swarm/*.jsonl | grep -o '"round":[12],\|"work":[0-9]*' | tr -d '\n')" \
+	'"round":1,"work":3"round":2,"work":3"round":1,"work":3"round":2,"work":3'
+tap_run "its status" 0 "$ASSAY" swarm status "$WORK/w"
+tap_like "counts it" "$WORK/out" '12 workloads or transitions of 12 workloads or transitions used'
+
+# ---- tables ----
+
+cat >"$WORK/paper" <<'FILE'
+campaign paper
+work 4
+cells hunt --target lab:bug={bug} --no-reduce --seed {seed}
+    bug 2 5000
+    seed 1 2
+    exclude bug=5000
+    coverage
+    table "Table 7" workloads kinds flags
+    rows bug
+    then bug=2 "seven | bugs"
+FILE
+tap_run "a campaign with a table" 1 "$ASSAY" swarm run "$WORK/paper" -o "$WORK/p7"
+tap_run "prints it" 0 "$ASSAY" swarm table "$WORK/p7"
+tap_like "with the paper's number, and ours" "$WORK/out" \
+	'^\| 2 \| seven \\| bugs \| 8 \| [1-9][0-9]* \| [0-9]+ of 20 \|$'
+tap_run "a campaign without one" 2 "$ASSAY" swarm table "$WORK/c"
+sed 's/ kinds flags/ kinds frob/' "$WORK/paper" >"$WORK/frob"
+tap_run "a column that does not exist" 2 "$ASSAY" swarm plan "$WORK/frob"
+tap_like "is refused by line" "$WORK/err" "frob:8: there is no column 'frob'"
+
 # ---- merge ----
 
 tap_run "merge" 0 "$ASSAY" swarm merge "$WORK/c"
 tap_like "joins the cells" "$WORK/out" \
 	'merged: [1-9][0-9]* findings? of [1-3] cells; .*report.html$'
 tap_like "the page has the matrix" "$WORK/c/report.html" 'id="campaign-data">.*"axes":\["bug"\]'
+cell=$(basename "$cell")
+tap_is "a cell with findings has a page of its own" "$(ls "$WORK/c/cells/$cell/report.html")" \
+	"$WORK/c/cells/$cell/report.html"
+tap_like "which the matrix opens" "$WORK/c/report.html" "\"cell\":\"$cell\"[^}]*\"page\":true"
 n=$(ls "$WORK/c/merged/findings" | wc -l)
 tap_run "merge again" 0 "$ASSAY" swarm merge "$WORK/c"
 tap_is "counts nothing twice" "$(ls "$WORK/c/merged/findings" | wc -l)" "$n"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* heat: the matrices of a campaign. Two of the names are rows and columns, those with most values; the
- * others stand with the rows. All texts are data: they become text nodes. */
+/* heat: the matrices of a campaign. The columns are the name with most values that still fit side by side;
+ * all others stand with the rows. A name alone with very many values is wrapped. A field opens the page
+ * of its cell, if it has one. All texts are data: they become text nodes. */
 "use strict";
-function assayHeat(runs) {
+function assayHeat() {
+	const WIDE = 24;
 	const node = document.getElementById("campaign-data");
 	const el = (tag, attrs, ...children) => {
 		const e = document.createElement(tag);
@@ -13,9 +15,6 @@ function assayHeat(runs) {
 		return e;
 	};
 
-	/* The last name in the folder of a run is that of its cell. */
-	const runOf = (cell) => runs.findIndex((r) => r.folder.split("/").includes(cell.cell));
-
 	/* Warm with what was found, pale with time that was spent and found nothing. */
 	const colour = (cell, most) => {
 		if (cell.kinds)
@@ -24,7 +23,7 @@ function assayHeat(runs) {
 	};
 
 	const field = (cell, most) => {
-		const run = runOf(cell), text = cell.slices ? String(cell.kinds) : "–";
+		const text = cell.slices ? String(cell.kinds) : "–";
 		const td = el("td", {
 			title: `${cell.words.join(" ")}\n${cell.state}, ${(cell.used_us / 1e6).toFixed(1)} s, ` +
 				`${cell.ops} operations, ${cell.states} states`,
@@ -32,39 +31,57 @@ function assayHeat(runs) {
 		});
 
 		td.style.background = colour(cell, most);
-		if (run >= 0 && cell.kinds) {
-			const a = el("a", { href: "#sec-findings" }, text);
-
-			a.addEventListener("click", () => {
-				const choice = document.getElementById("run");
-
-				choice.value = String(run);
-				choice.dispatchEvent(new Event("change"));
-			});
-			td.append(a);
-		} else {
+		if (cell.page && /^c-[0-9a-f]{16}$/.test(cell.cell))
+			td.append(el("a", { href: `cells/${cell.cell}/report.html` }, text));
+		else
 			td.append(text);
-		}
 		return td;
 	};
 
-	const block = (b) => {
+	/* Where a cell stands: the names of its row and of its column. */
+	const layout = (b) => {
 		const count = b.axes.map((_, i) => new Set(b.cells.map((c) => c.values[i])).size);
-		const x = count.indexOf(Math.max(...count));
-		const rowName = (c) => c.values.filter((_, i) => i !== x).join(", ") || b.command;
-		const columns = x < 0 ? [""] : [...new Set(b.cells.map((c) => c.values[x]))];
-		const rows = [...new Set(b.cells.map(rowName))];
-		const most = Math.max(1, ...b.cells.map((c) => c.kinds));
-		const head = el("tr", {}, el("th", {}, b.axes.filter((_, i) => i !== x).join(", ")),
-			...columns.map((c) => el("th", {}, x < 0 ? "" : `${b.axes[x]} ${c}`)));
-		const body = rows.map((r) => el("tr", {}, el("th", {}, r), ...columns.map((c) => {
-			const cells = b.cells.filter((k) => rowName(k) === r && (x < 0 || k.values[x] === c));
+		const fit = count.map((n) => n <= WIDE ? n : -n);
+		const x = fit.indexOf(Math.max(...fit));
+		const place = new Map();
 
-			return cells.length ? field(cells[0], most) : el("td", {});
-		})));
+		if (b.axes.length === 1 && count[0] > WIDE) {
+			const at = (i) => i - i % WIDE, last = b.cells.length - 1;
 
-		return el("div", { class: "scroll" }, el("p", {}, el("code", {}, b.line)),
-			el("table", { class: "heat" }, el("thead", {}, head), el("tbody", {}, ...body)));
+			b.cells.forEach((c, i) => place.set(c, {
+				row: `${b.cells[at(i)].values[0]} … ` +
+					b.cells[Math.min(at(i) + WIDE - 1, last)].values[0],
+				column: "+" + i % WIDE,
+			}));
+			return { corner: b.axes[0], place };
+		}
+		b.cells.forEach((c) => place.set(c, {
+			row: c.values.filter((_, i) => i !== x).join(", ") || b.command,
+			column: x < 0 ? "" : c.values[x],
+		}));
+		return { corner: [b.axes.filter((_, i) => i !== x).join(", "), b.axes[x]]
+			.filter((name) => name).join(" \\ "), place };
+	};
+
+	const block = (b) => {
+		const { corner, place } = layout(b);
+		const columns = [...new Set(b.cells.map((c) => place.get(c).column))];
+		const most = b.cells.reduce((n, c) => Math.max(n, c.kinds), 1);
+		const rows = new Map();
+
+		for (const c of b.cells) {
+			const { row, column } = place.get(c);
+
+			if (!rows.has(row))
+				rows.set(row, new Map());
+			rows.get(row).set(column, c);
+		}
+		const head = el("tr", {}, el("th", {}, corner), ...columns.map((c) => el("th", {}, c)));
+		const body = [...rows].map(([name, cells]) => el("tr", {}, el("th", {}, name),
+			...columns.map((c) => cells.has(c) ? field(cells.get(c), most) : el("td", {}))));
+
+		return el("div", {}, el("p", {}, el("code", {}, b.line)), el("div", { class: "scroll heat-box" },
+			el("table", { class: "heat" }, el("thead", {}, head), el("tbody", {}, ...body))));
 	};
 
 	if (!node)

@@ -463,7 +463,7 @@ fromAddress();
 byId("sec-findings").hidden = !all.length;
 compare();
 score();
-assayHeat(data.runs);
+assayHeat();
 /* The list is shown first; charts take longer. */
 requestAnimationFrame(() => setTimeout(() => {
 	charts();
