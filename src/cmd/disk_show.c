@@ -17,7 +17,9 @@ static int read_fields(const struct as_args *args, const char *path, struct as_d
 		       struct as_fields **fields, struct as_err *err)
 {
 	const char *layout = as_args_text(args, "layout", NULL);
-	int rc = layout ? as_fields_read_by(layout, disk, fields, err)
+	struct as_geometry geometry = { (uint32_t)as_args_number(args, "block", 0),
+					(uint32_t)as_args_number(args, "unit", 0) };
+	int rc = layout ? as_fields_read_by(layout, &geometry, disk, fields, err)
 			: as_fields_read(as_args_text(args, "type", NULL), disk, fields, err);
 
 	if (rc && !layout)

@@ -298,6 +298,11 @@ const char *as_instance_output(struct as_instance *i)
 	return i->ops->output ? i->ops->output(i) : NULL;
 }
 
+int as_instance_replace(struct as_instance *i, struct as_disk *disk, struct as_err *err)
+{
+	return i->ops->restore(i, disk, err);
+}
+
 const char *as_instance_misuse(const struct as_instance *i)
 {
 	return i->ops->misuse ? i->ops->misuse(i) : NULL;

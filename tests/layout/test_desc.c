@@ -42,7 +42,8 @@ static const struct {
 	  "f:3:8: expected a kind: count, pointer, magic, checksum, flags, time, name, bitmap, "
 	  "size, mode, id or other" },
 	{ "option", ONE " a 0 1 count foo=1\n",
-	  "f:3:14: expected role=, to=, times=, step=, bits=, big, little or if" },
+	  "f:3:14: expected role=, to=, times=, step=, bits=, is=, sum=, over=, init=, xor=, "
+	  "big, little or if" },
 	{ "name", ONE " 1a 0 1 count\n", "f:3:2: expected the name of a field" },
 	{ "unknown name", ONE " a b 1 count\n",
 	  "f:3:4: this name is neither a field before it nor a variable of the walker" },
@@ -63,7 +64,7 @@ static const struct {
 	  "f:2:2: expected 'structure' before the first field" },
 	{ "walker", HEAD "walker apple\n", "f:2:7: there is no walker of this name" },
 	{ "no place", HEAD "structure s\n",
-	  "f:2:11: no walker finds this structure, and at= does not say where it is" },
+	  "f:2:11: no walker finds this structure, none holds it, and at= does not say where it is" },
 	{ "twice", ONE "structure s at=4\n", "f:3:11: there is a structure of this name already" },
 	{ "order", HEAD "order middle\n", "f:2:7: expected 'little' or 'big'" },
 	{ "one too many", HEAD "order big big\n", "f:2:11: this word is one too many" },
@@ -149,7 +150,7 @@ static int read_by(const char *text, struct as_disk *disk, struct as_fields **fi
 	assert_non_null(file);
 	fputs(text, file);
 	assert_int_equal(fclose(file), 0);
-	return as_fields_read_by(path, disk, fields, err);
+	return as_fields_read_by(path, NULL, disk, fields, err);
 }
 
 static void test_on_disk(void **state)
@@ -188,7 +189,7 @@ static void test_on_disk(void **state)
 	assert_int_equal(read_by(ONE " n 0 1 size\n s . n name\n", disk, &fields, &err), 0);
 	assert_int_equal(as_fields_n(fields), 1);
 	as_fields_free(fields);
-	assert_int_equal(as_fields_read_by("/nonexistent/x.layout", disk, &fields, &err), AS_EIO);
+	assert_int_equal(as_fields_read_by("/nonexistent/x.layout", NULL, disk, &fields, &err), AS_EIO);
 	as_disk_free(disk);
 	t_store_done(store);
 }
