@@ -146,6 +146,8 @@ static void alter(const struct as_child_fields *f, struct as_child_altered *a, s
 	a->guarded = field->seal && !a->seal;
 	a->shown = field->role && (!strncmp(field->role, "file.", 5) ||
 				   !strncmp(field->role, "dir.entry.", 10));
+	a->is_size = field->role && !strcmp(field->role, "file.size");
+	a->value = as_field_get(field, disk);
 	snprintf(a->words, sizeof(a->words), "%s", as_buf_str(&words));
 	as_buf_free(&words);
 }

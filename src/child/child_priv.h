@@ -111,6 +111,8 @@ struct as_child_altered {
 	size_t n;
 	bool guarded; /* a checksum tells */
 	bool shown; /* the value is one that stat or readdir shows */
+	bool is_size; /* it is the size of a file */
+	uint64_t value; /* that the field has got */
 	/* Which field, in which way, and whether checksums were to be computed anew. */
 	size_t field, way;
 	bool seal;
