@@ -31,21 +31,6 @@ struct as_child_fields {
 	size_t n_groups, cap_groups;
 };
 
-static void turn_over(struct as_disk *disk, unsigned char erased)
-{
-	unsigned char chunk[AS_CHUNK_BYTES];
-	uint64_t size = as_disk_size(disk);
-
-	for (uint64_t at = 0; erased && at < size; at += sizeof(chunk)) {
-		size_t n = size - at < sizeof(chunk) ? (size_t)(size - at) : sizeof(chunk);
-
-		as_assert(!as_bd_read(as_disk_bd(disk), at, chunk, n));
-		for (size_t i = 0; i < n; i++)
-			chunk[i] ^= erased;
-		as_assert(!as_bd_write(as_disk_bd(disk), at, chunk, n));
-	}
-}
-
 /* The elements of an array have the same name. */
 static bool is_alike(const struct as_field *a, const struct as_field *b)
 {
@@ -83,7 +68,7 @@ static int read_fields(struct child *c, struct as_child_fields *f, struct as_err
 		geometry.block_bytes = flash->geometry.erase_bytes;
 		geometry.unit_bytes = flash->geometry.program_bytes;
 	}
-	turn_over(disk, f->erased);
+	as_disk_turn_over(disk, f->erased);
 	rc = *path ? as_fields_read_by(path, &geometry, disk, &f->fields, err)
 		   : as_fields_read("lab", disk, &f->fields, err);
 	as_disk_free(disk);
@@ -155,9 +140,9 @@ static void alter(const struct as_child_fields *f, struct as_child_altered *a, s
 void as_child_fields_alter(const struct as_child_fields *f, struct as_child_altered *a,
 			   struct as_disk *disk)
 {
-	turn_over(disk, f->erased);
+	as_disk_turn_over(disk, f->erased);
 	alter(f, a, disk);
-	turn_over(disk, f->erased);
+	as_disk_turn_over(disk, f->erased);
 }
 
 bool as_child_fields_draw(const struct as_child_fields *f, struct as_choice *choice,
@@ -166,14 +151,14 @@ bool as_child_fields_draw(const struct as_child_fields *f, struct as_choice *cho
 	size_t ways;
 
 	*a = (struct as_child_altered){ .field = draw_field(f, choice) };
-	turn_over(disk, f->erased);
+	as_disk_turn_over(disk, f->erased);
 	ways = as_field_ways(f->fields, a->field, disk);
 	if (ways) {
 		a->way = as_choose(choice, (unsigned)ways);
 		a->seal = as_choose(choice, 4) != 0;
 		alter(f, a, disk);
 	}
-	turn_over(disk, f->erased);
+	as_disk_turn_over(disk, f->erased);
 	return ways != 0;
 }
 

@@ -91,6 +91,11 @@ static const struct as_opt opts[] = {
 	  .arg = "N",
 	  .max = 1u << 30,
 	  .help = "show: unit_bytes of that description; default 1" },
+	{ .name = "erased",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = 255,
+	  .help = "show: the disk is saved raw flash, whose erased bytes are N" },
 	{ .name = "json", .help = "show: print JSON lines" },
 	{ .name = NULL },
 };

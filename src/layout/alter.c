@@ -2,6 +2,8 @@
 /* alter: see alter.h. */
 #include "layout/alter.h"
 
+#include "disk/chunk.h"
+
 #include <string.h>
 
 #define VALUES_MAX 96
@@ -113,4 +115,19 @@ bool as_field_alter(const struct as_fields *fields, size_t i, size_t way, bool s
 
 	return way < n ? as_field_alter_to(fields, i, values[way], seal, disk, words)
 		       : alter_name(fields, i, (unsigned)(way - n), seal, disk, words);
+}
+
+void as_disk_turn_over(struct as_disk *disk, unsigned char erased)
+{
+	unsigned char chunk[AS_CHUNK_BYTES];
+	uint64_t size = as_disk_size(disk);
+
+	for (uint64_t at = 0; erased && at < size; at += sizeof(chunk)) {
+		size_t n = size - at < sizeof(chunk) ? (size_t)(size - at) : sizeof(chunk);
+
+		as_assert(!as_bd_read(as_disk_bd(disk), at, chunk, n));
+		for (size_t i = 0; i < n; i++)
+			chunk[i] ^= erased;
+		as_assert(!as_bd_write(as_disk_bd(disk), at, chunk, n));
+	}
 }

@@ -17,4 +17,7 @@ bool as_field_alter(const struct as_fields *fields, size_t i, size_t way, bool s
 bool as_field_alter_to(const struct as_fields *fields, size_t i, uint64_t value, bool seal,
 		       struct as_disk *disk, struct as_buf *words);
 
+/* Every byte exclusive-or'ed with this one: raw flash is kept so, with its erased value. */
+void as_disk_turn_over(struct as_disk *disk, unsigned char erased);
+
 #endif

@@ -293,6 +293,20 @@ refuses negative '.busy_errno = -16' '' 'busy_errno'
 LINK='s/AS_CAP_OWNER \|/AS_CAP_HARDLINK | &/; s/\.statfs = fs_statfs/&, .link = (void *)fs_sync/'
 refuses linked '.semantics = AS_MEANS_NLINK_ANY' "$LINK" 'hard links could not be told'
 
+# ---- Answers that are no errno ----
+
+# Codes of a library's own, among them those that the executor has for itself.
+for code in 4095 4094 4093 600 70000; do
+	skeleton "code$code" "s/^\treturn -ENOENT;/\treturn -$code;/"
+	tap_run "$code is no errno" 1 "$ASSAY" run --no-store --target "plugin:$WORK/code$code.so" \
+		"$WORK/failed.txt"
+	tap_like "$code is named" "$WORK/out" "answered -$code, which is no errno"
+done
+skeleton codemount 's/^\tif \(super\.magic != MAGIC.*/\tif (1)/; s/^\t\treturn -EINVAL;/\t\treturn -4094;/'
+tap_run "a mount that answers none is refused" 2 "$ASSAY" run --no-store \
+	--target "plugin:$WORK/codemount.so" "$WORK/failed.txt"
+tap_like "and named" "$WORK/err" 'mount answered -4094, which is no errno'
+
 # ---- Plugins of before ----
 
 # The table of version 2 is shorter. One of 1 is told by its number alone.
