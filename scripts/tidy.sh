@@ -40,7 +40,7 @@ arrows() {
 	reduce    work
 	klog
 	instance  disk host target mount tool box vfs
-	child     work model symptom disk host target box vfs race klog instance
+	child     work model symptom disk host target layout box vfs race klog instance
 	run       work model symptom disk host target vfs klog instance child
 	supervise work host target box klog instance child run
 	snapshot  work model

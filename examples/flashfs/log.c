@@ -250,15 +250,17 @@ static bool is_rotten(struct as_fs *fs, uint32_t at, uint32_t end, const struct 
 }
 
 /* False: it is longer than what is there. */
-static bool read_state(const unsigned char *body, uint32_t len, uint32_t *at,
-		       struct ff_state *state, const char **name, const unsigned char **pages)
+static bool read_state(const struct as_fs *fs, const unsigned char *body, uint32_t len,
+		       uint32_t *at, struct ff_state *state, const char **name,
+		       const unsigned char **pages)
 {
 	if (len - *at < sizeof(*state))
 		return false;
 	memcpy(state, body + *at, sizeof(*state));
 	*at += (uint32_t)sizeof(*state);
-	if (state->name_len > FF_NAME || state->n_pages > FF_PAGES ||
-	    len - *at < state->name_len + 4u * state->n_pages)
+	if (fs->bug != FF_LENGTHS_TRUSTED &&
+	    (state->name_len > FF_NAME || state->n_pages > FF_PAGES ||
+	     len - *at < state->name_len + 4u * state->n_pages))
 		return false;
 	*name = (const char *)body + *at;
 	*pages = body + *at + state->name_len;
@@ -285,7 +287,7 @@ int ff_each_state(struct as_fs *fs, uint32_t block, ff_state_fn fn, uint32_t *en
 			struct ff_state state;
 			const char *name;
 
-			if (!read_state(body, rec.len, &in, &state, &name, &pages))
+			if (!read_state(fs, body, rec.len, &in, &state, &name, &pages))
 				break;
 			rc = fn(fs, &state, name, pages, at);
 		}

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUGS_MAX 15u
+#define BUGS_MAX 16u
 #define BLOCK_MIN 2048u
 #define BLOCKS_MIN 8u
 

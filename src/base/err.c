@@ -110,6 +110,14 @@ int as_fail_oom(struct as_err *err, uint64_t wanted)
 		       (unsigned long long)wanted);
 }
 
+bool as_errno_exists(int errnum)
+{
+	for (size_t i = 0; i < NERRNOS; i++)
+		if (errnos[i].value == errnum)
+			return true;
+	return false;
+}
+
 const char *as_errno_name(int errnum)
 {
 	static _Thread_local char unknown[32];

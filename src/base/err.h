@@ -41,6 +41,8 @@ _Noreturn void as_assert_failed(const char *cond, const char *file, int line, co
 /* Symbolic name of an errno value ("ENOENT"), or "errno 4711". The result is static or
  * per-thread storage. */
 const char *as_errno_name(int errnum);
+/* Whether there is such an errno. */
+bool as_errno_exists(int errnum);
 /* The value of a name, 0 when unknown. */
 int as_errno_value(const char *name);
 

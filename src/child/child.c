@@ -213,9 +213,9 @@ static void end_target(struct child *c)
 	/* Everything must be there after a clean unmount. */
 	if (as_child_writes_were_hit(c))
 		return;
-	if (c->args->options->corrupt && model_mounts(c))
+	if ((c->args->options->corrupt || c->args->options->fields) && model_mounts(c))
 		as_child_corrupt(c);
-	if (c->sh->found || !mount_target(c, PHASE_MOUNT_AGAIN))
+	if (c->sh->tool_rc || c->sh->found || !mount_target(c, PHASE_MOUNT_AGAIN))
 		return;
 	as_child_enter(c, PHASE_COMPARE_AGAIN);
 	if (!model_mounts(c) || !as_child_tree_agrees(c, -1))

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * child_corrupt: mounts of a disk on which one bit was flipped, after a workload that has ended
- * well. The mount may refuse, reads may fail, the tree may be another one. But nothing may die or
- * hang (then the parent sees it), and a library whose contract says that what it reads has
- * checksums (AS_PROMISE_CHECKSUMS) may not hand out the flipped bit as data.
+ * child_corrupt: mounts of a disk on which something is wrong, after a workload that has ended
+ * well: one bit was flipped, or a field has another value (child_fields.c). The mount may refuse,
+ * reads may fail, the tree may be another one. But nothing may die or hang (then the parent sees
+ * it), and a library whose contract says that what it reads has checksums (AS_PROMISE_CHECKSUMS)
+ * may not hand out what was changed as data.
  *
- * Method. Each flip is on a copy of the sound disk: three of four where a mount and a look at the
- * whole tree have read, the others in any chunk that is not all zeros. What is read
- * wrong and is no garbage (an older version of a file, say) is told from it by reading once more
- * with that bit mended: garbage is what makes the tree right then.
+ * Method. Each change is on a copy of the sound disk. Three of four bits are where a mount and a
+ * look at the whole tree have read, the others in any chunk that is not all zeros.
+ *
+ * What is read wrong and is no garbage (an older version of a file, say) is told from it by reading
+ * once more with the changed bytes mended: garbage is what makes the tree right then. A field that
+ * stat or readdir shows (a size, a name) is told by three trees. If the tree with a wrong checksum
+ * has that size, or is the one that the same value gives with a checksum that fits, and is not the
+ * one that the wrong checksum alone gives, then the value was believed.
  */
 #include "child/child_priv.h"
 
@@ -33,7 +38,8 @@ struct mender {
 	struct as_vfs *vfs;
 	const char *path;
 	uint64_t at;
-	uint8_t flip;
+	const unsigned char *mask;
+	size_t n;
 };
 
 static int mender_stat(void *ctx, const char *path, struct as_stat *st)
@@ -62,8 +68,9 @@ static int64_t mender_read(void *ctx, const char *path, void *buf, size_t len, u
 	struct mender *m = ctx;
 	int64_t n = as_vfs_tree(m->vfs)->read(m->vfs, path, buf, len, off);
 
-	if (n > 0 && !strcmp(path, m->path) && m->at >= off && m->at < off + (uint64_t)n)
-		((unsigned char *)buf)[m->at - off] ^= m->flip;
+	for (size_t i = 0; n > 0 && i < m->n && !strcmp(path, m->path); i++)
+		if (m->at + i >= off && m->at + i < off + (uint64_t)n)
+			((unsigned char *)buf)[m->at + i - off] ^= m->mask[i];
 	return n;
 }
 
@@ -90,7 +97,7 @@ static const struct as_tree_ops mender_ops = {
 	.getxattr = mender_getxattr,
 };
 
-/* ---- One flip -------------------------------------------------------------------------------- */
+/* ---- One bit --------------------------------------------------------------------------------- */
 
 struct used {
 	uint64_t *chunks;
@@ -149,7 +156,7 @@ static int trail_chunk(void *ctx, uint64_t index, const unsigned char *data)
 	return 0;
 }
 
-/* A program that shows the finding begins with the disk on which the bit is flipped. */
+/* A program that shows the finding begins with the disk on which something is wrong. */
 static void trail_disk(struct child *c)
 {
 	struct as_trail *trail = as_target_trail(c->args->target);
@@ -160,103 +167,260 @@ static void trail_disk(struct child *c)
 	(void)as_disk_each(as_medium_disk(c->disk), trail_chunk, trail);
 }
 
+static void say(struct child *c, const char *words)
+{
+	c->sh->log.total_bytes = 0;
+	as_host_log_add(&c->sh->log, words);
+	as_host_log_add(&c->sh->log, "\n");
+}
+
 /* False: there is nothing on the disk. */
-static bool flip(struct child *c, const struct used *used, struct as_choice *choice)
+static bool flip(struct child *c, const struct used *used, struct as_choice *choice,
+		 struct as_child_altered *a)
 {
 	struct as_bd *bd = as_medium_bd(c->disk);
 	unsigned char sector[SECTOR];
-	char line[96];
 	uint64_t at;
 	unsigned bit;
 
+	if (!used->n)
+		return false;
 	at = choose_byte(used, choice);
 	bit = as_choose(choice, 8);
 	if (at >= bd->size_bytes || as_bd_read(bd, at / SECTOR * SECTOR, sector, SECTOR))
 		return false;
-	sector[at % SECTOR] ^= (unsigned char)(1u << bit);
-	snprintf(line, sizeof(line), "bit %u of byte %llu of the disk was flipped before the mount",
-		 bit, (unsigned long long)at);
-	c->sh->log.total_bytes = 0;
-	as_host_log_add(&c->sh->log, line);
+	*a = (struct as_child_altered){ .mask = { (unsigned char)(1u << bit) },
+					.n = 1,
+					.guarded = true };
+	sector[at % SECTOR] ^= a->mask[0];
+	snprintf(a->words, sizeof(a->words),
+		 "bit %u of byte %llu of the disk was flipped before the mount", bit,
+		 (unsigned long long)at);
 	return !as_bd_write(bd, at / SECTOR * SECTOR, sector, SECTOR);
 }
 
-/* "/a: byte at offset 7 is 0x01, model says 0x00": whether that bit alone is wrong. */
-static bool is_garbage(struct child *c, const char *why)
+/* "/a: byte at offset 7 is 0x01, model says 0x00": whether the changed bytes alone are wrong. */
+static bool is_garbage(struct child *c, const char *why, const struct as_child_altered *a)
 {
-	struct mender mender = { .vfs = as_instance_vfs(c->instance) };
+	struct mender mender = { .vfs = as_instance_vfs(c->instance), .mask = a->mask, .n = a->n };
 	const char *words = strstr(why, ": byte at offset ");
 	unsigned long long at;
 	struct as_buf again = { 0 };
 	unsigned is, want;
+	size_t first = 0;
 	char *path;
 	bool mended;
 
+	while (first < a->n && !a->mask[first])
+		first++;
 	if (!words ||
 	    sscanf(words, ": byte at offset %llu is 0x%x, model says 0x%x", &at, &is, &want) != 3 ||
-	    __builtin_popcount(is ^ want) != 1)
+	    first == a->n || (is ^ want) != a->mask[first] || at < first)
 		return false;
 	path = as_xstrndup(why, (size_t)(words - why));
 	mender.path = path;
-	mender.at = at;
-	mender.flip = (uint8_t)(is ^ want);
+	mender.at = at - first;
 	mended = !as_model_compare(c->model, &mender_ops, &mender, &again);
 	free(path);
 	as_buf_free(&again);
 	return mended;
 }
 
-static void try_flip(struct child *c, bool checksums)
+/* ---- One mount ------------------------------------------------------------------------------- */
+
+/* False: it was refused. */
+static bool mount_it(struct child *c, struct as_buf *why)
 {
 	struct as_vfs *vfs = as_instance_vfs(c->instance);
-	struct as_buf why = { 0 };
 
+	as_buf_clear(why);
+	trail_disk(c);
 	as_child_enter(c, PHASE_CORRUPT);
 	if (as_instance_mount(c->instance))
-		return;
-	if (as_model_compare(c->model, as_vfs_tree(vfs), vfs, &why) && checksums &&
-	    is_garbage(c, as_buf_str(&why))) {
-		as_buf_adds(&why, "; that bit was flipped on the disk, and the contract says that "
-				  "there are checksums");
-		as_child_found(c, AS_FIND_DATA, -1, as_phase_name(c->sh->phase), as_buf_str(&why));
-		snprintf(c->sh->signature, sizeof(c->sh->signature),
-			 "data: a flipped bit is read as data");
-	}
+		return false;
+	(void)!as_model_compare(c->model, as_vfs_tree(vfs), vfs, why);
+	as_child_enter(c, PHASE_CORRUPT);
+	return true;
+}
+
+static void unmount_it(struct child *c)
+{
 	as_child_enter(c, PHASE_CORRUPT);
 	/* Of a damaged disk, an error is as good an answer as another. */
-	if (as_instance_unmount(c->instance))
-		as_buf_clear(&why);
+	(void)!as_instance_unmount(c->instance);
+}
+
+static void found(struct child *c, struct as_buf *why, const char *more, const char *signature)
+{
+	as_buf_adds(why, more);
+	as_child_found(c, AS_FIND_DATA, -1, as_phase_name(c->sh->phase), as_buf_str(why));
+	snprintf(c->sh->signature, sizeof(c->sh->signature), "%s", signature);
+}
+
+/* The disk is sound again, and what was done with another one is forgotten. */
+static void go_back(struct child *c, struct as_disk *sound)
+{
+	if (as_instance_replace(c->instance, sound, &c->sh->tool_err))
+		c->sh->tool_rc = c->sh->tool_err.code;
+}
+
+struct attempt {
+	struct as_disk *sound;
+	struct as_child_fields *fields; /* NULL: bits are flipped */
+	struct used used;
+	bool checksums;
+};
+
+/* Whether a mount with the field once more altered, sealed or not, is as the words say. */
+static bool shows(struct child *c, const struct attempt *t, struct as_child_altered *a, bool seal,
+		  const struct as_buf *want)
+{
+	struct as_buf why = { 0 };
+	bool same = false;
+
+	go_back(c, t->sound);
+	a->seal = seal;
+	as_child_fields_alter(t->fields, a, as_medium_disk(c->disk));
+	say(c, a->words);
+	if (mount_it(c, &why)) {
+		same = !strcmp(as_buf_str(&why), as_buf_str(want));
+		unmount_it(c);
+	}
 	as_buf_free(&why);
+	return same;
+}
+
+/* Whether a wrong checksum alone makes the mount another one. */
+static bool is_seal_seen(struct child *c, const struct attempt *t, struct as_child_altered *a,
+			 const struct as_buf *want)
+{
+	struct as_buf why = { 0 };
+	bool other = true;
+
+	go_back(c, t->sound);
+	if (!as_child_fields_unseal(t->fields, a, as_medium_disk(c->disk)))
+		return false;
+	say(c, "a checksum was changed before the mount");
+	if (mount_it(c, &why)) {
+		other = strcmp(as_buf_str(&why), as_buf_str(want)) != 0;
+		unmount_it(c);
+	}
+	as_buf_free(&why);
+	return other;
+}
+
+/* "/f: size 4294967295, model says 3", and that number was put on the disk. */
+static bool says_size(const char *why, const struct as_child_altered *a)
+{
+	const char *size = strstr(why, ": size ");
+	unsigned long long is;
+
+	return a->is_size && size && sscanf(size, ": size %llu,", &is) == 1 && is == a->value;
+}
+
+/* A value with a wrong checksum has changed the tree: was it believed? */
+static void judge_value(struct child *c, const struct attempt *t, struct as_child_altered *a,
+			struct as_buf *why)
+{
+	struct as_buf last = { 0 };
+
+	if ((!says_size(as_buf_str(why), a) && !shows(c, t, a, true, why)) ||
+	    !is_seal_seen(c, t, a, why))
+		return;
+	go_back(c, t->sound);
+	a->seal = false;
+	as_child_fields_alter(t->fields, a, as_medium_disk(c->disk));
+	say(c, a->words);
+	if (!mount_it(c, &last))
+		return;
+	if (last.len)
+		found(c, &last,
+		      "; that value was put on the disk, its checksum is wrong, and the contract "
+		      "says that there are checksums",
+		      "data: a value with a wrong checksum is believed");
+	unmount_it(c);
+	as_buf_free(&last);
+}
+
+/* A damaged disk may lead to a read outside of it, which is refused: then that is no finding. All
+ * else that a library may not do is one. */
+static void judge_calls(struct child *c)
+{
+	const char *misuse = as_instance_misuse(c->instance);
+
+	if (!misuse || strncmp(misuse, "read of ", strlen("read of ")))
+		(void)as_child_troubled(c, -1);
+}
+
+static void try_altered(struct child *c, const struct attempt *t, struct as_child_altered *a)
+{
+	struct as_buf why = { 0 };
+	bool judged = t->checksums && a->guarded;
+
+	say(c, a->words);
+	if (!mount_it(c, &why)) {
+		judge_calls(c);
+		as_buf_free(&why);
+		return;
+	}
+	if (judged && why.len && is_garbage(c, as_buf_str(&why), a))
+		found(c, &why,
+		      t->fields ? "; that value was put on the disk, and the contract says that "
+				  "there are checksums"
+				: "; that bit was flipped on the disk, and the contract says that "
+				  "there are checksums",
+		      t->fields ? "data: a value with a wrong checksum is read as data"
+				: "data: a flipped bit is read as data");
+	unmount_it(c);
+	judge_calls(c);
+	if (judged && why.len && t->fields && a->shown && !c->sh->found)
+		judge_value(c, t, a, &why);
+	as_buf_free(&why);
+}
+
+/* False: they cannot be read. */
+static bool prepare(struct child *c, struct attempt *t)
+{
+	struct as_disk *disk = as_medium_disk(c->disk);
+
+	t->checksums = as_target_contract(c->args->target).promises & AS_PROMISE_CHECKSUMS;
+	t->sound = as_disk_snapshot(disk);
+	if (c->args->options->fields) {
+		t->fields = as_child_fields_read(c);
+		return t->fields;
+	}
+	(void)as_disk_each(disk, note_chunk, &t->used);
+	note_sectors(c, &t->used);
+	go_back(c, t->sound);
+	return true;
 }
 
 void as_child_corrupt(struct child *c)
 {
 	const struct as_run_options *o = c->args->options;
+	unsigned times = o->fields ? o->fields : o->corrupt;
+	struct as_disk *disk;
 	struct as_chooser *chooser;
-	struct as_disk *disk, *sound;
-	struct used used = { 0 };
-	bool checksums;
+	struct attempt t = { 0 };
 
-	if (!o->corrupt || c->blind || !as_instance_can(c->instance, AS_INSTANCE_MEMORY))
+	if (!times || c->blind || !as_instance_can(c->instance, AS_INSTANCE_MEMORY))
 		return;
-	checksums = as_target_contract(c->args->target).promises & AS_PROMISE_CHECKSUMS;
-	chooser = as_chooser_seeded(as_seq_digest(c->args->seq).lo ^ o->seed);
 	disk = as_medium_disk(c->disk);
-	sound = as_disk_snapshot(disk);
-	(void)as_disk_each(disk, note_chunk, &used);
-	note_sectors(c, &used);
-	as_disk_restore(disk, sound);
-	for (unsigned i = 0; i < o->corrupt && used.n && !c->sh->found; i++) {
-		if (flip(c, &used, as_chooser_choice(chooser))) {
-			trail_disk(c);
-			try_flip(c, checksums);
-		}
-		as_disk_restore(disk, sound);
+	chooser = as_chooser_seeded(as_seq_digest(c->args->seq).lo ^ o->seed);
+	for (unsigned i = prepare(c, &t) ? 0 : times; i < times && !c->sh->found; i++) {
+		struct as_choice *choice = as_chooser_choice(chooser);
+		struct as_child_altered a;
+
+		if (t.fields ? as_child_fields_draw(t.fields, choice, disk, &a)
+			     : flip(c, &t.used, choice, &a))
+			try_altered(c, &t, &a);
+		go_back(c, t.sound);
 	}
-	as_disk_free(sound);
+	as_disk_free(t.sound);
+	as_child_fields_free(t.fields);
 	as_chooser_free(chooser);
-	free(used.chunks);
-	free(used.sectors);
+	free(t.used.chunks);
+	free(t.used.sectors);
 	if (!c->sh->found)
 		c->sh->log.total_bytes = 0;
 }

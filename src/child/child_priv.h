@@ -9,6 +9,9 @@
 #include "instance/instance.h"
 #include "model/model.h"
 
+struct as_choice;
+struct as_disk;
+
 /* One workload. */
 struct child {
 	const struct as_child_args *args;
@@ -93,8 +96,42 @@ void as_child_growth(struct child *c);
 
 /* ---- child_corrupt.c ---- */
 
-/* Mounts the unmounted disk with a flipped bit, and with another. It is as before afterwards. */
+/* Mounts the unmounted disk with something wrong on it, and with something else. It is as before
+ * afterwards. */
 void as_child_corrupt(struct child *c);
+
+/* ---- child_fields.c ---- */
+
+#define CHILD_MASK_MAX 16u
+
+/* What is wrong on a disk. */
+struct as_child_altered {
+	char words[320];
+	unsigned char mask[CHILD_MASK_MAX]; /* the bits of these bytes that were changed */
+	size_t n;
+	bool guarded; /* a checksum tells */
+	bool shown; /* the value is one that stat or readdir shows */
+	bool is_size; /* it is the size of a file */
+	uint64_t value; /* that the field has got */
+	/* Which field, in which way, and whether checksums were to be computed anew. */
+	size_t field, way;
+	bool seal;
+};
+
+struct as_child_fields;
+
+/* The fields of the unmounted disk. NULL: they cannot be had, which is an error of the tool. */
+struct as_child_fields *as_child_fields_read(struct child *c);
+void as_child_fields_free(struct as_child_fields *fields); /* takes NULL */
+/* Alters one. False: there is no other value for it. */
+bool as_child_fields_draw(const struct as_child_fields *fields, struct as_choice *choice,
+			  struct as_disk *disk, struct as_child_altered *altered);
+/* The same field in the same way once more, on a disk that is sound. */
+void as_child_fields_alter(const struct as_child_fields *fields, struct as_child_altered *altered,
+			   struct as_disk *disk);
+/* Alters nothing but the checksum that covers it. False: it has no place. */
+bool as_child_fields_unseal(const struct as_child_fields *fields,
+			    const struct as_child_altered *altered, struct as_disk *disk);
 
 /* ---- child_race.c ---- */
 

@@ -6,6 +6,7 @@
 #include "base/choice.h"
 #include "base/finding.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -97,6 +98,7 @@ static const struct number_row {
 	{ name, offsetof(struct as_run_options, field), \
 	  sizeof(((struct as_run_options *)0)->field), standard },
 	ROW("size", size_bytes, 0) ROW("seed", seed, 0) ROW("corrupt", corrupt, 0)
+		ROW("fields", fields, 0)
 		ROW("max_heap", max_heap, 0) ROW("max_stack", max_stack, 0)
 #define BOUND(field, standard, what) ROW(#field, field, standard)
 #include "vfs/bounds.def"
@@ -112,6 +114,36 @@ static uint64_t get_number(const struct as_run_options *o, const struct number_r
 	return row->size == 4 ? *(const uint32_t *)at : *(const uint64_t *)at;
 }
 
+/* Blanks separate options: they and % are written as %XX. */
+static void print_path(const char *path, struct as_buf *out)
+{
+	for (; *path; path++)
+		as_buf_addf(out, (unsigned char)*path <= ' ' || *path == '%' ? "%%%02x" : "%c",
+			    (unsigned char)*path);
+}
+
+static int parse_path(const char *text, char *path, size_t room, struct as_err *err)
+{
+	const char *all = text;
+	size_t n = 0;
+
+	for (; *text && n + 1 < room; n++) {
+		unsigned byte;
+
+		if (*text != '%') {
+			path[n] = *text++;
+			continue;
+		}
+		if (!isxdigit((unsigned char)text[1]) || !isxdigit((unsigned char)text[2]) ||
+		    sscanf(text + 1, "%2x", &byte) != 1 || !byte)
+			return as_fail(err, AS_EUSE, "'%.40s': expected %%XX", all);
+		path[n] = (char)byte;
+		text += 3;
+	}
+	path[n] = '\0';
+	return *text ? as_fail(err, AS_EUSE, "'%.40s...': too long", all) : 0;
+}
+
 void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
 {
 	as_buf_adds(out, o->check_every_op ? "check=op" : "check=end");
@@ -122,6 +154,10 @@ void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
 
 		if (number && number != numbers[i].standard)
 			as_buf_addf(out, " %s=%llu", numbers[i].name, number);
+	}
+	if (o->layout[0]) {
+		as_buf_adds(out, " layout=");
+		print_path(o->layout, out);
 	}
 	if (o->choices[0])
 		as_buf_addf(out, " choices=%s", o->choices);
@@ -184,6 +220,8 @@ static int parse_word(const char *word, struct as_run_options *o, struct as_buf 
 		as_buf_addf(faults, "%s%s", faults->len ? " " : "", word + 6);
 		return 0;
 	}
+	if (!strncmp(word, "layout=", 7))
+		return parse_path(word + 7, o->layout, sizeof(o->layout), err);
 	if (!strncmp(word, "choices=", 8))
 		return as_run_choices(word + 8, o, err);
 	if (!strncmp(word, "scenario=", 9)) {

@@ -14,6 +14,7 @@ struct as_watch;
 
 #define AS_RUN_SCENARIO_MAX 384
 #define AS_RUN_CHOICES_MAX 512
+#define AS_RUN_LAYOUT_MAX 512
 
 /* Run a workload again and again, failing call 1, 2, 3, ... of a kind, until a run ends in which
  * nothing failed. */
@@ -58,6 +59,10 @@ struct as_run_options {
 	/* So often a bit of the disk is flipped before a mount, after each workload of a library
 	 * (child_corrupt.c). */
 	uint32_t corrupt;
+	/* The same with a field that gets another value. `layout` is a description of the disk
+	 * (docs/LAYOUT.md); "": assay has one. */
+	uint32_t fields;
+	char layout[AS_RUN_LAYOUT_MAX];
 	/* Bytes that a call of a library may have allocated, and of stack that it may use; more is
 	 * a finding. 0: any number. With `measure_`, what it uses is measured in any case
 	 * (host/usage.h). */

@@ -30,10 +30,13 @@
 #define AS_CLI_HUNT_CRASH_OPTS                                                                   \
 	AS_CLI_BUDGET_OPT("workload", "needs --crash; default 96"),                              \
 		AS_CLI_ROUNDS_OPT("needs --crash; default: 2 for one workload in four, else 1")
-#define AS_CLI_CORRUPT_OPT                                                                        \
-	{ .name = "corrupt", .kind = AS_OPT_TEXT, .arg = "bits",                                  \
-	  .help = "after each workload, flip a bit of the disk of a library before a mount, 16 "  \
-		  "times: it may refuse, but not die or hang" }
+#define AS_CLI_CORRUPT_OPT                                                                       \
+	{ .name = "corrupt", .kind = AS_OPT_TEXT, .arg = "bits|fields",                          \
+	  .help = "after each workload, flip a bit of the disk of a library before a mount, or " \
+		  "give a field another value, 16 times: it may refuse, but not die or hang" },  \
+	{ .name = "layout", .kind = AS_OPT_TEXT, .arg = "FILE",                                  \
+	  .help = "what is on the disk, for --corrupt fields (docs/LAYOUT.md); default: of "     \
+		  "plugin:DIR/NAME.so, DIR/NAME.layout" }
 #define AS_CLI_USAGE_OPTS                                                                         \
 	{ .name = "max-heap", .kind = AS_OPT_SIZE, .arg = "N",                                    \
 	  .help = "report the most memory that the calls of a library have allocated at a time; " \

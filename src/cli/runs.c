@@ -8,6 +8,7 @@
 #include "host/usage.h"
 #include "run/result.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,64 @@ void as_cli_runs_say(struct as_cli_runs *r)
 	as_cli_usage_say(r->target, r->json, r->sinks);
 }
 
+/* plugin:DIR/NAME.so has its description in DIR/NAME.layout. */
+static void layout_beside(const char *spec, struct as_buf *out)
+{
+	const char *path = spec + strlen("plugin:"), *end;
+
+	if (strncmp(spec, "plugin:", strlen("plugin:")))
+		return;
+	end = strstr(path, ".so");
+	if (end)
+		as_buf_addf(out, "%.*s.layout", (int)(end - path), path);
+}
+
+/* A finding keeps the whole path, as it is replayed from anywhere. */
+static int find_layout(const struct as_args *args, struct as_run_options *o, struct as_err *err)
+{
+	const char *spec = as_args_text(args, "target", ""), *asked = as_args_text(args, "layout", NULL);
+	struct as_buf path = { 0 };
+	char *real = NULL;
+	int rc = 0;
+
+	if (asked)
+		as_buf_adds(&path, asked);
+	else
+		layout_beside(spec, &path);
+	if (path.len)
+		real = realpath(as_buf_str(&path), NULL);
+	if (!real && (asked || strncmp(spec, "lab", 3)))
+		rc = as_fail(err, asked ? AS_EIO : AS_EUSE,
+			     asked ? "--layout %s: %s"
+				   : "target %s: --corrupt fields needs a description of its disk: "
+				     "--layout FILE (docs/LAYOUT.md)",
+			     asked ? asked : spec, strerror(errno));
+	else if (real && strlen(real) >= sizeof(o->layout))
+		rc = as_fail(err, AS_EUSE, "--layout %s: the path is too long", asked);
+	else if (real)
+		memcpy(o->layout, real, strlen(real) + 1);
+	free(real);
+	as_buf_free(&path);
+	return rc;
+}
+
+static int corrupt_options(const struct as_args *args, struct as_run_options *o,
+			   struct as_err *err)
+{
+	const char *what = as_args_text(args, "corrupt", NULL);
+
+	if (what && !strcmp(what, "fields")) {
+		o->fields = CORRUPT_TIMES;
+		return find_layout(args, o, err);
+	}
+	if (as_args_has(args, "layout"))
+		return as_fail(err, AS_EUSE, "--layout belongs to --corrupt fields");
+	if (what && strcmp(what, "bits"))
+		return as_fail(err, AS_EUSE, "--corrupt %s: expected bits or fields", what);
+	o->corrupt = what ? CORRUPT_TIMES : 0;
+	return 0;
+}
+
 int as_cli_run_options(const struct as_args *args, struct as_run_options *o, struct as_err *err)
 {
 	int rc;
@@ -67,14 +126,9 @@ int as_cli_run_options(const struct as_args *args, struct as_run_options *o, str
 	o->on_host = as_cli_on_host(args);
 	o->max_bytes = as_args_number(args, "max-bytes", 0);
 	o->max_entries = as_args_number(args, "max-entries", 0);
-	if (as_args_has(args, "corrupt")) {
-		const char *what = as_args_text(args, "corrupt", "");
-
-		if (strcmp(what, "bits"))
-			return as_fail(err, AS_EUSE, "--corrupt %s: expected bits", what);
-		o->corrupt = CORRUPT_TIMES;
-	}
-	rc = as_cli_usage_options(args, o, err);
+	rc = corrupt_options(args, o, err);
+	if (!rc)
+		rc = as_cli_usage_options(args, o, err);
 	return rc ? rc : as_run_choices(as_args_text(args, "choices", ""), o, err);
 }
 

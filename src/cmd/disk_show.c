@@ -3,6 +3,7 @@
 #include "cmd/disk_show.h"
 
 #include "disk/image.h"
+#include "layout/alter.h"
 #include "layout/show.h"
 
 /* Saved by assay, or raw. */
@@ -17,8 +18,14 @@ static int read_fields(const struct as_args *args, const char *path, struct as_d
 		       struct as_fields **fields, struct as_err *err)
 {
 	const char *layout = as_args_text(args, "layout", NULL);
-	int rc = layout ? as_fields_read_by(layout, disk, fields, err)
-			: as_fields_read(as_args_text(args, "type", NULL), disk, fields, err);
+	unsigned char erased = (unsigned char)as_args_number(args, "erased", 0);
+	struct as_geometry geometry = { (uint32_t)as_args_number(args, "block", 0),
+					(uint32_t)as_args_number(args, "unit", 0) };
+	int rc;
+
+	as_disk_turn_over(disk, erased);
+	rc = layout ? as_fields_read_by(layout, &geometry, disk, fields, err)
+		    : as_fields_read(as_args_text(args, "type", NULL), disk, fields, err);
 
 	if (rc && !layout)
 		return as_fail_in(err, "%s", path);

@@ -16,7 +16,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/table.h"
-#include "layout/field.h"
+#include "layout/alter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,6 @@
 #define VALUES_MAX 96
 #define PAIRS_MAX ((size_t)1 << 22)
 #define PAIR_VALUES 8u /* of each field of a pair; of two that are no pointers, 2 */
-#define NAME_BYTES 256u
 
 struct pick {
 	uint32_t base;
@@ -180,97 +179,13 @@ static void name_field(const struct as_field *f, struct as_buf *out)
 		    *f->class ? " (" : "", f->class, *f->class ? ")" : "");
 }
 
-static void seal(const struct as_corrupt *c, const struct as_fields *fields,
-		 const struct as_field *f, struct as_disk *disk, struct as_damage *d)
-{
-	struct as_err err;
-
-	/* A checksum that is damaged itself must stay wrong. */
-	if (!c->setup.seal || !f->seal || f->kind == AS_FIELD_CHECKSUM)
-		return;
-	if (!as_fields_seal(fields, disk, f->seal, &err))
-		d->sealed = true;
-}
-
-static void begin_words(const struct as_field *f, struct as_disk *disk, struct as_buf *words)
-{
-	as_buf_addf(words, "%s%s: %s: ", words->len ? "; " : "", f->instance, f->name);
-	as_field_say(f, disk, words);
-	as_buf_adds(words, " becomes ");
-}
-
 static void damage_number(const struct as_corrupt *c, const struct fields_model *m,
 			  const struct pick *p, uint64_t value, struct as_disk *disk,
 			  struct as_damage *d)
 {
-	const struct as_field *f = as_fields_at(m->of[p->base], p->field);
-	struct as_err err;
-
-	begin_words(f, disk, &d->words);
-	as_field_say_value(f, value, &d->words);
-	name_field(f, &d->field);
-	if (!as_field_set(f, disk, value, &err))
-		seal(c, m->of[p->base], f, disk, d);
-}
-
-/* ---- Names ----------------------------------------------------------------------------------- */
-
-/* What a name may become: number i; false after the last. */
-static bool other_name(const struct fields_model *m, const struct pick *p, struct as_disk *disk,
-		       unsigned i, unsigned char *name, size_t *len)
-{
-	const struct as_field *f = as_fields_at(m->of[p->base], p->field);
-
-	*len = as_field_bytes(f, disk, name, NAME_BYTES);
-	switch (i) {
-	case 0: /* not a name at all */
-		name[0] = '/';
-		return true;
-	case 1:
-		name[0] = '\0';
-		return true;
-	case 2:
-		memset(name, 0xff, *len);
-		return true;
-	case 3: /* one that points to itself */
-		name[0] = '.';
-		return true;
-	case 4: /* that of a neighbour: two of the same name */
-		for (size_t k = p->field; k-- > 0;) {
-			const struct as_field *g = as_fields_at(m->of[p->base], k);
-
-			if (g->kind == AS_FIELD_NAME && g->bytes == f->bytes &&
-			    !strcmp(g->structure, f->structure) && g->parent == f->parent) {
-				*len = as_field_bytes(g, disk, name, NAME_BYTES);
-				return true;
-			}
-		}
-		return true;
-	default:
-		return false;
-	}
-}
-
-static void name_lot(struct as_corrupt *c, const struct pick *p, struct as_corrupt_lot *lot)
-{
-	const struct fields_model *m = c->own;
-	const struct as_field *f = as_fields_at(m->of[p->base], p->field);
-	struct as_disk *base = c->setup.bases[p->base].disk;
-	unsigned char name[NAME_BYTES];
-	size_t len;
-
-	for (unsigned i = 0; other_name(m, p, base, i, name, &len); i++) {
-		struct as_disk *disk = as_disk_snapshot(base);
-		struct as_damage *d = as_corrupt_add(lot, p->base);
-		struct as_err err;
-
-		begin_words(f, disk, &d->words);
-		if (!as_field_set_bytes(f, disk, name, len, &err))
-			seal(c, m->of[p->base], f, disk, d);
-		as_field_say(f, disk, &d->words);
-		name_field(f, &d->field);
-		as_corrupt_take(c, lot, disk);
-	}
+	name_field(as_fields_at(m->of[p->base], p->field), &d->field);
+	d->sealed |= as_field_alter_to(m->of[p->base], p->field, value, c->setup.seal, disk,
+				       &d->words);
 }
 
 /* ---- Lots ------------------------------------------------------------------------------------ */
@@ -285,19 +200,18 @@ static uint64_t fields_lots(const struct as_corrupt *c)
 static void one_lot(struct as_corrupt *c, const struct pick *p, struct as_corrupt_lot *lot)
 {
 	const struct fields_model *m = c->own;
-	const struct as_field *f = as_fields_at(m->of[p->base], p->field);
+	const struct as_fields *fields = m->of[p->base];
 	struct as_disk *base = c->setup.bases[p->base].disk;
-	uint64_t values[VALUES_MAX];
-	size_t n = as_field_values(m->of[p->base], p->field, base, values, VALUES_MAX);
+	size_t n = as_field_ways(fields, p->field, base);
 
 	for (size_t i = 0; i < n; i++) {
 		struct as_disk *disk = as_disk_snapshot(base);
+		struct as_damage *d = as_corrupt_add(lot, p->base);
 
-		damage_number(c, m, p, values[i], disk, as_corrupt_add(lot, p->base));
+		name_field(as_fields_at(fields, p->field), &d->field);
+		d->sealed = as_field_alter(fields, p->field, i, c->setup.seal, disk, &d->words);
 		as_corrupt_take(c, lot, disk);
 	}
-	if (f->kind == AS_FIELD_NAME)
-		name_lot(c, p, lot);
 }
 
 /* No inode, and every directory but the one that it leads to. */

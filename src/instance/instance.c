@@ -172,6 +172,9 @@ int as_instance_give_up(struct as_instance *i)
 
 int as_instance_useless(struct as_instance *i, int rc, struct as_err *err)
 {
+	enum as_finding_kind kind;
+	const char *why;
+
 	if (i->ops->useless)
 		return i->ops->useless(i, rc, err);
 	if (rc > 0)
@@ -179,7 +182,9 @@ int as_instance_useless(struct as_instance *i, int rc, struct as_err *err)
 			       "a fresh disk cannot be mounted: mount returned %d, which is "
 			       "neither 0 nor a negative errno",
 			       rc);
-	return as_fail(err, AS_EUSE, "a fresh disk cannot be mounted: %s", as_errno_name(-rc));
+	why = as_instance_trouble(i, &kind);
+	return as_fail(err, AS_EUSE, "a fresh disk cannot be mounted: %s",
+		       why && kind == AS_FIND_MISUSE ? why : as_errno_name(-rc));
 }
 
 void as_instance_bind(struct as_instance *i, const char *path)
@@ -296,6 +301,11 @@ struct as_host_leaks as_instance_memory(const struct as_instance *i)
 const char *as_instance_output(struct as_instance *i)
 {
 	return i->ops->output ? i->ops->output(i) : NULL;
+}
+
+int as_instance_replace(struct as_instance *i, struct as_disk *disk, struct as_err *err)
+{
+	return i->ops->restore(i, disk, err);
 }
 
 const char *as_instance_misuse(const struct as_instance *i)

@@ -166,6 +166,11 @@ const char *as_instance_output(struct as_instance *instance);
 /* The first call outside of the disk, of a target that calls it directly; NULL: none. */
 const char *as_instance_misuse(const struct as_instance *instance);
 
+/* The bytes of another disk, while it is unmounted; what was done with the one before is forgotten.
+ * The disk given stays the caller's. */
+AS_MUST_CHECK int as_instance_replace(struct as_instance *instance, struct as_disk *disk,
+				      struct as_err *err);
+
 /* Whether one of the faults has hit since they were set. */
 bool as_instance_fault_hit(struct as_instance *instance);
 /* How many calls they have hit. */

@@ -11,10 +11,13 @@
  * 2. Two fields of a structure do not overlap, if that can be told without a disk, unless both have
  *    an `if`: then they are different readings of the same bytes.
  * 3. A number has 1 to 8 bytes, and a bit field lies within its bytes.
- * 4. Each name in an expression is a field before it or a variable of the walker.
+ * 4. Each name in an expression is a field before it or a variable of the walker; in the size of a
+ *    structure, any field of it.
+ * 5. Each structure has a place: at=, a walker, or a structure that holds it.
  */
 #include "base/array.h"
 #include "base/embed.h"
+#include "layout/desc_word_priv.h"
 #include "layout/walk/walk_priv.h"
 
 #include <ctype.h>
@@ -29,13 +32,10 @@ struct desc_file {
 	const char *path;
 	uint32_t line;
 	const char *start, *at, *end; /* of the line */
+	struct desc_word size; /* of the structure, which names its fields */
+	const char *size_line; /* where its line starts; NULL: there is no such size */
 	bool big_endian;
 	int rc;
-};
-
-struct desc_word {
-	const char *text;
-	size_t len;
 };
 
 static int fail_at(struct desc_file *f, const char *at, const char *what)
@@ -56,34 +56,6 @@ static struct desc_word next_word(struct desc_file *f)
 		f->at++;
 	word.len = (size_t)(f->at - word.text);
 	return word;
-}
-
-static bool is(struct desc_word word, const char *text)
-{
-	return word.len == strlen(text) && memcmp(word.text, text, word.len) == 0;
-}
-
-/* Whether the word is KEY=..., of which the value is kept. */
-static bool is_key(struct desc_word word, const char *key, struct desc_word *value)
-{
-	size_t len = strlen(key);
-
-	if (word.len <= len || memcmp(word.text, key, len) != 0 || word.text[len] != '=')
-		return false;
-	value->text = word.text + len + 1;
-	value->len = word.len - len - 1;
-	return true;
-}
-
-static bool is_name(struct desc_word word)
-{
-	if (!word.len || word.len > 64 ||
-	    !(isalpha((unsigned char)word.text[0]) || word.text[0] == '_'))
-		return false;
-	for (size_t i = 0; i < word.len; i++)
-		if (!isalnum((unsigned char)word.text[i]) && !strchr("_.-", word.text[i]))
-			return false;
-	return true;
 }
 
 static const char *keep(struct desc_file *f, struct desc_word word)
@@ -204,22 +176,48 @@ static int on_magic(struct desc_file *f)
 	return 0;
 }
 
-static bool walker_finds(const struct as_desc *desc, const char *name)
+/* A size may name fields, which are not known yet: then it is read after them. */
+static void size_of(struct desc_file *f, struct desc_word word, struct as_desc_struct *s)
 {
-	for (size_t i = 0; desc->walker && desc->walker->structures[i]; i++)
-		if (strcmp(desc->walker->structures[i], name) == 0)
-			return true;
-	return false;
+	struct as_desc_scope scope = { .desc = f->desc };
+	const char *at = word.text;
+
+	if (!as_desc_expr(&scope, &at, word.text + word.len, &s->size) &&
+	    at == word.text + word.len)
+		return;
+	s->size = DESC_NONE;
+	f->size = word;
+	f->size_line = f->start;
+}
+
+/* The fields of the last structure are all known now. */
+static int end_structure(struct desc_file *f)
+{
+	struct as_desc *desc = f->desc;
+	const char *start = f->start;
+	uint32_t line = f->line;
+
+	if (!f->size_line)
+		return 0;
+	f->start = f->size_line;
+	f->line = desc->structs[desc->n_structs - 1].line;
+	f->size_line = NULL;
+	if (expr_of(f, f->size, true, &desc->structs[desc->n_structs - 1].size))
+		return f->rc;
+	f->start = start;
+	f->line = line;
+	return 0;
 }
 
 static int struct_options(struct desc_file *f, struct as_desc_struct *s)
 {
 	struct desc_word word, value;
-	uint64_t number;
 
 	for (word = next_word(f); word.len; word = next_word(f)) {
 		if (is_key(word, "size", &value)) {
-			if (expr_of(f, value, false, &s->size))
+			size_of(f, value, s);
+		} else if (is_key(word, "align", &value)) {
+			if (expr_of(f, value, false, &s->align))
 				return f->rc;
 		} else if (is_key(word, "at", &value)) {
 			if (expr_of(f, value, false, &s->at))
@@ -228,11 +226,11 @@ static int struct_options(struct desc_file *f, struct as_desc_struct *s)
 			if (expr_of(f, value, false, &s->times))
 				return f->rc;
 		} else if (is_key(word, "step", &value)) {
-			if (constant_of(f, value, DESC_FIELD_BYTES_MAX, &number))
+			if (expr_of(f, value, false, &s->step))
 				return f->rc;
-			s->step = (uint32_t)number;
 		} else {
-			return fail_at(f, word.text, "expected size=, at=, times= or step=");
+			return fail_at(f, word.text,
+				       "expected size=, at=, times=, step= or align=");
 		}
 	}
 	return 0;
@@ -245,8 +243,14 @@ static int on_structure(struct desc_file *f)
 				    .size = DESC_NONE,
 				    .at = DESC_NONE,
 				    .times = DESC_NONE,
-				    .first = desc->n_fields };
+				    .step = DESC_NONE,
+				    .align = DESC_NONE,
+				    .first = desc->n_fields,
+				    .first_hold = desc->n_holds };
 	const char *at;
+
+	if (end_structure(f))
+		return f->rc;
 
 	while (f->at < f->end && isspace((unsigned char)*f->at))
 		f->at++;
@@ -257,13 +261,9 @@ static int on_structure(struct desc_file *f)
 	for (size_t i = 0; i < desc->n_structs; i++)
 		if (strcmp(desc->structs[i].name, s.name) == 0)
 			return fail_at(f, at, "there is a structure of this name already");
-	if (s.at == DESC_NONE && !walker_finds(desc, s.name))
-		return fail_at(f, at,
-			       "no walker finds this structure, and at= does not say "
-			       "where it is");
 	if (s.times != DESC_NONE && s.at == DESC_NONE)
 		return fail_at(f, at, "times= needs at=");
-	if (s.times != DESC_NONE && !s.step)
+	if (s.times != DESC_NONE && s.step == DESC_NONE)
 		return fail_at(f, at, "times= needs step=");
 	AS_ARRAY_ROOM(desc->structs, desc->n_structs, desc->cap_structs);
 	desc->structs[desc->n_structs++] = s;
@@ -298,15 +298,11 @@ static int on_keyword(struct desc_file *f)
 
 static int bits_of(struct desc_file *f, struct desc_word value, struct as_desc_field *field)
 {
-	const char *colon = memchr(value.text, ':', value.len);
-	struct desc_word first = value, second;
+	struct desc_word first, second;
 	uint64_t shift, bits;
 
-	if (!colon)
+	if (!split(value, &first, &second))
 		return fail_at(f, value.text, "expected bits=SHIFT:NUMBER");
-	first.len = (size_t)(colon - value.text);
-	second.text = colon + 1;
-	second.len = value.len - first.len - 1;
 	if (constant_of(f, first, 63, &shift) || constant_of(f, second, 63, &bits))
 		return f->rc;
 	if (!bits)
@@ -314,6 +310,57 @@ static int bits_of(struct desc_file *f, struct desc_word value, struct as_desc_f
 	field->shift = (uint8_t)shift;
 	field->bits = (uint8_t)bits;
 	return 0;
+}
+
+/* FROM:LEN, both counted from the beginning of the structure. */
+static int over_of(struct desc_file *f, struct desc_word value, struct as_desc_field *field)
+{
+	struct desc_word from, len;
+
+	if (!split(value, &from, &len))
+		return fail_at(f, value.text, "expected over=FROM:LENGTH");
+	return expr_of(f, from, true, &field->from) ? f->rc : expr_of(f, len, true, &field->len);
+}
+
+static bool is_sum(struct desc_word word)
+{
+	struct desc_word value;
+
+	return is_key(word, "sum", &value) || is_key(word, "over", &value) ||
+	       is_key(word, "init", &value) || is_key(word, "xor", &value);
+}
+
+static int sum_option(struct desc_file *f, struct desc_word word, struct as_desc_field *field)
+{
+	struct desc_word value;
+	uint64_t number;
+
+	if (field->kind != AS_FIELD_CHECKSUM)
+		return fail_at(f, word.text, "this belongs to a checksum");
+	if (is_key(word, "over", &value))
+		return over_of(f, value, field);
+	if (is_key(word, "sum", &value)) {
+		field->sum = as_seal_named(value.text, value.len, &field->init, &field->final);
+		return field->sum == DESC_NONE ? fail_at(f, value.text,
+							 "expected crc32, crc32c or crc16")
+					       : 0;
+	}
+	if (field->sum == DESC_NONE)
+		return fail_at(f, word.text, "expected sum= before it");
+	(void)(is_key(word, "init", &value) || is_key(word, "xor", &value));
+	if (constant_of(f, value, UINT32_MAX, &number))
+		return f->rc;
+	*(word.text[0] == 'i' ? &field->init : &field->final) = (uint32_t)number;
+	return 0;
+}
+
+/* The expression that goes to the end of the line. */
+static int rest_of(struct desc_file *f, int *node)
+{
+	struct desc_word word = { f->at, (size_t)(f->end - f->at) };
+
+	f->at = f->end;
+	return expr_of(f, word, true, node);
 }
 
 static int field_options(struct desc_file *f, struct as_desc_field *field)
@@ -336,17 +383,20 @@ static int field_options(struct desc_file *f, struct as_desc_field *field)
 		} else if (is_key(word, "bits", &value)) {
 			if (bits_of(f, value, field))
 				return f->rc;
+		} else if (is_key(word, "is", &value)) {
+			if (expr_of(f, value, true, &field->is))
+				return f->rc;
+		} else if (is_sum(word)) {
+			if (sum_option(f, word, field))
+				return f->rc;
 		} else if (is(word, "big") || is(word, "little")) {
 			field->big_endian = is(word, "big");
 		} else if (is(word, "if")) {
-			word.text = f->at;
-			word.len = (size_t)(f->end - f->at);
-			f->at = f->end;
-			return expr_of(f, word, true, &field->cond);
+			return rest_of(f, &field->cond);
 		} else {
 			return fail_at(f, word.text,
-				       "expected role=, to=, times=, step=, bits=, big, little "
-				       "or if");
+				       "expected role=, to=, times=, step=, bits=, is=, sum=, "
+				       "over=, init=, xor=, big, little or if");
 		}
 	}
 	return 0;
@@ -364,87 +414,15 @@ static int kind_of(struct desc_file *f, struct desc_word word, enum as_field_kin
 		       "bitmap, size, mode, id or other");
 }
 
-static bool is_number(enum as_field_kind kind)
-{
-	return kind != AS_FIELD_NAME && kind != AS_FIELD_ID && kind != AS_FIELD_OTHER &&
-	       kind != AS_FIELD_MAGIC && kind != AS_FIELD_BITMAP && kind != AS_FIELD_CHECKSUM;
-}
-
-/* What can be told without a disk. */
-struct desc_span {
-	bool known;
-	uint64_t off, end;
-};
-
-static struct desc_span span_of(const struct as_desc *desc, const struct as_desc_field *field)
-{
-	struct desc_span span = { .known = false };
-	uint64_t bytes, times = 1, step;
-
-	if (field->off == DESC_NONE || !as_desc_is_constant(desc, field->off) ||
-	    !as_desc_is_constant(desc, field->bytes) ||
-	    (field->times != DESC_NONE && !as_desc_is_constant(desc, field->times)))
-		return span;
-	span.off = as_desc_eval(desc, field->off, NULL, NULL, NULL);
-	bytes = as_desc_eval(desc, field->bytes, NULL, NULL, NULL);
-	if (field->times != DESC_NONE)
-		times = as_desc_eval(desc, field->times, NULL, NULL, NULL);
-	step = field->step ? field->step : bytes;
-	if (span.off > AS_DISK_MAX_BYTES || bytes > DESC_FIELD_BYTES_MAX || times > DESC_TIMES_MAX)
-		return span;
-	span.known = true;
-	span.end = span.off + (times ? (times - 1) * step + bytes : 0);
-	return span;
-}
-
-static bool bits_meet(const struct as_desc_field *a, struct desc_span at_a,
-		      const struct as_desc_field *b, struct desc_span at_b)
-{
-	if (at_a.off >= at_b.end || at_b.off >= at_a.end)
-		return false;
-	/* Bit fields of the same bytes. */
-	if (a->bits && b->bits && at_a.off == at_b.off && at_a.end == at_b.end)
-		return a->shift < b->shift + b->bits && b->shift < a->shift + a->bits;
-	/* Fields with steps may lie between each other. */
-	return !(a->step && b->step);
-}
-
 static int check_field(struct desc_file *f, const struct as_desc_field *field, const char *at)
 {
-	const struct as_desc *desc = f->desc;
-	const struct as_desc_struct *s = &desc->structs[desc->n_structs - 1];
-	struct desc_span span = span_of(desc, field);
-	uint64_t bytes;
+	const struct as_desc_field *other = NULL;
+	const char *what = as_desc_check_field(f->desc, field, &other);
 
-	if (as_desc_is_constant(desc, field->bytes)) {
-		bytes = as_desc_eval(desc, field->bytes, NULL, NULL, NULL);
-		if (!bytes)
-			return fail_at(f, at, "the field has no bytes");
-		if (bytes > DESC_FIELD_BYTES_MAX)
-			return fail_at(f, at, "the field is too large");
-		if (bytes > 8 && (is_number(field->kind) || field->bits))
-			return fail_at(f, at, "a number has at most 8 bytes");
-		if (field->bits && field->shift + field->bits > bytes * 8)
-			return fail_at(f, at, "the bit field does not lie within its bytes");
-	} else if (field->bits) {
-		return fail_at(f, at, "a bit field has a fixed number of bytes");
-	}
-	if (!span.known)
-		return 0;
-	if (s->size != DESC_NONE && as_desc_is_constant(desc, s->size) &&
-	    span.end > as_desc_eval(desc, s->size, NULL, NULL, NULL))
-		return fail_at(f, at, "the field lies outside of its structure");
-	for (size_t i = s->first; i < desc->n_fields; i++) {
-		const struct as_desc_field *other = &desc->fields[i];
-		struct desc_span there = span_of(desc, other);
-
-		if (there.known && bits_meet(field, span, other, there) &&
-		    (field->cond == DESC_NONE || other->cond == DESC_NONE))
-			return as_fail(f->err, AS_EUSE,
-				       "%s:%u:%u: the field overlaps %s of line %u", f->path,
-				       field->line, field->col, other->name, other->line);
-	}
-	return 0;
+	if (other)
+		f->rc = as_fail(f->err, AS_EUSE, "%s:%u:%u: the field overlaps %s of line %u", f->path,
+				field->line, field->col, other->name, other->line);
+	return what ? fail_at(f, at, what) : f->rc;
 }
 
 /* "." is right after the field before it; if that can be told already, it is now. */
@@ -452,14 +430,14 @@ static int offset_of(struct desc_file *f, struct desc_word word, struct as_desc_
 {
 	struct as_desc *desc = f->desc;
 	const struct as_desc_struct *s = &desc->structs[desc->n_structs - 1];
-	struct desc_span before;
+	struct as_desc_span before;
 
 	if (!is(word, "."))
 		return expr_of(f, word, true, &field->off);
 	field->off = DESC_NONE;
-	before = (struct desc_span){ .known = true };
+	before = (struct as_desc_span){ .known = true };
 	if (desc->n_fields > s->first)
-		before = span_of(desc, &desc->fields[desc->n_fields - 1]);
+		before = as_desc_span(desc, &desc->fields[desc->n_fields - 1]);
 	if (!before.known)
 		return 0;
 	AS_ARRAY_ROOM(desc->nodes, desc->n_nodes, desc->cap_nodes);
@@ -469,16 +447,44 @@ static int offset_of(struct desc_file *f, struct desc_word word, struct as_desc_
 	return 0;
 }
 
+/* holds NAME OFFSET TIMES [if E] */
+static int on_holds(struct desc_file *f)
+{
+	struct as_desc *desc = f->desc;
+	struct as_desc_hold hold = { .line = f->line, .cond = DESC_NONE };
+	struct desc_word word;
+
+	while (f->at < f->end && isspace((unsigned char)*f->at))
+		f->at++;
+	hold.col = (uint32_t)(f->at - f->start) + 1;
+	if (name_of(f, "expected the name of a structure after 'holds'", &hold.name) ||
+	    expr_of(f, next_word(f), true, &hold.off) ||
+	    expr_of(f, next_word(f), true, &hold.times))
+		return f->rc;
+	word = next_word(f);
+	if (word.len && !is(word, "if"))
+		return fail_at(f, word.text, "expected if");
+	if (word.len && rest_of(f, &hold.cond))
+		return f->rc;
+	AS_ARRAY_ROOM(desc->holds, desc->n_holds, desc->cap_holds);
+	desc->holds[desc->n_holds++] = hold;
+	desc->structs[desc->n_structs - 1].n_holds++;
+	return 0;
+}
+
 static int on_field(struct desc_file *f)
 {
 	struct as_desc *desc = f->desc;
 	struct as_desc_field field = {
-		.line = f->line, .times = DESC_NONE, .cond = DESC_NONE, .big_endian = f->big_endian
+		.line = f->line, .times = DESC_NONE, .cond = DESC_NONE, .big_endian = f->big_endian,
+		.is = DESC_NONE, .sum = DESC_NONE,   .from = DESC_NONE, .len = DESC_NONE
 	};
 	struct desc_word name = next_word(f), word;
 
 	if (!desc->n_structs)
 		return fail_at(f, name.text, "expected 'structure' before the first field");
+	if (is(name, "holds"))
+		return on_holds(f);
 	if (!is_name(name))
 		return fail_at(f, name.text, "expected the name of a field");
 	field.name = keep(f, name);
@@ -488,7 +494,7 @@ static int on_field(struct desc_file *f)
 	    kind_of(f, next_word(f), &field.kind) || field_options(f, &field))
 		return f->rc;
 	if (check_field(f, &field, word.text))
-		return f->err->code;
+		return f->rc;
 	AS_ARRAY_ROOM(desc->fields, desc->n_fields, desc->cap_fields);
 	desc->fields[desc->n_fields++] = field;
 	desc->structs[desc->n_structs - 1].n++;
@@ -520,11 +526,13 @@ int as_desc_parse(const char *path, const char *text, size_t len, struct as_desc
 {
 	struct as_err ignored = { 0 };
 	struct desc_file f = { .path = path, .err = err ? err : &ignored };
-	const char *end = text + len;
+	const char *end = text + len, *what;
+	uint32_t line = 0, col = 0;
 	int rc = 0;
 
 	*out = NULL;
 	f.desc = as_xcalloc(1, sizeof(*f.desc));
+	f.desc->walker = &as_walker_plain;
 	f.desc->path = as_arena_strndup(&f.desc->arena, path, strlen(path));
 	for (const char *at = text; !rc && at < end; at = f.end) {
 		const char *next = memchr(at, '\n', (size_t)(end - at));
@@ -536,8 +544,13 @@ int as_desc_parse(const char *path, const char *text, size_t len, struct as_desc
 		rc = on_line(&f);
 		f.end = line_end + (next != NULL);
 	}
+	if (!rc)
+		rc = end_structure(&f);
 	if (!rc && !f.desc->n_structs)
 		rc = as_fail(err, AS_EUSE, "%s:%u:1: no structure is described", path, f.line + 1);
+	what = rc ? NULL : as_desc_check_whole(f.desc, &line, &col);
+	if (what)
+		rc = as_fail(err, AS_EUSE, "%s:%u:%u: %s", path, line, col, what);
 	if (rc) {
 		as_desc_free(f.desc);
 		return rc;
@@ -555,6 +568,7 @@ void as_desc_free(struct as_desc *desc)
 	free(desc->nodes);
 	free(desc->structs);
 	free(desc->fields);
+	free(desc->holds);
 	as_arena_free(&desc->arena);
 	free(desc);
 }

@@ -32,6 +32,17 @@ struct as_desc_field {
 	uint32_t step; /* of times, 0: bytes */
 	uint8_t shift, bits;
 	bool big_endian;
+	int is; /* without this value, the instance is not there; DESC_NONE: with any */
+	/* Of a checksum: row of as_seal_named() and what is summed; DESC_NONE: it is not computed */
+	int sum, from, len;
+	uint32_t init, final;
+};
+
+/* A structure holds others, one right after the other. */
+struct as_desc_hold {
+	const char *name; /* of the structure that is held */
+	uint32_t line, col;
+	int off, times, cond; /* cond: DESC_NONE if there is none */
 };
 
 struct as_desc_struct {
@@ -39,8 +50,10 @@ struct as_desc_struct {
 	uint32_t line, col;
 	int size; /* expression; DESC_NONE: as long as the walker says */
 	int at, times; /* where it is, if no walker finds it; DESC_NONE: a walker does */
-	uint32_t step;
+	int step; /* of times */
+	int align; /* of what comes after it in one that holds both; DESC_NONE: 1 */
 	size_t first, n; /* fields */
+	size_t first_hold, n_holds;
 };
 
 struct as_desc_magic {
@@ -66,6 +79,8 @@ struct as_desc {
 	size_t n_structs, cap_structs;
 	struct as_desc_field *fields;
 	size_t n_fields, cap_fields;
+	struct as_desc_hold *holds;
+	size_t n_holds, cap_holds;
 };
 
 /* `path` is for messages, which begin with path:line:column. */
@@ -79,7 +94,23 @@ const struct as_desc *as_desc_at(size_t i);
 /* The one that serves the type; NULL: none. */
 const struct as_desc *as_desc_for(const char *type);
 
-/* ---- For the parser: an expression, from *text on ---- */
+/* ---- desc_check.c, for the parser ---- */
+
+/* What can be told without a disk: where a field begins and ends. */
+struct as_desc_span {
+	bool known;
+	uint64_t off, end;
+};
+
+struct as_desc_span as_desc_span(const struct as_desc *desc, const struct as_desc_field *field);
+/* Whether a new field of the last structure makes sense. NULL: it does. With *other, it is that
+ * field which it overlaps. */
+const char *as_desc_check_field(const struct as_desc *desc, const struct as_desc_field *field,
+				const struct as_desc_field **other);
+/* Whether each structure can be found. NULL: it can; else what is wrong at *line, *col. */
+const char *as_desc_check_whole(const struct as_desc *desc, uint32_t *line, uint32_t *col);
+
+/* ---- An expression, from *text on ---- */
 
 struct as_desc_scope {
 	struct as_desc *desc;
@@ -92,6 +123,8 @@ const char *as_desc_expr(const struct as_desc_scope *scope, const char **text, c
 			 int *node);
 /* A number without names in it. */
 bool as_desc_is_constant(const struct as_desc *desc, int node);
+
+bool as_desc_names_fields(const struct as_desc *desc, int node);
 
 typedef uint64_t (*as_desc_field_fn)(const void *ctx, size_t field);
 /* Overflow wraps; a division by 0 gives 0. */

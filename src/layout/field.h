@@ -73,13 +73,19 @@ AS_MUST_CHECK int as_fields_read(const char *type, struct as_disk *disk, struct 
  * or dir.entry.* are left out, and elements of arrays are not told apart by their names. */
 AS_MUST_CHECK int as_fields_read_tree(const char *type, struct as_disk *disk,
 				      struct as_fields **out, struct as_err *err);
-/* The same by a description in a file of the user's. */
-AS_MUST_CHECK int as_fields_read_by(const char *layout_path, struct as_disk *disk,
-				    struct as_fields **out, struct as_err *err);
+/* What a description without a walker may count in: 0 is 4096 and 1. */
+struct as_geometry {
+	uint32_t block_bytes, unit_bytes;
+};
+
+/* The same by a description in a file of the user's; geometry may be NULL. */
+AS_MUST_CHECK int as_fields_read_by(const char *layout_path, const struct as_geometry *geometry,
+				    struct as_disk *disk, struct as_fields **out,
+				    struct as_err *err);
 /* The same by a description in memory; `path` is for messages. */
 AS_MUST_CHECK int as_fields_read_text(const char *path, const char *text, size_t len,
-				      struct as_disk *disk, struct as_fields **out,
-				      struct as_err *err);
+				      const struct as_geometry *geometry, struct as_disk *disk,
+				      struct as_fields **out, struct as_err *err);
 void as_fields_free(struct as_fields *fields); /* takes NULL */
 /* Whether there is a description for the type. */
 bool as_fields_know(const char *type);

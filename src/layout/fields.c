@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define LAYOUT_FILE_MAX (1u << 20)
+#define BLOCK_BYTES 4096u
 
 /* ---- All of a disk ---- */
 
@@ -45,18 +46,23 @@ bool as_fields_know(const char *type)
 	return as_desc_for(type) != NULL;
 }
 
-static int walk_disk(const struct as_desc *desc, struct as_disk *disk, struct as_fields *out,
-		     struct as_err *err)
+static int walk_disk(const struct as_desc *desc, const struct as_geometry *geometry,
+		     struct as_disk *disk, struct as_fields *out, struct as_err *err)
 {
 	struct as_err own = { 0 };
 	struct as_disk_walk walk = {
 		.disk = disk, .desc = desc, .out = out, .err = err ? err : &own
 	};
-	int rc = 0;
+	int rc;
 
+	if (geometry)
+		walk.geometry = *geometry;
+	if (!walk.geometry.block_bytes)
+		walk.geometry.block_bytes = BLOCK_BYTES;
+	if (!walk.geometry.unit_bytes)
+		walk.geometry.unit_bytes = 1;
 	out->desc = desc;
-	if (desc->walker)
-		rc = desc->walker->walk(&walk, walk.err);
+	rc = desc->walker->walk(&walk, walk.err);
 	if (!rc && !walk.rc)
 		as_walk_placed(&walk);
 	as_table_free(&walk.seen);
@@ -65,14 +71,15 @@ static int walk_disk(const struct as_desc *desc, struct as_disk *disk, struct as
 }
 
 static int read_with(const struct as_desc *desc, struct as_desc *own, bool tree,
-		     struct as_disk *disk, struct as_fields **out, struct as_err *err)
+		     const struct as_geometry *geometry, struct as_disk *disk,
+		     struct as_fields **out, struct as_err *err)
 {
 	struct as_fields *fields = as_xcalloc(1, sizeof(*fields));
 	int rc;
 
 	fields->own = own;
 	fields->tree = tree;
-	rc = walk_disk(desc, disk, fields, err);
+	rc = walk_disk(desc, geometry, disk, fields, err);
 	if (rc) {
 		as_fields_free(fields);
 		return rc;
@@ -91,7 +98,7 @@ static int read_type(const char *type, bool tree, struct as_disk *disk, struct a
 		return as_fail(err, AS_EUSE, "the structures of %s are not described", type);
 	if (!desc)
 		return as_fail(err, AS_EUSE, "the disk has no magic of a type that is described");
-	return read_with(desc, NULL, tree, disk, out, err);
+	return read_with(desc, NULL, tree, NULL, disk, out, err);
 }
 
 int as_fields_read(const char *type, struct as_disk *disk, struct as_fields **out,
@@ -106,25 +113,27 @@ int as_fields_read_tree(const char *type, struct as_disk *disk, struct as_fields
 	return read_type(type, true, disk, out, err);
 }
 
-int as_fields_read_text(const char *path, const char *text, size_t len, struct as_disk *disk,
+int as_fields_read_text(const char *path, const char *text, size_t len,
+			const struct as_geometry *geometry, struct as_disk *disk,
 			struct as_fields **out, struct as_err *err)
 {
 	struct as_desc *desc = NULL;
 	int rc = as_desc_parse(path, text, len, &desc, err);
 
 	*out = NULL;
-	return rc ? rc : read_with(desc, desc, false, disk, out, err);
+	return rc ? rc : read_with(desc, desc, false, geometry, disk, out, err);
 }
 
-int as_fields_read_by(const char *layout_path, struct as_disk *disk, struct as_fields **out,
-		      struct as_err *err)
+int as_fields_read_by(const char *layout_path, const struct as_geometry *geometry,
+		      struct as_disk *disk, struct as_fields **out, struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	int rc = as_buf_read_file(&text, layout_path, LAYOUT_FILE_MAX, err);
 
 	*out = NULL;
 	if (!rc)
-		rc = as_fields_read_text(layout_path, as_buf_str(&text), text.len, disk, out, err);
+		rc = as_fields_read_text(layout_path, as_buf_str(&text), text.len, geometry, disk,
+					 out, err);
 	as_buf_free(&text);
 	return rc;
 }

@@ -7,6 +7,28 @@
 
 #include <string.h>
 
+/* As they are mostly used; a description may say otherwise. */
+int as_seal_named(const char *name, size_t len, uint32_t *init, uint32_t *final)
+{
+	static const struct {
+		const char *name;
+		enum as_seal_sum sum;
+		uint32_t init, final;
+	} rows[] = {
+		{ "crc32", AS_SUM_CRC32, UINT32_MAX, UINT32_MAX },
+		{ "crc32c", AS_SUM_CRC32C, UINT32_MAX, UINT32_MAX },
+		{ "crc16", AS_SUM_CRC16, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strlen(rows[i].name) == len && !memcmp(rows[i].name, name, len)) {
+			*init = rows[i].init;
+			*final = rows[i].final;
+			return (int)rows[i].sum;
+		}
+	return DESC_NONE;
+}
+
 void as_seal_disk(struct as_seal *seal, uint64_t off, uint64_t len)
 {
 	as_assert(seal->n_pieces < WALK_PIECES_MAX);

@@ -87,8 +87,7 @@ int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts)
 		as_buf_addf(&l->opts, "%s%s", l->opts.len ? "," : "", opts);
 	args.opts = as_buf_str(&l->opts);
 	args.readonly = has_word(args.opts, "ro");
-	rc = l->watched ? as_watched_mount(l->watched, &args, &l->fs)
-			: l->ops->mount(&args, &l->fs);
+	rc = as_watched_mount(l->watched, &args, &l->fs);
 	if (rc) {
 		l->fs = NULL;
 		as_host_leaving(l->args.host);
@@ -357,12 +356,9 @@ struct as_vfs *as_vfs_lib_new(const struct as_lib_args *args)
 
 	l->vfs.ops = &lib_ops;
 	l->args = *args;
-	l->ops = args->ops;
 	l->host = as_host_seam(args->host);
-	if (args->faulty || args->measured) {
-		l->watched = as_watched_new(args->ops, args->host, args->faulty, args->measured);
-		l->ops = as_watched_ops(l->watched);
-	}
+	l->watched = as_watched_new(args->ops, args->host, args->faulty, args->measured);
+	l->ops = as_watched_ops(l->watched);
 	return &l->vfs;
 }
 

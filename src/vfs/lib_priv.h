@@ -45,7 +45,7 @@ struct as_lib {
 	struct as_lib_args args;
 	const struct as_target_ops *ops;
 	const struct as_host *host;
-	struct as_watched *watched; /* what `ops` is a table of; NULL: of the library */
+	struct as_watched *watched; /* what `ops` is a table of */
 	struct as_fs *fs; /* NULL: unmounted */
 	struct as_lib_cwd cwd;
 	struct as_lib_slot *slots;

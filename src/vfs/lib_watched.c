@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lib_watched: a file system around a linked one, for runs in which calls fail, or in which it is
- * measured what they use. It hands every call on, and tells the host when a call begins and how it
- * ends: success although something that it asked for has failed is a finding.
+ * lib_watched: a file system around a linked one. It hands every call on. Where calls fail, or it is
+ * measured what they use, it tells the host when a call begins and how it ends: success although
+ * something that it asked for has failed is a finding. A count that is shorter than what was asked
+ * for says that something went wrong.
  *
- * A count that is shorter than what was asked for says that something went wrong.
+ * An answer that is negative and no errno is a finding, too, and is handed on as EPROTO: codes of a
+ * library's own must not be taken for answers of the executor (work/outcome.h). Only what the
+ * executor has told readdir itself may come back.
  */
 #include "vfs/lib_watched.h"
 
 #include "base/err.h"
+#include "work/outcome.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct as_watched {
@@ -88,13 +95,32 @@ static inline __attribute__((always_inline)) void begin(struct as_watched *w)
 		as_host_enter(w->host);
 }
 
-static inline __attribute__((always_inline)) void end(struct as_watched *w, enum as_use use,
-						      int64_t answer)
+static __attribute__((noinline, cold)) int64_t vet(struct as_watched *w, enum as_use use,
+						   int64_t answer)
+{
+	char what[96];
+
+	if (answer >= -INT_MAX && as_errno_exists((int)-answer))
+		return answer;
+	if (use == AS_USE_readdir && answer <= -AS_ERR_TOO_MUCH && answer >= -AS_ERR_UNSUPPORTED)
+		return answer;
+	snprintf(what, sizeof(what), "%s answered %lld, which is no errno", as_use_name(use),
+		 (long long)answer);
+	as_host_blame(w->host, what);
+	return -EPROTO;
+}
+
+/* `whole` is what success would have been, or what was answered. */
+static inline __attribute__((always_inline)) int64_t end(struct as_watched *w, enum as_use use,
+							 int64_t answer, int64_t whole)
 {
 	if (w->measured)
 		as_host_exit(w->host, use);
+	if (answer < 0)
+		answer = vet(w, use, answer);
 	if (w->faulty)
-		as_host_end_call(w->host, as_use_name(use), answer);
+		as_host_end_call(w->host, as_use_name(use), answer == whole ? answer : -1);
+	return answer;
 }
 
 #define CALL(type, name, params, args)         \
@@ -105,8 +131,7 @@ static inline __attribute__((always_inline)) void end(struct as_watched *w, enum
                                                \
 		begin(w);                      \
 		answer = w->inner->name args;  \
-		end(w, AS_USE_##name, answer); \
-		return answer;                 \
+		return (type)end(w, AS_USE_##name, answer, answer); \
 	}
 CALLS
 #undef CALL
@@ -119,8 +144,7 @@ static int64_t watched_read(struct as_fs *fs, struct as_handle *handle, void *bu
 
 	begin(w);
 	answer = w->inner->read(w->fs, handle, buf, len, off);
-	end(w, AS_USE_read, answer == (int64_t)len ? answer : -1);
-	return answer;
+	return end(w, AS_USE_read, answer, (int64_t)len);
 }
 
 static int64_t watched_write(struct as_fs *fs, struct as_handle *handle, const void *buf,
@@ -131,8 +155,7 @@ static int64_t watched_write(struct as_fs *fs, struct as_handle *handle, const v
 
 	begin(w);
 	answer = w->inner->write(w->fs, handle, buf, len, off);
-	end(w, AS_USE_write, answer == (int64_t)len ? answer : -1);
-	return answer;
+	return end(w, AS_USE_write, answer, (int64_t)len);
 }
 
 static int watched_unmount(struct as_fs *fs)
@@ -142,9 +165,8 @@ static int watched_unmount(struct as_fs *fs)
 
 	begin(w);
 	answer = w->inner->unmount(w->fs);
-	end(w, AS_USE_unmount, answer);
 	w->fs = NULL;
-	return answer;
+	return (int)end(w, AS_USE_unmount, answer, answer);
 }
 
 int as_watched_mount(struct as_watched *w, const struct as_mount_args *args, struct as_fs **fs)
@@ -154,7 +176,7 @@ int as_watched_mount(struct as_watched *w, const struct as_mount_args *args, str
 	w->fs = NULL;
 	begin(w);
 	answer = w->inner->mount(args, &w->fs);
-	end(w, AS_USE_mount, answer);
+	answer = (int)end(w, AS_USE_mount, answer, answer);
 	*fs = w->fs ? (struct as_fs *)(void *)w : NULL;
 	return answer;
 }

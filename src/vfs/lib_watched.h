@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* lib_watched: a linked file system whose calls are watched for success that hides a failure (if it
- * is `faulty`), and for what they use (if it is `measured`). */
+/* lib_watched: a linked file system whose calls are watched for answers that are no errno, for
+ * success that hides a failure (if it is `faulty`), and for what they use (if it is `measured`). */
 #ifndef AS_VFS_LIB_WATCHED_H
 #define AS_VFS_LIB_WATCHED_H
 

@@ -64,5 +64,7 @@ section() { # NUMBER: its commands, each with the lines after it
 section 1
 section 3
 tap_is "there was a finding" "$(find assay.out/findings -name 'skeleton-outcome-*' | wc -l)" 1
+tap_is "and one from plugin new" \
+	"$(find otherfs/assay.out/findings -name 'otherfs-outcome-*' | wc -l)" 1
 cd "$ROOT" || exit 1
 tap_done

@@ -20,7 +20,7 @@ static void apply(const uint8_t *data, size_t len, const char *layout)
 	as_assert(!as_disk_new(store, 4096, &disk, &err));
 	memcpy(sector, data, len < sizeof(sector) ? len : sizeof(sector));
 	as_assert(!as_bd_write(as_disk_bd(disk), 0, sector, sizeof(sector)));
-	if (!as_fields_read_text("fuzz", layout, len, disk, &fields, &err)) {
+	if (!as_fields_read_text("fuzz", layout, len, NULL, disk, &fields, &err)) {
 		for (size_t i = 0; i < as_fields_n(fields); i++)
 			as_assert(as_fields_at(fields, i)->off + as_fields_at(fields, i)->bytes <=
 				  4096);

@@ -34,4 +34,67 @@ ${CC:-cc} -fPIC -shared -Wl,-Bsymbolic -Iinclude "$WORK/src"/*.c -o "$WORK/unsai
 tap_run "without the promise it is none" 0 "$ASSAY" run --corrupt bits --no-store \
 	--target "plugin:$WORK/unsaid.so:bug=3" $PAGES
 tap_run "another word is refused" 2 "$ASSAY" run --corrupt bytes --no-store --target lab $PAGES
+
+# ---- --corrupt fields: another value in a field, as a description says where it is ----
+
+FIELDS="--corrupt fields --layout examples/flashfs/flashfs.layout"
+tap_run "labfs passes with fields" 0 "$ASSAY" hunt --corrupt fields --target lab \
+	--max-workloads 60 -o "$WORK/e"
+# shellcheck disable=SC2086 # options are words
+tap_run "flashfs passes with fields" 0 "$ASSAY" hunt $FIELDS --target "plugin:$FLASHFS" \
+	--max-workloads 40 -o "$WORK/f"
+tap_run "pairfs passes with fields" 0 "$ASSAY" hunt --corrupt fields \
+	--layout examples/pairfs/pairfs.layout --target "plugin:${FLASHFS%/*}/pairfs.so" \
+	--max-workloads 40 -o "$WORK/g"
+
+# Lengths that are believed as their checksum fits: no flipped bit gets there.
+TRUSTED=plugin:$FLASHFS:bug=16
+tap_run "bits do not find lengths that are believed" 0 "$ASSAY" hunt --corrupt bits \
+	--target "$TRUSTED" --max-workloads 40 -o "$WORK/h"
+# shellcheck disable=SC2086
+tap_run "fields do" 1 "$ASSAY" hunt $FIELDS --target "$TRUSTED" --max-workloads 40 \
+	--max-findings 1 -o "$WORK/i"
+tap_like "which field" "$WORK/out" \
+	'of block [0-9]+: (name_len|n_pages): [0-9]+ becomes [0-9]+, with a checksum that fits'
+id=$(basename "$(find "$WORK/i/findings" -mindepth 1 -maxdepth 1 | sort | head -n 1)")
+tap_like "the finding has its description" "$WORK/i/findings/$id/finding.json" \
+	'fields=16 .*layout=/.*flashfs.layout'
+tap_run "it replays from another folder" 1 env -C "$WORK" "$(realpath "$ASSAY")" replay \
+	-o "$WORK/i" "$id"
+tap_run "it is reduced and still there" 1 "$ASSAY" replay -o "$WORK/i" "$id"
+
+# A checksum that covers too little: the value of a size is believed.
+# shellcheck disable=SC2086
+tap_run "a value with a wrong checksum is found" 1 "$ASSAY" hunt $FIELDS --no-reduce \
+	--target "plugin:$FLASHFS:bug=6" --max-workloads 100 --max-findings 1 -o "$WORK/j"
+tap_like "as what it is" "$WORK/out" 'size [0-9]+, model says [0-9]+; that value was put on the disk'
+
+# Beside the plugin.
+cp "$FLASHFS" "$WORK/mine.so"
+cp examples/flashfs/flashfs.layout "$WORK/mine.layout"
+tap_run "a description beside the plugin" 0 "$ASSAY" run --corrupt fields --no-store \
+	--target "plugin:$WORK/mine.so" $PAGES
+rm "$WORK/mine.layout"
+tap_run "none at all is refused" 2 "$ASSAY" run --corrupt fields --no-store \
+	--target "plugin:$WORK/mine.so" $PAGES
+tap_like "with what is missing" "$WORK/err" 'needs a description of its disk: --layout FILE'
+tap_run "one that is not there is refused" 2 "$ASSAY" run --corrupt fields --no-store \
+	--layout "$WORK/none" --target "plugin:$FLASHFS" $PAGES
+printf 'layout x\nstructure s at=0\n a 0 4 magic is=1\n' >"$WORK/empty.layout"
+tap_run "one that finds nothing is refused" 2 "$ASSAY" run --corrupt fields --no-store \
+	--layout "$WORK/empty.layout" --target "plugin:$FLASHFS" $PAGES
+tap_like "it is said" "$WORK/err" 'finds no structure on the disk'
+printf 'layout x\nstructure s at=0\n a 0 4 apple\n' >"$WORK/wrong.layout"
+tap_run "one with a mistake is refused" 2 "$ASSAY" run --corrupt fields --no-store \
+	--layout "$WORK/wrong.layout" --target "plugin:$FLASHFS" $PAGES
+tap_like "with its line" "$WORK/err" 'wrong.layout:3:8: expected a kind'
+tap_run "a layout belongs to fields" 2 "$ASSAY" run --corrupt bits --layout "$WORK/wrong.layout" \
+	--no-store --target "plugin:$FLASHFS" $PAGES
+
+# The disk of a finding by the description.
+tap_run "a finding on flash is kept" 1 "$ASSAY" run -o "$WORK/k" --target "plugin:$FLASHFS:bug=13,flash.weak=0" $PAGES
+disk=$(find "$WORK/k" -name 'disk.img.zst' | head -n 1)
+tap_run "its disk is shown" 0 "$ASSAY" disk show --layout examples/flashfs/flashfs.layout --unit 16 \
+	--erased 255 "$disk"
+tap_like "a name of a file" "$WORK/out" 'name +"f"'
 tap_done

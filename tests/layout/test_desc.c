@@ -42,7 +42,8 @@ static const struct {
 	  "f:3:8: expected a kind: count, pointer, magic, checksum, flags, time, name, bitmap, "
 	  "size, mode, id or other" },
 	{ "option", ONE " a 0 1 count foo=1\n",
-	  "f:3:14: expected role=, to=, times=, step=, bits=, big, little or if" },
+	  "f:3:14: expected role=, to=, times=, step=, bits=, is=, sum=, over=, init=, xor=, "
+	  "big, little or if" },
 	{ "name", ONE " 1a 0 1 count\n", "f:3:2: expected the name of a field" },
 	{ "unknown name", ONE " a b 1 count\n",
 	  "f:3:4: this name is neither a field before it nor a variable of the walker" },
@@ -63,7 +64,7 @@ static const struct {
 	  "f:2:2: expected 'structure' before the first field" },
 	{ "walker", HEAD "walker apple\n", "f:2:7: there is no walker of this name" },
 	{ "no place", HEAD "structure s\n",
-	  "f:2:11: no walker finds this structure, and at= does not say where it is" },
+	  "f:2:11: no walker finds this structure, none holds it, and at= does not say where it is" },
 	{ "twice", ONE "structure s at=4\n", "f:3:11: there is a structure of this name already" },
 	{ "order", HEAD "order middle\n", "f:2:7: expected 'little' or 'big'" },
 	{ "one too many", HEAD "order big big\n", "f:2:11: this word is one too many" },
@@ -71,6 +72,26 @@ static const struct {
 	  "f:2:6: this character is neither printable nor a tab" },
 	{ "times without step", HEAD "structure s at=0 times=2\n", "f:2:11: times= needs step=" },
 	{ "magic", HEAD "magic 0 9 1\n", "f:2:9: the number is too large" },
+	{ "variables", HEAD "structure s at=0 times=disk_bytes/block_bytes step=block_bytes "
+			    "align=unit_bytes\n a 0 4 count\n", NULL },
+	{ "held", HEAD "structure s at=0 size=4+n\n n 0 4 size is=3\n holds t 4 n if n < 9\n"
+		       "structure t\n c 0 4 checksum sum=crc32 over=0:8 init=1 xor=2\n", NULL },
+	{ "size of no field", HEAD "structure s at=0 size=4+x\n n 0 4 size\n",
+	  "f:2:25: this name is neither a field before it nor a variable of the walker" },
+	{ "size of no field, then another", HEAD "structure s at=0 size=y\n n 0 4 size\n"
+						 "structure t at=0\n m 0 4 size\n",
+	  "f:2:23: this name is neither a field before it nor a variable of the walker" },
+	{ "holds nothing", ONE " holds\n", "f:3:7: expected the name of a structure after 'holds'" },
+	{ "holds what is not there", ONE " n 0 4 size\n holds t 0 1\n",
+	  "f:4:8: there is no structure of this name" },
+	{ "sum of no checksum", ONE " n 0 4 size sum=crc32\n", "f:3:13: this belongs to a checksum" },
+	{ "unknown sum", ONE " n 0 4 checksum sum=md5\n",
+	  "f:3:21: expected crc32, crc32c or crc16" },
+	{ "sum over nothing", ONE " n 0 4 checksum sum=crc32\n",
+	  "f:3:4: sum= and over= belong together" },
+	{ "over what", ONE " n 0 4 checksum sum=crc32 over=4\n",
+	  "f:3:32: expected over=FROM:LENGTH" },
+	{ "init first", ONE " n 0 4 checksum init=4\n", "f:3:17: expected sum= before it" },
 };
 
 static void test_parse(void **state)
@@ -149,7 +170,7 @@ static int read_by(const char *text, struct as_disk *disk, struct as_fields **fi
 	assert_non_null(file);
 	fputs(text, file);
 	assert_int_equal(fclose(file), 0);
-	return as_fields_read_by(path, disk, fields, err);
+	return as_fields_read_by(path, NULL, disk, fields, err);
 }
 
 static void test_on_disk(void **state)
@@ -188,7 +209,46 @@ static void test_on_disk(void **state)
 	assert_int_equal(read_by(ONE " n 0 1 size\n s . n name\n", disk, &fields, &err), 0);
 	assert_int_equal(as_fields_n(fields), 1);
 	as_fields_free(fields);
-	assert_int_equal(as_fields_read_by("/nonexistent/x.layout", disk, &fields, &err), AS_EIO);
+	assert_int_equal(as_fields_read_by("/nonexistent/x.layout", NULL, disk, &fields, &err), AS_EIO);
+	as_disk_free(disk);
+	t_store_done(store);
+}
+
+/* Records that hold others, with two checksums. */
+static void test_held(void **state)
+{
+	static const char text[] = HEAD "structure box at=0 times=2 step=512 size=64\n"
+					" magic 0 1 magic is=7\n n . 1 count\n"
+					" crc 4 4 checksum sum=crc32c over=0:64\n"
+					" holds rec 8 n\n"
+					"structure rec size=4+len align=4\n"
+					" len 0 1 size\n mark . 1 magic is=85\n"
+					" sum 2 2 checksum sum=crc16 over=0:4+len\n"
+					" text 4 len name\n";
+	struct as_chunks *store = as_chunks_new();
+	struct as_disk *disk = t_disk_new(store, 4096);
+	struct as_err err = { 0 };
+	unsigned char bytes[512] = { 7, 3 };
+	static const unsigned char recs[] = { 2, 85, 0, 0, 'a', 'b', 0, 0, 1, 85, 0, 0, 'c' };
+	struct as_fields *fields;
+	const struct as_field *f;
+
+	(void)state;
+	memcpy(bytes + 8, recs, sizeof(recs));
+	assert_int_equal(as_bd_write(as_disk_bd(disk), 0, bytes, 512), 0);
+	assert_int_equal(read_by(text, disk, &fields, &err), 0);
+	/* The second box has no magic, and the third record no mark. */
+	assert_int_equal(as_fields_n(fields), 3 + 4 + 4);
+	f = as_fields_at(fields, 10);
+	assert_string_equal(f->instance, "rec 1 of box 0");
+	assert_string_equal(f->name, "text");
+	assert_int_equal(f->off, 20);
+	/* The record's own checksum, then that of the box. */
+	assert_int_equal(as_fields_seal(fields, disk, f->seal, &err), 0);
+	assert_int_not_equal(as_field_get(as_fields_at(fields, 9), disk), 0);
+	assert_int_equal(as_field_get(as_fields_at(fields, 5), disk), 0);
+	assert_int_not_equal(as_field_get(as_fields_at(fields, 2), disk), 0);
+	as_fields_free(fields);
 	as_disk_free(disk);
 	t_store_done(store);
 }
@@ -196,6 +256,7 @@ static void test_on_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_built_in),

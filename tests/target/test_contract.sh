@@ -293,6 +293,20 @@ refuses negative '.busy_errno = -16' '' 'busy_errno'
 LINK='s/AS_CAP_OWNER \|/AS_CAP_HARDLINK | &/; s/\.statfs = fs_statfs/&, .link = (void *)fs_sync/'
 refuses linked '.semantics = AS_MEANS_NLINK_ANY' "$LINK" 'hard links could not be told'
 
+# ---- Answers that are no errno ----
+
+# Codes of a library's own, among them those that the executor has for itself.
+for code in 4095 4094 4093 600 70000; do
+	skeleton "code$code" "s/^\treturn -ENOENT;/\treturn -$code;/"
+	tap_run "$code is no errno" 1 "$ASSAY" run --no-store --target "plugin:$WORK/code$code.so" \
+		"$WORK/failed.txt"
+	tap_like "$code is named" "$WORK/out" "answered -$code, which is no errno"
+done
+skeleton codemount 's/^\tif \(super\.magic != MAGIC.*/\tif (1)/; s/^\t\treturn -EINVAL;/\t\treturn -4094;/'
+tap_run "a mount that answers none is refused" 2 "$ASSAY" run --no-store \
+	--target "plugin:$WORK/codemount.so" "$WORK/failed.txt"
+tap_like "and named" "$WORK/err" 'mount answered -4094, which is no errno'
+
 # ---- Plugins of before ----
 
 # The table of version 2 is shorter. One of 1 is told by its number alone.
@@ -315,4 +329,63 @@ END
 tap_run "a table that is shorter than its version says is refused" 2 "$ASSAY" run --no-store \
 	--target "plugin:$WORK/cut.so" "$WORK/failed.txt"
 tap_like "it is named" "$WORK/err" 'a table of version 3 has'
+
+# The headers of version 3 as they are built against: all that a plugin includes is kept in v3/.
+V3="-Itests/target/plugins/v3"
+# shellcheck disable=SC2086 # options are words
+${CC:-cc} -fPIC -shared $V3 examples/plugin_skeleton/skeleton.c -o "$WORK/old3.so" ||
+	tap_not_ok "building for version 3"
+tap_run "a plugin for version 3 runs" 0 "$ASSAY" run --no-store --size 256K \
+	--target "plugin:$WORK/old3.so" --sweep write "$WORK/failed.txt"
+tap_run "a plugin for version 3 meets power cuts" 0 "$ASSAY" crash --no-store --size 256K \
+	--target "plugin:$WORK/old3.so" "$WORK/failed.txt"
+# shellcheck disable=SC2086
+${CC:-cc} -fPIC -shared -Wl,-Bsymbolic $V3 examples/flashfs/*.c -o "$WORK/flash3.so" ||
+	tap_not_ok "building flashfs for version 3"
+tap_run "its contract is met on flash" 0 "$ASSAY" crash --no-store --view 1 \
+	--target "plugin:$WORK/flash3.so" examples/flashfs/cases/small.txt
+tap_run "and broken on flash" 1 "$ASSAY" crash --no-store --view 1 \
+	--target "plugin:$WORK/flash3.so:bug=11,flash.tear=off" examples/flashfs/cases/small.txt
+tap_run "it is shown with its version" 0 "$ASSAY" plugin check "$WORK/flash3.so"
+tap_like "the version" "$WORK/out" 'version 3'
+
+# As long as the version is 3, nothing that is shared may change its place.
+places() { # INCLUDES: sizes of what both sides know, and the version
+	# shellcheck disable=SC2086
+	${CC:-cc} $1 -xc - -o "$WORK/places" <<'END' && "$WORK/places"
+#include <assay/target.h>
+#include <stdio.h>
+#define SIZE(s) printf("%s %zu\n", #s, sizeof(struct s))
+#define PLACE(s, m) printf("%s.%s %zu\n", #s, #m, offsetof(struct s, m))
+int main(void)
+{
+	printf("%u\n", AS_TARGET_API);
+	SIZE(as_target_ops);
+	SIZE(as_mount_args);
+	SIZE(as_contract);
+	SIZE(as_host);
+	SIZE(as_bd);
+	SIZE(as_bd_ops);
+	SIZE(as_flash);
+	SIZE(as_flash_geometry);
+	SIZE(as_limits);
+	SIZE(as_stat);
+	SIZE(as_statfs);
+	PLACE(as_target_ops, mount);
+	PLACE(as_target_ops, fsck);
+	PLACE(as_target_ops, contract);
+	PLACE(as_mount_args, host);
+	PLACE(as_mount_args, flash);
+	return 0;
+}
+END
+}
+places "$V3" >"$WORK/then" || tap_not_ok "building with the headers of version 3"
+places -Iinclude >"$WORK/now" || tap_not_ok "building with the headers of today"
+if [ "$(head -n 1 "$WORK/now")" = 3 ]; then
+	tap_is "a table that grows has another version" "$(cat "$WORK/now")" "$(cat "$WORK/then")"
+else
+	tap_is "a table that has grown has a higher version" \
+		"$(($(head -n 1 "$WORK/now") > 3))" 1
+fi
 tap_done

@@ -33,10 +33,11 @@ static void put_link(const char *spec, struct as_buf *out)
 		as_buf_adds(out, "YOUR-SOURCES.c");
 }
 
-/* Found after a bit of the disk was flipped. */
+/* Found on a disk with a flipped bit, or with another value in a field. */
 static bool is_corrupt(const struct as_finding *f)
 {
-	return f->options && strstr(f->options, "corrupt=") && f->summary &&
+	return f->options &&
+	       (strstr(f->options, "corrupt=") || strstr(f->options, "fields=")) && f->summary &&
 	       strstr(f->summary, "mount of a corrupted disk");
 }
 

@@ -294,27 +294,16 @@ static void add_field(struct as_disk_walk *walk, const struct as_field *field)
 	out->fields[out->n++] = *field;
 }
 
-/* One instance, while its fields are added. */
-struct walk_instance {
-	struct as_disk_walk *walk;
-	const struct as_desc_struct *s;
-	uint64_t off, len;
-	const struct as_field *base;
-	size_t first; /* of its fields in the result */
-	uint64_t end; /* of the field before, for "." */
-	uint64_t *place; /* of each described field in the result plus 1; 0: it is not there */
-};
-
 /* The value of a field before: its first element, 0 where it is not there. */
 static uint64_t value_of(const void *ctx, size_t field)
 {
-	const struct walk_instance *in = ctx;
+	const struct as_walk_instance *in = ctx;
 	uint64_t place = in->place[field - in->s->first];
 
 	return place ? as_field_get(&in->walk->out->fields[place - 1], in->walk->disk) : 0;
 }
 
-static uint64_t eval(const struct walk_instance *in, int node)
+uint64_t as_walk_eval(const struct as_walk_instance *in, int node)
 {
 	return as_desc_eval(in->walk->desc, node, in->walk->var, value_of, in);
 }
@@ -329,7 +318,7 @@ static bool meets(const struct as_field *a, const struct as_field *b)
 }
 
 /* Fields come mostly in order of their places, so that the last ones are the ones to look at. */
-static bool is_apart(struct walk_instance *in, const struct as_desc_field *d,
+static bool is_apart(struct as_walk_instance *in, const struct as_desc_field *d,
 		     const struct as_field *field)
 {
 	struct as_disk_walk *walk = in->walk;
@@ -357,18 +346,18 @@ static bool is_apart(struct walk_instance *in, const struct as_desc_field *d,
 	return true;
 }
 
-static void add_described(struct walk_instance *in, size_t index)
+static void add_described(struct as_walk_instance *in, size_t index)
 {
 	struct as_disk_walk *walk = in->walk;
 	const struct as_desc_field *d = &walk->desc->fields[index];
 	uint64_t at, bytes, times, step, max_end = in->end;
 	struct as_field field = *in->base;
 
-	if (d->cond != DESC_NONE && !eval(in, d->cond))
+	if (d->cond != DESC_NONE && !as_walk_eval(in, d->cond))
 		return;
-	at = d->off == DESC_NONE ? in->end - in->off : eval(in, d->off);
-	bytes = eval(in, d->bytes);
-	times = d->times == DESC_NONE ? 1 : eval(in, d->times);
+	at = d->off == DESC_NONE ? in->end - in->off : as_walk_eval(in, d->off);
+	bytes = as_walk_eval(in, d->bytes);
+	times = d->times == DESC_NONE ? 1 : as_walk_eval(in, d->times);
 	step = d->step ? d->step : bytes;
 	if (!bytes || bytes > DESC_FIELD_BYTES_MAX || times > DESC_TIMES_MAX)
 		return;
@@ -424,34 +413,59 @@ static bool is_of_tree(const struct as_desc *desc, const struct as_desc_struct *
 	return false;
 }
 
-void as_walk_emit(struct as_disk_walk *walk, const struct as_walk_at *at)
+/* How long it is, before its fields are known; 0: its own fields say so. */
+static uint64_t room_of(const struct as_disk_walk *walk, const struct as_desc_struct *s,
+			const struct as_walk_at *at, uint64_t size)
+{
+	uint64_t room = size - at->off, len = at->len;
+
+	if (at->most && at->most < room)
+		room = at->most;
+	if (!len && s->size != DESC_NONE && !as_desc_names_fields(walk->desc, s->size))
+		len = as_desc_eval(walk->desc, s->size, walk->var, NULL, NULL);
+	return len && len < room ? len : room;
+}
+
+static uint64_t length_of(const struct as_walk_instance *in, const struct as_walk_at *at)
+{
+	const struct as_desc_struct *s = in->s;
+	uint64_t len = s->size == DESC_NONE ? in->end - in->off : as_walk_eval(in, s->size);
+
+	return at->len ? in->len : len < in->len ? len : in->len;
+}
+
+uint64_t as_walk_emit(struct as_disk_walk *walk, const struct as_walk_at *at)
 {
 	const struct as_desc_struct *s = find_struct(walk->desc, at->structure);
-	uint64_t size = as_disk_size(walk->disk);
-	struct walk_instance in = { .walk = walk, .s = s, .off = at->off, .end = at->off };
+	uint64_t size = as_disk_size(walk->disk), len = 0;
+	struct as_walk_instance in = { .walk = walk, .s = s, .off = at->off, .end = at->off };
 	struct as_field base;
 
 	if (!s || walk->rc || walk->out->n > FIELDS_MAX ||
 	    (walk->out->tree && !is_of_tree(walk->desc, s)))
-		return;
-	in.len = at->len		? at->len
-		 : s->size != DESC_NONE ? as_desc_eval(walk->desc, s->size, walk->var, NULL, NULL)
-					: size - (at->off < size ? at->off : size);
+		return 0;
 	if (at->off >= size) {
 		as_walk_complain(walk, "%s: byte %llu is not on the disk",
 				 at->instance ? at->instance : s->name,
 				 (unsigned long long)at->off);
-		return;
+		return 0;
 	}
-	if (in.len > size - at->off)
-		in.len = size - at->off;
+	in.len = room_of(walk, s, at, size);
 	base = base_of(walk, s, at);
 	in.base = &base;
 	in.first = walk->out->n;
 	in.place = as_xcalloc(s->n + 1, sizeof(*in.place));
 	for (size_t i = 0; i < s->n; i++)
 		add_described(&in, s->first + i);
+	if (as_walk_is_there(&in)) {
+		len = in.len = length_of(&in, at);
+		as_walk_sums(&in);
+		as_walk_holds(&in);
+	} else {
+		walk->out->n = in.first;
+	}
 	free(in.place);
+	return len;
 }
 
 void as_walk_bits(struct as_disk_walk *walk, const struct as_walk_at *at, const char *word,
@@ -486,43 +500,5 @@ void as_walk_bits(struct as_disk_walk *walk, const struct as_walk_at *at, const 
 		field.name = as_walk_text(walk, "%s %llu", word, (unsigned long long)(first + i));
 		field.self = first + i;
 		add_field(walk, &field);
-	}
-}
-
-/* Structures that say themselves where they are. */
-void as_walk_placed(struct as_disk_walk *walk)
-{
-	const struct as_desc *desc = walk->desc;
-	uint64_t size = as_disk_size(walk->disk);
-
-	for (size_t i = 0; i < desc->n_structs && !walk->rc; i++) {
-		const struct as_desc_struct *s = &desc->structs[i];
-		uint64_t at, times = 1;
-
-		if (s->at == DESC_NONE)
-			continue;
-		at = as_desc_eval(desc, s->at, walk->var, NULL, NULL);
-		if (s->times != DESC_NONE)
-			times = as_desc_eval(desc, s->times, walk->var, NULL, NULL);
-		for (uint64_t k = 0; k < times && k < DESC_TIMES_MAX && !walk->rc; k++) {
-			uint64_t off = at + k * s->step;
-			struct as_walk_at here = { .structure = s->name, .off = off };
-
-			if (off >= size ||
-			    (s->size != DESC_NONE &&
-			     as_desc_eval(desc, s->size, walk->var, NULL, NULL) > size - off)) {
-				walk->rc =
-					as_fail(walk->err, AS_EUSE,
-						"%s:%u:%u: %s would be at byte %llu, which "
-						"is outside of the disk of %llu bytes",
-						desc->path, s->line, s->col, s->name,
-						(unsigned long long)off, (unsigned long long)size);
-				return;
-			}
-			if (s->times != DESC_NONE)
-				here.instance = as_walk_text(walk, "%s %llu", s->name,
-							     (unsigned long long)k);
-			as_walk_emit(walk, &here);
-		}
 	}
 }

@@ -24,6 +24,8 @@ struct as_walker {
 	int (*walk)(struct as_disk_walk *walk, struct as_err *err);
 };
 
+/* Of a description without a walker. It sets how large the disk is, and its blocks and units. */
+extern const struct as_walker as_walker_plain;
 /* NULL: there is none of that name. */
 const struct as_walker *as_walker_find(const char *name);
 
@@ -66,6 +68,9 @@ struct as_seal {
 	uint32_t next; /* the seal that covers this checksum; 0: none */
 };
 
+/* The sum of this name (enum as_seal_sum), with what it usually begins and ends with; DESC_NONE:
+ * there is none. */
+int as_seal_named(const char *name, size_t len, uint32_t *init, uint32_t *final);
 void as_seal_disk(struct as_seal *seal, uint64_t off, uint64_t len);
 void as_seal_zeros(struct as_seal *seal, uint64_t len);
 void as_seal_literal(struct as_seal *seal, const void *data, size_t len);
@@ -81,6 +86,7 @@ void as_seal_whole(struct as_seal *seal, uint64_t off, uint64_t len, uint64_t cs
 struct as_walk_at {
 	const char *structure;
 	uint64_t off, len; /* len 0: what the description says */
+	uint64_t most; /* it ends there at the latest, counted from off; 0: at the disk's end */
 	const char *instance; /* copied */
 	const char *class, *path; /* copied; NULL: "", none */
 	uint64_t self, parent;
@@ -89,7 +95,8 @@ struct as_walk_at {
 
 struct as_disk *as_walk_disk(const struct as_disk_walk *walk);
 void as_walk_set(struct as_disk_walk *walk, unsigned var, uint64_t value);
-void as_walk_emit(struct as_disk_walk *walk, const struct as_walk_at *at);
+/* Returns how long the instance is; 0: there is none. */
+uint64_t as_walk_emit(struct as_disk_walk *walk, const struct as_walk_at *at);
 /* One field for each bit that is set, and one for the first that is not. Bit i is called
  * "WORD first + i". */
 void as_walk_bits(struct as_disk_walk *walk, const struct as_walk_at *at, const char *word,
