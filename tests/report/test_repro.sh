@@ -201,6 +201,17 @@ else
 	tap_skip "ext4 of the running kernel" "not root, or no loop devices"
 fi
 
+# ---- Checkers on damaged disks -------------------------------------------------------------------
+
+ln -s "$(dirname "$ASSAY")/labfs-fsck" "$WORK/bin/labfs-fsck"
+if (PATH=$with found checker fsck labfs-fsck:bug=53 --max-findings 1); then
+	one=$(ls -d "$WORK"/checker/findings/* | head -n 1)
+	reproduced "a checker that repairs twice" 0 "$one" "$with"
+	sed 's/ --bug 53//' "$one/repro.sh" >"$WORK/other.sh"
+	cp "$WORK/other.sh" "$one/repro.sh"
+	reproduced "a checker without the bug" 1 "$one" "$with"
+fi
+
 # ---- Texts from outside --------------------------------------------------------------------------
 
 cp -r "$WORK/data/findings" "$WORK/evil"
