@@ -189,9 +189,14 @@ function copyable(text) {
 function workload(text, guilty) {
 	const pre = make("pre", { class: "ops tall", tabindex: "0" });
 
-	for (const [i, line] of text.replace(/\n$/, "").split("\n").entries())
+	let op = 0; /* numbers are those of operations, as everywhere: some lines are none */
+
+	for (const [i, line] of text.replace(/\n$/, "").split("\n").entries()) {
+		const mark = /^\s*([@#]|$)/.test(line) ? "" : String(++op);
+
 		pre.append(make("span", { class: i + 1 === guilty ? "guilty" : undefined },
-			`${String(i + 1).padStart(3)}  ${line}`));
+			`${mark.padStart(3)}  ${line}`));
+	}
 	return pre;
 }
 
