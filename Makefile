@@ -244,7 +244,7 @@ $(B)/src/cmd/cmd_demo.o: src/cmd/demo/demo.sh
 $(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/* include/assay/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
 $(B)/src/kernel/config.o: $(wildcard kernels/*.config kernels/*.patch)
-$(B)/src/report/script.o: src/report/emitted/repro.sh
+$(B)/src/report/script.o: $(wildcard src/report/emitted/*)
 $(B)/src/report/html.o: $(wildcard src/report/html/*) $(CHART_JS)
 $(B)/src/report/html.o: EMBED = $(if $(CHART_JS),-DAS_CHART_JS='"$(CHART_JS)"')
 $(B)/src/box/sandbox_uml.o: $(B)/shim_uml.so

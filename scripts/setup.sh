@@ -39,6 +39,9 @@ table() {
 	slurmd             test       the same
 	slurm-client       test       the same
 	munge              test       the same
+	dpkg-dev           test       the package built and unpacked
+	debhelper          test       the same
+	lintian            test       looks at that package
 	libz3-dev          test       branches of checkers solved: assay fsck --symbolic
 	user-mode-linux    fs         kernels in a process: file systems without root
 	bindfs             fs         a FUSE server that passes on

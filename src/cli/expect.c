@@ -9,9 +9,7 @@
  */
 #include "cli/expect.h"
 
-#include "base/array.h"
-#include "model/model.h"
-#include "report/script.h"
+#include "cli/expect_priv.h"
 #include "target/target.h"
 #include "vfs/traits.h"
 #include "work/emit_c.h"
@@ -20,7 +18,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct expecting {
 	const struct as_seq *seq;
@@ -28,8 +25,7 @@ struct expecting {
 	struct as_model *model;
 	struct as_outcome *answers;
 	enum as_emit_how *how;
-	struct as_buf *lines;
-	size_t n, cap;
+	bool inside; /* it is about what is in the files */
 };
 
 /* Errors that it allows, but for those of a full disk, which a fresh one is not. */
@@ -69,72 +65,7 @@ static void expect_op(struct expecting *x, size_t i)
 	as_model_apply(x->model, op);
 }
 
-/* ---- The tree -------------------------------------------------------------------------------- */
-
-/* As find(1) has it. */
-static char type_letter(uint32_t mode)
-{
-	return S_ISDIR(mode)	? 'd'
-	       : S_ISLNK(mode)	? 'l'
-	       : S_ISREG(mode)	? 'f'
-	       : S_ISFIFO(mode) ? 'p'
-	       : S_ISSOCK(mode) ? 's'
-	       : S_ISCHR(mode)	? 'c'
-				: 'b';
-}
-
-static int add_line(void *ctx, const char *path, const struct as_attrs *attrs)
-{
-	struct expecting *x = ctx;
-	struct as_buf line = { 0 };
-	struct as_stat st;
-
-	(void)attrs;
-	if (!strncmp(path, "/lost+found", 11) || !as_model_stat(x->model, path, true, &st))
-		return 0;
-	as_buf_addf(&line, "%c ", type_letter(st.mode));
-	if (S_ISLNK(st.mode))
-		as_buf_addf(&line, "- %u:%u ", st.uid, st.gid);
-	else
-		as_buf_addf(&line, "%o %u:%u ", st.mode & 07777, st.uid, st.gid);
-	if (S_ISDIR(st.mode))
-		as_buf_adds(&line, "- - ");
-	else if (S_ISLNK(st.mode) || S_ISREG(st.mode))
-		as_buf_addf(&line, "%u %llu ", (unsigned)st.nlink, (unsigned long long)st.size);
-	else
-		as_buf_addf(&line, "%u - ", (unsigned)st.nlink);
-	as_buf_adds(&line, path);
-	AS_ARRAY_ROOM(x->lines, x->n, x->cap);
-	x->lines[x->n++] = line;
-	return 0;
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-	return strcmp(as_buf_str(a), as_buf_str(b));
-}
-
-static int write_tree(struct expecting *x, const struct as_dir *folder, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	int rc;
-
-	as_model_each_name(x->model, false, add_line, x);
-	if (x->n)
-		qsort(x->lines, x->n, sizeof(x->lines[0]), by_bytes);
-	for (size_t i = 0; i < x->n; i++) {
-		for (const char *s = as_buf_str(&x->lines[i]); *s; s++)
-			as_buf_addc(&text, *s == '\n' ? '?' : *s);
-		as_buf_addc(&text, '\n');
-		as_buf_free(&x->lines[i]);
-	}
-	free(x->lines);
-	rc = as_dir_write(folder, AS_SCRIPT_TREE, &text, err);
-	as_buf_free(&text);
-	return rc;
-}
-
-/* ---- Both ------------------------------------------------------------------------------------ */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 static int write_program(const struct expecting *x, const struct as_dir *folder, struct as_err *err)
 {
@@ -157,7 +88,7 @@ static int expect_all(struct expecting *x, const struct as_dir *folder, struct a
 		expect_op(x, i);
 	rc = write_program(x, folder, err);
 	if (!rc && !as_model_lost(x->model))
-		rc = write_tree(x, folder, err);
+		rc = as_cli_expect_tree(x->model, x->inside, folder, err);
 	free(x->answers);
 	free(x->how);
 	return rc;
@@ -200,6 +131,7 @@ int as_cli_expect(const struct as_dir *folder, const struct as_stored *stored, s
 		as_run_traits(target, &traits);
 		x.seq = seq;
 		x.guilty = guilty_of(stored, seq);
+		x.inside = f->kind == AS_FIND_DATA || f->kind == AS_FIND_TREE;
 		x.model = as_model_new(&traits);
 		rc = expect_all(&x, folder, err);
 		as_model_free(x.model);

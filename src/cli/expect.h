@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* expect: what the model says of a finding's workload, for who has no model: the answers that
- * repro.c compares, and the tree that repro.sh compares (expected.tree). */
+ * repro.c compares, and the tree that repro.sh compares (expected.tree; expected.data and
+ * expected.attrs, if it is about them). */
 #ifndef AS_CLI_EXPECT_H
 #define AS_CLI_EXPECT_H
 
 #include "os/dir.h"
 #include "report/sinks.h"
 
-/* Replaces repro.c by one that compares answers, and writes expected.tree. For a finding of calls
- * that a kernel or a server answers; for others nothing is done. */
+/* Replaces repro.c by one that compares answers, and writes the tree. For a finding of calls that
+ * a kernel or a server answers; for others nothing is done. */
 AS_MUST_CHECK int as_cli_expect(const struct as_dir *folder, const struct as_stored *stored,
 				struct as_err *err);
 

@@ -228,7 +228,8 @@ void as_fsck_script(const struct as_fsck_subject *s, const struct as_fsck_verdic
 			out);
 	if (v->problems & 1u << AS_FSCK_KERNEL)
 		add_mount(s, out);
-	as_buf_adds(out, "exit $wrong\n");
+	as_buf_adds(out, "if [ $wrong = 0 ]; then echo REPRODUCED; else echo 'NOT REPRODUCED'; "
+			 "fi\nexit $wrong\n");
 }
 
 /* ---- The page -------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@
 
 #define HISTORY_MAX_BYTES ((size_t)64 << 20)
 #define COLUMNS_MAX 64
+#define TIME_END_US 9e18 /* what a number of the index can hold */
 
 static const char schema[] =
 	"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA user_version=1;"
@@ -165,16 +166,18 @@ static void put_line(struct indexing *x, const char *run, char *line, char *cons
 		     unsigned n, unsigned time, int64_t unit_us)
 {
 	char *cells[COLUMNS_MAX] = { 0 };
-	int64_t at_us;
+	double at_us;
 
 	for (unsigned i = 0; i < n; i++)
 		cells[i] = next_cell(&line);
 	if (!cells[n - 1] || line)
 		return; /* it was being written */
-	at_us = (int64_t)(strtod(cells[time], NULL) * (double)unit_us);
+	at_us = strtod(cells[time], NULL) * (double)unit_us;
+	if (!(at_us >= 0 && at_us < TIME_END_US))
+		return;
 	for (unsigned i = 0; i < n; i++)
 		if (i != time)
-			put_counter(x, run, at_us, names[i], cells[i]);
+			put_counter(x, run, (int64_t)at_us, names[i], cells[i]);
 }
 
 /* history.csv: a line of names, then a line for each moment. */
@@ -231,7 +234,6 @@ static void add_run(struct indexing *x, const json_t *run, const char *name,
 static void add_runs(struct indexing *x)
 {
 	struct as_dir runs = AS_DIR_NONE;
-	char name[AS_RUN_ID_LEN + 1];
 	struct join_names names = { 0 };
 
 	if (!as_dir_below(x->folder, AS_JOIN_RUNS, false, &runs, NULL))
@@ -240,10 +242,10 @@ static void add_runs(struct indexing *x)
 		struct as_dir dir = AS_DIR_NONE;
 		json_t *run = as_dir_below(&runs, names.v[i], false, &dir, NULL)
 				      ? NULL
-				      : as_join_run_load(&dir, name);
+				      : as_join_run_load(&dir, names.v[i]);
 
 		if (run)
-			add_run(x, run, name, &dir);
+			add_run(x, run, names.v[i], &dir);
 		json_decref(run);
 		as_dir_close(&dir);
 	}

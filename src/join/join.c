@@ -44,15 +44,20 @@ static void told(struct as_join *j, const char *what, const char *where, const c
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
+/* Counts that are read can be any numbers; those that are written stay numbers of JSON. */
+static json_t *number(uint64_t a, uint64_t b)
+{
+	return json_integer(a > INT64_MAX - b ? INT64_MAX : (json_int_t)(a + b));
+}
+
 static void add_sum(json_t *sums, const char *id, uint64_t count)
 {
-	json_object_set_new(sums, id, json_integer((json_int_t)(as_join_number(sums, id) + count)));
+	json_object_set_new(sums, id, number(as_join_number(sums, id), count));
 }
 
 /* Adds the counts of all runs: id -> number. *had is the run of that name, or NULL. */
 static json_t *sum_runs(const struct as_dir *runs, const char *wanted, json_t **had, size_t *n)
 {
-	char name[AS_RUN_ID_LEN + 1];
 	json_t *sums = json_object(), *run, *one;
 	struct join_names names;
 	const char *id;
@@ -64,11 +69,11 @@ static json_t *sum_runs(const struct as_dir *runs, const char *wanted, json_t **
 
 		run = as_dir_below(runs, names.v[i], false, &dir, NULL)
 			      ? NULL
-			      : as_join_run_load(&dir, name);
+			      : as_join_run_load(&dir, names.v[i]);
 		json_object_foreach(as_join_run_findings(run), id, one)
 			add_sum(sums, id, as_join_number(one, "count"));
 		*n += run != NULL;
-		if (run && wanted && !strcmp(name, wanted))
+		if (run && wanted && !strcmp(names.v[i], wanted))
 			*had = json_incref(run);
 		json_decref(run);
 		as_dir_close(&dir);
@@ -79,14 +84,13 @@ static json_t *sum_runs(const struct as_dir *runs, const char *wanted, json_t **
 
 static int save_run(struct as_join *j, const char *name, json_t *object, struct as_err *err)
 {
-	char said[AS_RUN_ID_LEN + 1];
 	struct as_dir dir = AS_DIR_NONE;
 	json_t *had;
 	int rc = as_dir_below(&j->runs, name, true, &dir, err);
 
 	if (!rc) {
-		had = as_join_run_load(&dir, said);
-		if (had && !strcmp(said, name))
+		had = as_join_run_load(&dir, name);
+		if (had)
 			as_join_run_take(object, had);
 		json_decref(had);
 		rc = as_join_save(&dir, AS_JOIN_RUN_FILE, object, err);
@@ -119,8 +123,8 @@ static bool read_own(const struct as_dir *dir, const struct as_dir *runs, const 
 			continue;
 		}
 		any = true;
-		count += as_join_number(before, "count") - sum;
-		json_object_set_new(one, "count", json_integer((json_int_t)count));
+		json_object_set_new(one, "count",
+				    number(count - sum, as_join_number(before, "count")));
 	}
 	json_decref(had);
 	json_decref(sums);
@@ -199,12 +203,13 @@ static int copy_finding(struct as_join *j, const struct as_dir *findings, const 
 	return rc;
 }
 
-/* Copies the findings that the run names. One that is not there any more is taken out of it, unless
- * we have it. */
+/* Copies the findings that the run names. One that is not there any more, or cannot be read, is
+ * taken out of it, unless we have it. */
 static int copy_findings(struct as_join *j, const struct as_dir *dir, json_t *run,
 			 struct as_err *err)
 {
 	struct as_dir findings = AS_DIR_NONE;
+	uint64_t count;
 	const char *id;
 	json_t *one;
 	void *next;
@@ -214,7 +219,7 @@ static int copy_findings(struct as_join *j, const struct as_dir *dir, json_t *ru
 		rc = as_dir_below(dir, AS_RUN_FINDINGS, false, &findings, err);
 	json_object_foreach_safe(as_join_run_findings(run), next, id, one)
 	{
-		bool there = findings.fd >= 0 && as_dir_has(&findings, id);
+		bool there = findings.fd >= 0 && as_join_finding(&findings, id, &count);
 
 		if (!rc && there)
 			rc = copy_finding(j, &findings, id, err);
@@ -306,13 +311,12 @@ static int add_joined(struct as_join *j, const struct as_dir *dir, const struct 
 		      const char *name, struct as_err *err)
 {
 	struct as_dir from = AS_DIR_NONE, to = AS_DIR_NONE;
-	char said[AS_RUN_ID_LEN + 1];
 	json_t *run = NULL;
 	int rc = 0;
 
 	if (!as_dir_below(runs, name, false, &from, NULL))
-		run = as_join_run_load(&from, said);
-	if (!run || strcmp(said, name)) {
+		run = as_join_run_load(&from, name);
+	if (!run) {
 		told(j, "cannot be read as a run", runs->path, name);
 		goto out;
 	}
@@ -333,14 +337,14 @@ out:
 static int add_all_joined(struct as_join *j, const struct as_dir *dir, const char *path,
 			  struct as_err *err)
 {
-	struct as_dir runs = AS_DIR_NONE;
+	struct as_dir runs = AS_DIR_NONE, to = AS_DIR_NONE;
 	struct join_names names = { 0 };
 	struct join_run own = { 0 };
 	bool any = false;
 	int rc = as_dir_below(dir, AS_JOIN_RUNS, false, &runs, err);
 
 	if (!rc) {
-		any = read_own(dir, &runs, path, &own);
+		any = read_own(dir, &runs, path, &own) || own.damaged.n;
 		as_join_names(&runs, &names);
 	}
 	for (size_t i = 0; i < names.n && !rc; i++)
@@ -348,7 +352,12 @@ static int add_all_joined(struct as_join *j, const struct as_dir *dir, const cha
 	if (!rc && any)
 		rc = copy_findings(j, dir, own.object, err);
 	if (!rc && any)
+		rc = as_dir_below(&j->runs, own.name, true, &to, err);
+	if (!rc && any)
+		rc = copy_damaged(j, dir, &own, &to, err);
+	if (!rc && any)
 		rc = save_run(j, own.name, own.object, err);
+	as_dir_close(&to);
 	as_join_run_free(&own);
 	as_join_names_free(&names);
 	as_dir_close(&runs);

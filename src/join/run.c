@@ -26,9 +26,7 @@ static void put_count(json_t *findings, const char *id, uint64_t count)
 	json_object_set_new(findings, id, one);
 }
 
-/* A finding that a reader of the joined folder could use: its members are sound, and its folder has
- * its name. A count of 0 is that of a copy in a joined folder, before it was set. */
-static bool read_finding(const struct as_dir *findings, const char *name, uint64_t *count)
+bool as_join_finding(const struct as_dir *findings, const char *name, uint64_t *count)
 {
 	struct as_finding_record record = { 0 };
 	struct as_dir folder = AS_DIR_NONE;
@@ -59,7 +57,7 @@ static void read_findings(const struct as_dir *dir, struct join_run *run)
 	    !as_dir_below(dir, AS_RUN_FINDINGS, false, &below, NULL))
 		as_join_names(&below, &names);
 	for (size_t i = 0; i < names.n; i++) {
-		if (read_finding(&below, names.v[i], &count)) {
+		if (as_join_finding(&below, names.v[i], &count)) {
 			if (count || !as_dir_has(dir, AS_JOIN_RUNS))
 				put_count(findings, names.v[i], count ? count : 1);
 			continue;
@@ -155,17 +153,14 @@ void as_join_run_read(const struct as_dir *dir, const char *path, struct join_ru
 	json_object_set_new(run->object, "assay", json_string(AS_VERSION));
 }
 
-json_t *as_join_run_load(const struct as_dir *dir, char name[static AS_RUN_ID_LEN + 1])
+json_t *as_join_run_load(const struct as_dir *dir, const char *name)
 {
 	json_t *object = as_join_load(dir, AS_JOIN_RUN_FILE), *one;
 	const char *said = json_string_value(json_object_get(object, "run")), *id;
-	bool good = said && strlen(said) == AS_RUN_ID_LEN && as_join_run_findings(object);
 	struct as_digest digest;
+	bool good = said && !strcmp(said, name) && as_digest_parse(name, &digest) &&
+		    as_join_run_findings(object);
 
-	if (good) {
-		snprintf(name, AS_RUN_ID_LEN + 1, "%s", said);
-		good = as_digest_parse(name, &digest);
-	}
 	if (good)
 		json_object_foreach(as_join_run_findings(object), id, one) good =
 			good && as_finding_is_id(id) && as_join_number(one, "count");

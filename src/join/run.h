@@ -11,10 +11,14 @@ struct join_run {
 	struct join_names damaged; /* findings that could not be read */
 };
 
+/* Whether it is a finding that a reader of the joined folder could use: its members are sound, and
+ * its folder has its name. A count of 0 is that of a copy in a joined folder, before it was set. */
+bool as_join_finding(const struct as_dir *findings, const char *name, uint64_t *count);
 /* Reads a folder. Its findings are read, but not their workloads. `path` as the user gave it. */
 void as_join_run_read(const struct as_dir *dir, const char *path, struct join_run *run);
-/* The object of a run.json that is sound, and the name of the run; NULL: it is none. */
-json_t *as_join_run_load(const struct as_dir *dir, char name[static AS_RUN_ID_LEN + 1]);
+/* The object of a sound run.json of the run with this name, which its folder has, too; NULL: it is
+ * none. So a folder that somebody has copied beside it counts for nothing. */
+json_t *as_join_run_load(const struct as_dir *dir, const char *name);
 /* Puts the findings of `from` into `to`: the larger count stays. Other members are those of the one
  * that has done more. */
 void as_join_run_take(json_t *to, const json_t *from);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 AS_EMBED(as_script_body, "report/emitted/repro.sh");
+AS_EMBED(as_script_look, "report/emitted/look.c");
 
 /* ---- How it is reproduced -------------------------------------------------------------------- */
 
@@ -75,7 +76,7 @@ static const char *sees_more(const struct as_letter *l)
 	if (l->f->kind == AS_FIND_DATA || l->f->kind == AS_FIND_SILENT)
 		return "the bytes and attributes that calls return are compared";
 	if (l->f->kind == AS_FIND_TREE)
-		return "contents, attributes and times are compared";
+		return "times, holes and access control lists are compared";
 	return NULL;
 }
 
@@ -218,7 +219,7 @@ static void put_type(const struct as_letter *l)
 			  : "");
 	put_value(l->out, "server", type->server ? "yes" : "");
 	if (type->server)
-		put_function(l->out, "serve", NULL, type->server, "");
+		put_function(l->out, "serve", NULL, type->server, "exec ");
 	as_buf_free(&text);
 }
 
@@ -239,7 +240,7 @@ static void put_library(const struct as_letter *l)
 static void put_server(const struct as_letter *l)
 {
 	put_value(l->out, "server", "yes");
-	put_function(l->out, "serve", NULL, l->f->target + strlen("fuse:"), "");
+	put_function(l->out, "serve", NULL, l->f->target + strlen("fuse:"), "exec ");
 }
 
 static void put_head(const struct as_letter *l, const char *how, const char *why)
@@ -299,6 +300,17 @@ int as_script_write(const struct as_dir *folder, struct as_err *err)
 	if (!rc)
 		(void)!fchmodat(folder->fd, AS_SCRIPT_NAME, 0755, 0);
 	as_letter_close(&l);
+	as_buf_free(&text);
+	return rc;
+}
+
+int as_script_write_look(const struct as_dir *folder, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc;
+
+	as_buf_adds(&text, as_script_look_first);
+	rc = as_dir_write(folder, AS_SCRIPT_LOOK, &text, err);
 	as_buf_free(&text);
 	return rc;
 }

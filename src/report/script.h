@@ -13,8 +13,14 @@
 #define AS_SCRIPT_NAME "repro.sh"
 /* What the tree has to be after the calls: lines as the script's find(1) prints them. */
 #define AS_SCRIPT_TREE "expected.tree"
+/* The same of what is in the files, as emitted/look.c prints it. */
+#define AS_SCRIPT_DATA "expected.data"
+#define AS_SCRIPT_ATTRS "expected.attrs"
+#define AS_SCRIPT_LOOK "look.c"
 
 /* `folder` is that of a finding with a workload. */
 AS_MUST_CHECK int as_script_write(const struct as_dir *folder, struct as_err *err);
+/* Writes look.c, which the script compiles if it is there. */
+AS_MUST_CHECK int as_script_write_look(const struct as_dir *folder, struct as_err *err);
 
 #endif

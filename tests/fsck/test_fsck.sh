@@ -115,6 +115,7 @@ replays() { # FOLDER NAME: the first finding in the folder, by its script and by
 	local id
 	id=$(basename "$(ls -d "$1"/findings/* | head -n 1)")
 	tap_run "$2: its script shows the same exit statuses" 0 sh "$1/findings/$id/repro.sh"
+	tap_is "$2: and says so" "$(tail -n 1 "$WORK/out")" REPRODUCED
 	tap_run "$2: assay replay reproduces it" 1 "$ASSAY" replay -o "$1" "$id"
 }
 replays "$WORK/53" "labfs-fsck"
@@ -125,6 +126,7 @@ id=$(basename "$(ls -d "$WORK/53/findings"/* | head -n 1)")
 sed 's/^run .*first run. 1 /run "first run" 5 /' "$WORK/53/findings/$id/repro.sh" \
 	>"$WORK/53/findings/$id/wrong.sh"
 tap_run "a script that expects something else fails" 1 sh "$WORK/53/findings/$id/wrong.sh"
+tap_is "and says so" "$(tail -n 1 "$WORK/out")" "NOT REPRODUCED"
 
 if command -v fsck.minix >/dev/null; then
 	tap_run "fsck.minix: bits" 1 "$ASSAY" fsck fsck.minix --model bits --lots 400 --jobs 2 \

@@ -81,6 +81,18 @@ merge "$WORK/a" -o "$WORK/r" >/dev/null
 tap_is "the sound folder gives what was missing" "$(counts "$WORK/r")" "$(counts "$WORK/a")"
 merge "$WORK/broken" -o "$WORK/r" >/dev/null
 tap_is "and the damaged one takes nothing away" "$(counts "$WORK/r")" "$(counts "$WORK/a")"
+# What stands in a joined folder is looked at in the same way.
+cp -r "$WORK/m" "$WORK/twice"
+cp -r "$(ls -d "$WORK"/twice/runs/* | head -n 1)" "$WORK/twice/runs/$(printf '%032d' 7)"
+merge -o "$WORK/twice" >/dev/null
+tap_is "a run that somebody has copied in a joined folder counts once" \
+	"$(counts "$WORK/twice")" "$(counts "$WORK/m")"
+cp -r "$WORK/m" "$WORK/half"
+echo '{"id":' >"$WORK/half/findings/$first/finding.json"
+tap_run "a joined folder that is damaged" 0 "$ASSAY" merge "$WORK/half" -o "$WORK/u"
+tap_like "what is damaged there is told" "$WORK/err" "$first.*cannot be read as a finding"
+tap_is "and kept, too" "$(ls -d "$WORK"/u/runs/*/damaged/"$first" | wc -l)" 1
+tap_is "the rest of it is joined" "$(counts "$WORK/u")" "$(counts "$WORK/m" | grep -v "^$first ")"
 cp -r "$WORK/c" "$WORK/old"
 rm "$WORK/old/.assay-run"
 merge "$WORK/old" "$WORK/old" -o "$WORK/s" >/dev/null

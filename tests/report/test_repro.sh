@@ -80,6 +80,17 @@ cp "$ASSAY_BUILD/plugins/labfs.so" "$WORK/other.so"
 rm "$WORK/my fs's.so"
 reproduced "a plugin that is not there" 2 "$(echo "$WORK"/plugin/findings/*)" "$with"
 
+# inside BUG WORKLOAD LINE: of a server with this bug, whose script prints such a line.
+inside() {
+	found "inside.$1" run --deadline 3 --target "fuse:$WORK/wrong_server $1 {src} {mnt}" \
+		"$WORK/$2" || return
+	DEADLINE=4 reproduced "a server: $1, without assay" 0 "${findings[0]}"
+	tap_like "and it says what is wrong" "$WORK/out" "$3"
+	sed -i "s|^\(\texec .*wrong_server' \)'$1'|\1'none'|; s/^why=.*/why=''/" \
+		"${findings[0]}/repro.sh"
+	reproduced "the same server without the bug" 1 "${findings[0]}"
+}
+
 # ---- FUSE and directories ------------------------------------------------------------------------
 
 if command -v bindfs >/dev/null && [ -w /dev/fuse ]; then
@@ -98,6 +109,27 @@ if command -v bindfs >/dev/null && [ -w /dev/fuse ]; then
 		reproduced "no directory is given" 2 "${findings[0]}"
 	fi
 	umount "$WORK/dir" 2>/dev/null || fusermount3 -u "$WORK/dir"
+	# What is wrong is in the files; the same calls on a server without the bug show nothing.
+	# shellcheck disable=SC2016
+	tap_run "a server with bugs compiles" 0 sh -c \
+		'cc -o "$0" tests/report/wrong_server.c $(pkg-config --cflags --libs fuse3)' \
+		"$WORK/wrong_server"
+	cat >"$WORK/inside.txt" <<-'END'
+	mkdir /a 0755
+	$0 = open /a/f O_RDWR|O_CREAT 0644
+	write $0 len=5000 fill=3
+	pwrite $0 len=9 at=70000 fill=4
+	close $0
+	symlink hello "/a/l\nine"
+	write_xattr /a user.one len=20 fill=5
+	read_xattr /a user.one
+	END
+	printf '%s\n' 'create /a 0644' 'rename /a /b' >"$WORK/renames.txt"
+	inside data inside.txt 'found: +[0-9]+ 70009 /a/f'
+	inside attr inside.txt 'found: +[0-9]+ 20 user.one /a$'
+	inside text inside.txt 'found: +[0-9]+ 5 /a/l.ine'
+	inside hang renames.txt 'wrong: the calls do not come back'
+	tap_is "no server is left" "$(pgrep -fc "^$WORK/wrong_server")" 0
 else
 	tap_skip "a FUSE server" "no bindfs, or no /dev/fuse"
 fi
@@ -110,6 +142,16 @@ fi
 
 # What is made in a directory gets its group with this option: the model knows nothing of it.
 printf '%s\n' 'mkdir /d 0755' 'chown /d 5 7' 'create /d/f 0644' 'hardlink /d/f /g' >"$WORK/g.txt"
+cat >"$WORK/both.txt" <<'END'
+mkdir /d 0755
+chown /d 5 7
+$0 = open /d/f O_RDWR|O_CREAT 0644
+write $0 len=5000 fill=3
+pwrite $0 len=9 at=70000 fill=4
+close $0
+symlink hello /d/l
+write_xattr /d/f user.one len=20 fill=5
+END
 if command -v linux >/dev/null; then
 	if found minix run --target minix3 labfs/cases/17-deep.txt; then
 		whole minix "${findings[0]}"
@@ -127,6 +169,16 @@ if command -v linux >/dev/null; then
 			>"${findings[0]}/other.sh"
 		mv "${findings[0]}/other.sh" "${findings[0]}/repro.sh"
 		reproduced "without the option it is not there" 1 "${findings[0]}" "$PATH" --sandbox
+	fi
+	# What ext4 keeps in a file is what the model expects.
+	if found bytes run --target ext4:grpid "$WORK/both.txt"; then
+		reproduced "ext4, with data and attributes" 0 "${findings[0]}" "$PATH" --sandbox
+		tap_is "only the group is wrong" "$(grep '^wrong' "$WORK/out" | sort -u)" \
+			"wrong: the tree after another mount is not as expected
+wrong: the tree after the calls is not as expected"
+		tap_is "the data were compared" \
+			"$(cut -d' ' -f2- "${findings[0]}/expected.data" | sort)" "5 /d/l
+70009 /d/f"
 	fi
 	if found cut crash --target jfs --view 1 "$WORK/w.txt"; then
 		whole cut "${findings[0]}"
@@ -147,6 +199,17 @@ if [ "$(id -u)" = 0 ] && grep -qw ext4 /proc/filesystems && [ -e /dev/loop-contr
 	fi
 else
 	tap_skip "ext4 of the running kernel" "not root, or no loop devices"
+fi
+
+# ---- Checkers on damaged disks -------------------------------------------------------------------
+
+ln -s "$(dirname "$ASSAY")/labfs-fsck" "$WORK/bin/labfs-fsck"
+if (PATH=$with found checker fsck labfs-fsck:bug=53 --max-findings 1); then
+	one=$(ls -d "$WORK"/checker/findings/* | head -n 1)
+	reproduced "a checker that repairs twice" 0 "$one" "$with"
+	sed 's/ --bug 53//' "$one/repro.sh" >"$WORK/other.sh"
+	cp "$WORK/other.sh" "$one/repro.sh"
+	reproduced "a checker without the bug" 1 "$one" "$with"
 fi
 
 # ---- Texts from outside --------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Hunts, checks and sessions of checkers that are killed at moments of chance, again and again, each
-# time resumed: every finding that was announced is in the folder and can be read, the folder opens
-# without a complaint, --resume goes on, and a merge of the folder has the same findings.
+# Hunts, checks, sessions of checkers and swarms that are killed at moments of chance, again and
+# again, each time resumed: every finding that was announced is in the folder and can be read, the
+# folder opens without a complaint, --resume goes on, and a merge of the folder has the same
+# findings.
 # TORTURE_SECONDS=N: more kills, at other moments, for about that long.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -60,7 +61,7 @@ begun() { # FOLDER FILE...
 }
 
 campaign() { # NAME SECONDS-OR-TIMES STATE-FILE COMMAND...
-	local name=$1 times=$2 state=$3 until=$((SECONDS + ${TORTURE_SECONDS:-0} / 3))
+	local name=$1 times=$2 state=$3 until=$((SECONDS + ${TORTURE_SECONDS:-0} / 4))
 	shift 3
 	wrong=0
 	: >"$announced"
@@ -91,5 +92,57 @@ campaign hunt 16 hunt/state.json hunt --target lab:bug=2,bug=3 --seed 4 --max-wo
 campaign check 12 "check/state.json check/meta.json check" check --target lab:bug=26 --nodes 2 \
 	--depth 2 --for 10s
 campaign fsck 12 "fsck/state.json fsck" fsck labfs-fsck:bug=50 --for 4s
+# A swarm is many of them at once: its cells are killed with it, and `run` goes on by itself.
+cat >many.campaign <<'END'
+campaign many
+time 6s
+rounds 3
+cells hunt --target {fs} --seed {seed} --max-findings 2
+    fs lab:bug=2 lab:bug=3
+    seed 1 2
+cells fsck labfs-fsck:bug=53 --max-findings 1
+END
+# Those that a cell kept, which are whole or not there.
+broken() {
+	local finding
+	for finding in "$1"/cells/*/findings/*/; do
+		[ ! -d "$finding" ] || { grep -q '}$' "$finding/finding.json" &&
+			[ -s "$finding/repro.sh" ] && [ -s "$finding/report.txt" ]; } ||
+			echo "$finding"
+	done
+}
+ids() { ls "$@" 2>/dev/null | grep -E '^[a-z].*-[0-9a-f]{8}$' | sort -u; }
+swarm() { # TIMES
+	local i=0 until=$((SECONDS + ${TORTURE_SECONDS:-0} / 4)) ms pid had= wrong=0
+	: >"$announced"
+	while [ $i -lt "$1" ] || [ $SECONDS -lt $until ]; do
+		i=$((i + 1)) ms=$((RANDOM % 2500))
+		setsid "$ASSAY" swarm run many.campaign -o swarm --trust -j 2 >said 2>complained \
+			</dev/null &
+		pid=$!
+		sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
+		kill -9 -- -$pid 2>/dev/null
+		wait $pid 2>/dev/null
+		kills=$((kills + 1)) resumed=$((resumed + 1))
+		[ -z "$(broken swarm)" ] || { echo "# $(broken swarm)"; wrong=$((wrong + 1)); }
+		[ -z "$(comm -23 <(echo "$had") <(ids swarm/cells/*/findings))" ] ||
+			wrong=$((wrong + 1))
+		grep -hso '"event":"finding","id":"[^"]*"' swarm/swarm/*.out |
+			sed 's/.*"id":"//; s/"//' | sort -u >>"$announced"
+		had=$(ids swarm/cells/*/findings)
+		[ -z "$(comm -13 <(echo "$had") <(sort -u "$announced"))" ] ||
+			wrong=$((wrong + 1))
+		[ ! -d swarm ] || "$ASSAY" swarm status swarm >status 2>complained ||
+			{ sed 's/^/# /' complained; wrong=$((wrong + 1)); }
+	done
+	tap_is "swarm: $i kills" "$wrong" 0
+	"$ASSAY" swarm run many.campaign -o swarm --trust -j 2 >said 2>complained
+	tap_is "swarm: it goes on to its end" "$([ $? -le 1 ] && echo yes || cat complained)" yes
+	"$ASSAY" swarm merge swarm >/dev/null 2>complained
+	tap_is "swarm: joined, it has the findings of all cells" "$(ids swarm/merged/findings)" \
+		"$(ids swarm/cells/*/findings)"
+	tap_is "swarm: there are some" "$([ -n "$had" ] && echo yes)" yes
+}
+swarm 12
 echo "# $kills kills, $resumed of what was killed went on"
 tap_done

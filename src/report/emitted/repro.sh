@@ -10,6 +10,7 @@ usage() {
 	  --sandbox  in a kernel that runs as a program (User-Mode Linux, program `linux`): no root
 	  --host     on the running kernel, as root: a bug can take this machine down
 	  --assay    by `assay replay`, for findings that only assay can judge
+	DEADLINE=SECONDS in the environment: so long the calls may take; default 60.
 	It says REPRODUCED, with exit status 0, or NOT REPRODUCED, with 1; 2: it cannot be run here.
 	END
 	exit 2
@@ -59,11 +60,29 @@ tree() {
 		LC_ALL=C sort -z | tr '\0\n' '\n?'
 }
 
-compare_tree() { # FILE WHEN
-	[ -f "$here/expected.tree" ] && [ ! -e "$work/unsure" ] || return 0
-	cmp -s "$here/expected.tree" "$1" && return
-	diff "$here/expected.tree" "$1" | sed -n 's/^</  expected: /p; s/^>/  found:    /p'
-	wrong "the tree $2 is not as expected"
+compare_lines() { # EXPECTED FILE WHAT
+	[ -f "$here/$1" ] && [ ! -e "$work/unsure" ] || return 0
+	cmp -s "$here/$1" "$2" && return
+	diff "$here/$1" "$2" | sed -n 's/^</  expected: /p; s/^>/  found:    /p'
+	wrong "$3 not as expected"
+}
+
+# Check sums, as cksum has them, of what is in the files, where that is what the finding is about.
+compare_inside() { # DIRECTORY WHEN
+	for what in data attrs; do
+		[ -f "$here/expected.$what" ] && [ -x "$work/look" ] || continue
+		"$work/look" $what "$1" >"$work/looked" || {
+			echo "the $what of all files cannot be read $2, so they are not compared"
+			continue
+		}
+		LC_ALL=C sort -z "$work/looked" | tr '\0\n' '\n?' >"$work/$what"
+		compare_lines expected.$what "$work/$what" "the $what of the files $2 are"
+	done
+}
+
+compare() { # DIRECTORY FILE WHEN
+	compare_lines expected.tree "$2" "the tree $3 is"
+	compare_inside "$1" "$3"
 }
 
 # ---- One mount: also in the sandbox --------------------------------------------------------------
@@ -71,6 +90,7 @@ compare_tree() { # FILE WHEN
 start() {
 	if [ -n "$server" ]; then
 		serve >"$work/server.out" 2>&1 </dev/null &
+		serving=$!
 		waited=0
 		until mountpoint -q "$mnt"; do
 			waited=$((waited + 1))
@@ -98,7 +118,10 @@ run_calls() { # DIRECTORY
 	0) ;;
 	1) wrong 'a call does not answer as expected (see the lines "op N: expected")' ;;
 	3) : >"$work/unsure" ;;
-	124 | 137) wrong "the calls do not come back" ;;
+	124 | 137)
+		wrong "the calls do not come back"
+		: >"$work/hangs"
+		;;
 	*)
 		if [ $status -gt 128 ]; then
 			wrong "the calls end by signal $((status - 128))"
@@ -115,15 +138,17 @@ once_mounted() {
 		return
 	fi
 	[ "$how" = crash ] || run_calls "$mnt"
+	# Whoever looks at it would not come back, too.
+	[ ! -e "$work/hangs" ] || return
 	tree "$mnt" >"$work/tree.1" || wrong "the tree cannot be read"
-	[ "$how" = crash ] || compare_tree "$work/tree.1" "after the calls"
+	[ "$how" = crash ] || compare "$mnt" "$work/tree.1" "after the calls"
 	if ! stop; then
 		wrong "it cannot be unmounted"
 		return
 	fi
 	if start; then
 		tree "$mnt" >"$work/tree.2" || wrong "the tree cannot be read after another mount"
-		[ "$how" = crash ] || compare_tree "$work/tree.2" "after another mount"
+		[ "$how" = crash ] || compare "$mnt" "$work/tree.2" "after another mount"
 		stop
 	else
 		wrong "it cannot be mounted again"
@@ -140,7 +165,7 @@ inside() {
 	done
 	device=/dev/ubda
 	once_mounted
-	sync
+	[ -e "$work/hangs" ] || sync
 	: >"$work/ended"
 	exec "$work/off"
 }
@@ -150,6 +175,8 @@ inside() {
 compile() {
 	need cc
 	cc -o "$work/repro" "$here/repro.c" || lack "repro.c does not compile"
+	[ ! -f "$here/look.c" ] || cc -o "$work/look" "$here/look.c" ||
+		lack "look.c does not compile"
 }
 
 make_image() {
@@ -190,7 +217,7 @@ rebuild() {
 }
 
 check_image() {
-	[ -n "$good" ] && [ -s "$disk" ] || return 0
+	[ -n "$good" ] && [ -s "$disk" ] && [ ! -e "$work/hangs" ] || return 0
 	check_fs >"$work/fsck.out" 2>&1
 	status=$?
 	case " $good " in
@@ -328,11 +355,22 @@ in_directory() {
 	compile
 	chmod 755 "$mnt"
 	run_calls "$mnt"
+	if [ -e "$work/hangs" ]; then
+		own=
+		echo "$mnt is left: who removes it may not come back"
+		return
+	fi
 	tree "$mnt" >"$work/tree.1" || wrong "the tree cannot be read"
-	compare_tree "$work/tree.1" "after the calls"
+	compare "$mnt" "$work/tree.1" "after the calls"
 }
 
 clean() {
+	# A server that hangs answers nobody who looks at its mount, umount too: it goes first.
+	if [ -e "$work/hangs" ] && [ -n "$serving" ]; then
+		kill -9 "$serving" 2>/dev/null
+		wait "$serving" 2>/dev/null
+		umount -l "$work/mnt" 2>/dev/null || fusermount3 -u -z "$work/mnt" 2>/dev/null
+	fi
 	if mountpoint -q "$work/mnt" 2>/dev/null; then stop 2>/dev/null || umount -l "$work/mnt"; fi
 	[ -z "$own" ] || rm -rf -- "$own"
 	rm -rf -- "$work"
@@ -340,8 +378,8 @@ clean() {
 
 # ---- What is done --------------------------------------------------------------------------------
 
-own=
-deadline=60
+own= serving=
+deadline=${DEADLINE:-60}
 if [ "$1" = --inside ]; then
 	work=$2
 	disk=$work/disk.img mnt=$work/mnt

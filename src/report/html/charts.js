@@ -84,7 +84,7 @@ function bars(title, pairs) {
 	delete opts.interaction;
 	made.push(new Chart(frame(title), {
 		type: "bar",
-		data: { labels: pairs.map((p) => cut(p[0], 30)),
+		data: { labels: pairs.map((p) => cut(p[0], 26)),
 			datasets: [{ data: pairs.map((p) => p[1]), backgroundColor: INKS[0] }] },
 		options: opts,
 	}));

@@ -52,9 +52,11 @@ function seconds(us) {
 const counter = (r, key) => r.progress && r.progress[key] !== undefined ? r.progress[key] : r[key];
 const wall = (r) => counter(r, "wall_us") || r.used_us;
 
-const COUNTERS = [["workloads", "workloads"], ["ops", "operations"], ["states", "states"],
-	["transitions", "transitions"], ["crash_states", "crash states"],
-	["recoveries", "recoveries"], ["disks", "disks"], ["runs", "runs of checkers"]];
+/* Name, words for many, words for one. */
+const COUNTERS = [["workloads", "workloads", "workload"], ["ops", "operations", "operation"],
+	["states", "states", "state"], ["transitions", "transitions", "transition"],
+	["crash_states", "crash states", "crash state"], ["recoveries", "recoveries", "recovery"],
+	["disks", "disks", "disk"], ["runs", "runs of checkers", "run of a checker"]];
 
 function summary() {
 	const groups = tally(all, cause);
@@ -66,9 +68,12 @@ function summary() {
 		card(number(groups.length), groups.length === 1 ? "likely cause" : "likely causes"));
 	if (data.runs.length > 1)
 		cards.append(card(number(data.runs.length), "runs"));
-	for (const [key, label] of COUNTERS)
-		if (sum((r) => counter(r, key)))
-			cards.append(card(number(sum((r) => counter(r, key))), label));
+	for (const [key, many, one] of COUNTERS) {
+		const n = sum((r) => counter(r, key));
+
+		if (n)
+			cards.append(card(number(n), n === 1 ? one : many));
+	}
 	if (sum(wall))
 		cards.append(card(seconds(sum(wall)), "of searching"));
 	if (!all.length)
@@ -106,7 +111,7 @@ function runs() {
 	columns.forEach(([name, , cls], c) => {
 		if (!rows.some((row) => row[c] !== ""))
 			return;
-		byId("run-head").append(make("th", { class: cls }, name));
+		byId("run-head").append(make("th", { class: cls === "n" ? cls : undefined }, name));
 		rows.forEach((row, i) => {
 			const tr = byId("runs").children[i] || byId("runs").appendChild(make("tr"));
 
@@ -182,12 +187,26 @@ function copyable(text) {
 }
 
 function workload(text, guilty) {
-	const pre = make("pre", { class: "ops" });
+	const pre = make("pre", { class: "ops tall", tabindex: "0" });
 
-	for (const [i, line] of text.replace(/\n$/, "").split("\n").entries())
+	let op = 0; /* numbers are those of operations, as everywhere: some lines are none */
+
+	for (const [i, line] of text.replace(/\n$/, "").split("\n").entries()) {
+		const mark = /^\s*([@#]|$)/.test(line) ? "" : String(++op);
+
 		pre.append(make("span", { class: i + 1 === guilty ? "guilty" : undefined },
-			`${String(i + 1).padStart(3)}  ${line}`));
+			`${mark.padStart(3)}  ${line}`));
+	}
 	return pre;
+}
+
+/* A long workload scrolls in its box: what failed is in the middle of it. */
+function showGuilty(pre) {
+	const line = pre.querySelector(".guilty");
+
+	if (line)
+		pre.scrollTop += line.getBoundingClientRect().top -
+			pre.getBoundingClientRect().top - pre.clientHeight / 2;
 }
 
 function folded(title, node, open) {
@@ -297,10 +316,12 @@ function toggle(item, f, want) {
 
 	if (old ? want === true : want === false)
 		return;
-	if (old)
+	if (old) {
 		old.remove();
-	else
+	} else {
 		item.append(story(f));
+		item.querySelectorAll(".ops").forEach(showGuilty);
+	}
 	row.setAttribute("aria-expanded", old ? "false" : "true");
 	if (!old && want === undefined)
 		history.replaceState(null, "", "#" + encodeURIComponent(f.id));
