@@ -117,6 +117,8 @@ void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
 	as_buf_adds(out, o->check_every_op ? "check=op" : "check=end");
 	if (o->on_host)
 		as_buf_adds(out, " " AS_FINDING_ON_HOST);
+	if (o->kernel[0])
+		as_buf_addf(out, " " AS_FINDING_KERNEL "%s", o->kernel);
 	for (size_t i = 0; i < NNUMBERS; i++) {
 		unsigned long long number = get_number(o, &numbers[i]);
 
@@ -161,6 +163,14 @@ int as_run_choices(const char *text, struct as_run_options *o, struct as_err *er
 	return rc;
 }
 
+static int parse_kernel(const char *name, struct as_run_options *o, struct as_err *err)
+{
+	if (!as_kernel_name_ok(name))
+		return as_fail(err, AS_EUSE, "'%.80s' is not the name of a kernel", name);
+	memcpy(o->kernel, name, strlen(name) + 1);
+	return 0;
+}
+
 static int parse_word(const char *word, struct as_run_options *o, struct as_buf *faults,
 		      struct as_err *err)
 {
@@ -184,6 +194,8 @@ static int parse_word(const char *word, struct as_run_options *o, struct as_buf 
 		as_buf_addf(faults, "%s%s", faults->len ? " " : "", word + 6);
 		return 0;
 	}
+	if (!strncmp(word, AS_FINDING_KERNEL, strlen(AS_FINDING_KERNEL)))
+		return parse_kernel(word + strlen(AS_FINDING_KERNEL), o, err);
 	if (!strncmp(word, "choices=", 8))
 		return as_run_choices(word + 8, o, err);
 	if (!strncmp(word, "scenario=", 9)) {

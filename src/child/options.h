@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/finding.h"
 #include "box/sandbox.h"
 #include "race/race.h"
 #include "vfs/bounds.h"
@@ -41,6 +42,7 @@ struct as_answers;
 struct as_run_options {
 	bool check_every_op;
 	bool on_host; /* on the running kernel, though the type has a sandbox: --sandbox host */
+	char kernel[AS_KERNEL_NAME_MAX]; /* the one of `assay kernel` in the sandbox; "": none */
 	unsigned deadline_ms; /* without progress; 0: AS_RUN_DEADLINE_MS */
 	uint64_t size_bytes; /* of the disk; 0: the target's own */
 	uint64_t seed; /* of the choices a target asks for by as_choose() */

@@ -3,6 +3,7 @@
 #ifndef AS_KERNEL_KERNEL_PRIV_H
 #define AS_KERNEL_KERNEL_PRIV_H
 
+#include "base/finding.h"
 #include "kernel/kernel.h"
 
 #include <sys/types.h>
@@ -91,8 +92,6 @@ AS_MUST_CHECK int as_kernel_space(const char *folder, uint64_t bytes, const char
 
 /* Puts the result where as_kernel_find() finds it. */
 AS_MUST_CHECK int as_kernel_keep(struct as_kernel_job *job, struct as_err *err);
-/* A name that a folder of ours may have. */
-bool as_kernel_name_ok(const char *name);
 
 static inline void as_kernel_say(const struct as_kernel_job *job, const char *what, unsigned done,
 				 unsigned all)

@@ -3,11 +3,12 @@
 
 usage() {
 	cat <<-'END'
-	usage: repro.sh [--sandbox | --host | --assay] [DIRECTORY]
+	usage: repro.sh [--sandbox | --host | --assay] [--uml PROGRAM] [DIRECTORY]
 	Makes a disk image in a temporary directory of its own, and touches no other disk and no
 	other directory. A finding of a directory takes DIRECTORY: it works in a new directory in
 	it, which it removes at the end.
 	  --sandbox  in a kernel that runs as a program (User-Mode Linux, program `linux`): no root
+	  --uml PROGRAM  this kernel in place of `linux`, or of the one that it was found in
 	  --host     on the running kernel, as root: a bug can take this machine down
 	  --assay    by `assay replay`, for findings that only assay can judge
 	It says REPRODUCED, with exit status 0, or NOT REPRODUCED, with 1; 2: it cannot be run here.
@@ -16,15 +17,23 @@ usage() {
 }
 
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
-way= directory=
+way= directory= uml= expects=
 for word; do
+	if [ -n "$expects" ]; then
+		uml=$word expects=
+		continue
+	fi
 	case $word in
 	--inside) break ;;
+	--uml) expects=yes ;;
+	--uml=*) uml=${word#--uml=} ;;
 	--sandbox | --host | --assay) way=${word#--} ;;
 	-*) usage ;;
 	*) directory=$word ;;
 	esac
 done
+
+[ -z "$expects" ] || usage
 
 lack() {
 	echo "cannot be run: $*" >&2
@@ -33,6 +42,21 @@ lack() {
 
 need() {
 	command -v "$1" >/dev/null || lack "the program $1 is not here"
+}
+
+# The kernel of the sandbox: the one that was asked for, or that `assay kernel` has built under the
+# name with which it was found, or `linux`.
+choose_kernel() {
+	if [ -n "$uml" ] || [ -z "$kernel" ] || [ "$kernel" = debian ]; then
+		uml=${uml:-linux}
+		return
+	fi
+	for uml in "$HOME/.cache/assay" "/var/tmp/assay-$(id -u)" "/tmp/assay-$(id -u)"; do
+		uml=$uml/kernels/built/$kernel/linux
+		[ ! -x "$uml" ] || return 0
+	done
+	lack "the kernel $kernel, in which it was found, is not here: \`assay kernel build\` builds" \
+		"kernels (docs/KERNELS.md); --uml PROGRAM takes another one, --host the running one"
 }
 
 # What is wrong goes to a file, because parts of this run in another kernel.
@@ -232,7 +256,8 @@ on_host() {
 }
 
 in_sandbox() {
-	need linux
+	choose_kernel
+	need "$uml"
 	need cc
 	printf '#include <sys/reboot.h>\nint main(void) { reboot(RB_POWER_OFF); return 0; }\n' \
 		>"$work/off.c"
@@ -246,7 +271,7 @@ in_sandbox() {
 	mkdir -p "$work/modules/lib"
 	ln -s /usr/lib/uml/modules "$work/modules/lib/modules"
 	mkdir -p "$work/uml"
-	PATH=$PATH:/usr/sbin:/sbin TMPDIR=$work timeout -k 5 300 linux mem=256M \
+	PATH=$PATH:/usr/sbin:/sbin TMPDIR=$work timeout -k 5 300 "$uml" mem=256M \
 		uml_dir="$work/uml" umid=repro ubda="$disk" root=/dev/root rootfstype=hostfs \
 		rootflags=/ rw init="$work/init" con0=fd:0,fd:1 con=null quiet selinux=0 \
 		</dev/null >"$work/console" 2>&1
@@ -354,7 +379,7 @@ disk=$work/disk.img mnt=$work/mnt
 mkdir "$mnt" "$work/src" || exit 2
 if [ -z "$way" ]; then
 	way=$found_in
-	[ "$way" = host ] || command -v linux >/dev/null || way=host
+	[ "$way" = host ] || [ -n "$kernel$uml" ] || command -v linux >/dev/null || way=host
 	[ "$way" = sandbox ] || [ "$(id -u)" = 0 ] || [ -n "$server" ] || way=sandbox
 fi
 case $how in
