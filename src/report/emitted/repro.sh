@@ -17,16 +17,16 @@ usage() {
 }
 
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
-way= directory= uml= expects=
+way= directory= asked= expects=
 for word; do
 	if [ -n "$expects" ]; then
-		uml=$word expects=
+		asked=$word expects=
 		continue
 	fi
 	case $word in
 	--inside) break ;;
 	--uml) expects=yes ;;
-	--uml=*) uml=${word#--uml=} ;;
+	--uml=*) asked=${word#--uml=} ;;
 	--sandbox | --host | --assay) way=${word#--} ;;
 	-*) usage ;;
 	*) directory=$word ;;
@@ -47,10 +47,8 @@ need() {
 # The kernel of the sandbox: the one that was asked for, or that `assay kernel` has built under the
 # name with which it was found, or `linux`.
 choose_kernel() {
-	if [ -n "$uml" ] || [ -z "$kernel" ] || [ "$kernel" = debian ]; then
-		uml=${uml:-linux}
-		return
-	fi
+	uml=${asked:-linux}
+	[ -z "$asked" ] && [ -n "$kernel" ] && [ "$kernel" != debian ] || return 0
 	for uml in "$HOME/.cache/assay" "/var/tmp/assay-$(id -u)" "/tmp/assay-$(id -u)"; do
 		uml=$uml/kernels/built/$kernel/linux
 		[ ! -x "$uml" ] || return 0
@@ -291,7 +289,9 @@ in_sandbox() {
 by_assay() {
 	command -v assay >/dev/null || lack "this needs assay: $why"
 	echo "by assay: $why"
-	assay replay "$here" $trust >"$work/replay" 2>&1
+	set -- "$here"
+	[ -z "$asked" ] || set -- "$here" --uml "$(command -v "$asked")"
+	assay replay "$@" $trust >"$work/replay" 2>&1
 	status=$?
 	cat "$work/replay"
 	case $status in
@@ -379,7 +379,7 @@ disk=$work/disk.img mnt=$work/mnt
 mkdir "$mnt" "$work/src" || exit 2
 if [ -z "$way" ]; then
 	way=$found_in
-	[ "$way" = host ] || [ -n "$kernel$uml" ] || command -v linux >/dev/null || way=host
+	[ "$way" = host ] || [ -n "$kernel$asked" ] || command -v linux >/dev/null || way=host
 	[ "$way" = sandbox ] || [ "$(id -u)" = 0 ] || [ -n "$server" ] || way=sandbox
 fi
 case $how in
