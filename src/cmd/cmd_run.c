@@ -6,12 +6,14 @@
 #include "cli/cli.h"
 #include "cli/jobs.h"
 #include "cli/output.h"
+#include "cli/code.h"
 #include "cli/own_cov.h"
 #include "cli/rows.h"
 #include "cli/runs.h"
 #include "cli/start.h"
 #include "cli/stopping.h"
 #include "cli/trust.h"
+#include "report/sinks.h"
 #include "os/spawn.h"
 #include "run/result.h"
 #include "run/run.h"
@@ -65,6 +67,7 @@ static void say_workload(const char *name, const char *spec, const struct as_run
 struct run_session {
 	struct as_cli_runs runs;
 	struct as_cli_cov cov;
+	struct as_cli_code code;
 };
 
 struct run_talk {
@@ -141,7 +144,7 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 		box.boxed.options.size_bytes = job->size_bytes;
 		box.boxed.out = share.dir.path;
 		box.boxed.cov = r->cov.own ? AS_CLI_COV_FOLDER : NULL;
-		box.boxed.notes = out->chain;
+		box.boxed.notes = r->code.set ? &r->code.sink : out->chain;
 		box.boxed.findings = out->chain;
 		box.boxed.workload = boxed_workload;
 		box.boxed.ctx = &talk;
@@ -280,7 +283,10 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 		rc = as_cli_output_open(args, &out, err);
 	if (rc)
 		goto out;
-	r.runs.sinks = out.chain;
+	as_cli_code_open(args, &r.code, &r.runs.options);
+	r.code.sink.next = out.chain;
+	r.code.live = out.live;
+	r.runs.sinks = r.code.set ? &r.code.sink : out.chain;
 	talk.json = r.runs.json = out.json;
 	talk.live = out.live;
 	rc = open_cov(args, all, &out, &r, err);
@@ -297,7 +303,9 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 		as_emit_note(out.chain, "stopped by %s: %llu of %zu workloads were run",
 			     as_signal_name(as_cli_stopped()), (unsigned long long)stats.workloads,
 			     all->n);
-	rc = as_cli_output_close(&out, &stats, rc == AS_ESTOP ? 0 : rc, err);
+	rc = as_cli_code_close(&r.code, out.store ? as_store_sink_folder(out.store) : NULL,
+			       out.chain, out.json, rc == AS_ESTOP ? 0 : rc, err);
+	rc = as_cli_output_close(&out, &stats, rc, err);
 	if (rc == AS_EXIT_CLEAN && as_cli_stopped())
 		rc = AS_EXIT_SIGNAL + as_cli_stopped();
 	else if (!rc)
@@ -370,6 +378,7 @@ static const struct as_opt opts[] = {
 	  .help = "do not report, but only count, findings whose signatures are in this file (one "
 		  "on each line) or were met before" },
 	AS_CLI_COV_OPT,
+	AS_CLI_KCOV_OPT,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	{ 0 },

@@ -152,6 +152,7 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 				      .fresh_model = r->fresh_model,
 				      .shared = r->shared,
 				      .disk_fd = r->disk_fd,
+				      .code = r->code,
 				      .witness = as_shared_witness(r->options.state),
 				      .race_seed = as_runner_race_seed(r),
 				      .race_first = r->race_run };
@@ -166,6 +167,7 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 		watch = as_kwatch_new(NULL);
 	rc = as_runner_start(r, batch->n > 1 ? as_child_run_batch : as_child_run, &args, &ended,
 			     err);
+	as_runner_code_tell(r, batch);
 	if (rc)
 		goto out;
 	if (batch->n > 1 && sh->done < batch->n)

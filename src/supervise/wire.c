@@ -97,6 +97,7 @@ static const struct {
 } job_flags[] = {
 	{ "check_every_op", offsetof(struct as_wire_job, options.check_every_op) },
 	{ "draw_faults", offsetof(struct as_wire_job, options.draw_faults) },
+	{ "kcov", offsetof(struct as_wire_job, options.kcov) },
 	{ "together", offsetof(struct as_wire_job, together) },
 	{ "once", offsetof(struct as_wire_job, once) },
 };
