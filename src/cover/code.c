@@ -110,12 +110,8 @@ static bool number(char **at, int base, uint64_t *n)
 
 static bool parse_function(char **at, struct as_code_function *f)
 {
-	uint64_t places;
-
-	if (!number(at, 16, &f->at) || !number(at, 10, &f->size) || !number(at, 10, &places) ||
-	    places > UINT32_MAX || f->size > UINT64_MAX - f->at)
+	if (!number(at, 16, &f->at) || !number(at, 10, &f->size) || f->size > UINT64_MAX - f->at)
 		return false;
-	f->places = (uint32_t)places;
 	f->reached = 0;
 	f->file = word(at);
 	f->name = f->file ? word(at) : NULL;

@@ -8,8 +8,7 @@
  *	6004a2f1		an address a line, ascending, in hexadecimal
  *
  * The functions of a kernel are a file that its build leaves (kernel/functions.c), a line each,
- * ascending: ADDRESS SIZE PLACES FILE NAME. PLACES is the number of places in it that the kernel
- * can tell of.
+ * ascending: ADDRESS SIZE FILE NAME.
  */
 #ifndef AS_COVER_CODE_H
 #define AS_COVER_CODE_H
@@ -29,7 +28,7 @@ AS_MUST_CHECK int as_code_parse(const char *name, const char *text, struct as_co
 
 struct as_code_function {
 	uint64_t at, size;
-	uint32_t places, reached;
+	uint32_t reached; /* places */
 	const char *file, *name; /* in the text of the map */
 };
 

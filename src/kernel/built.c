@@ -97,6 +97,22 @@ static void write_json(const struct as_kernel_job *job, const char *version, str
 	as_buf_free(&with);
 }
 
+static int keep_functions(const struct as_kernel_job *job, const char *folder, struct as_err *err)
+{
+	struct as_buf path = { 0 }, text = { 0 };
+	int rc = 0;
+
+	as_kernel_functions(job, &text);
+	as_buf_addf(&path, "%s/" AS_KERNEL_FUNCTIONS, folder);
+	if (text.len)
+		rc = as_out_save(as_buf_str(&path), &text, err);
+	else
+		unlink(as_buf_str(&path));
+	as_buf_free(&path);
+	as_buf_free(&text);
+	return rc;
+}
+
 int as_kernel_keep(struct as_kernel_job *job, struct as_err *err)
 {
 	struct as_buf folder = { 0 }, path = { 0 }, version = { 0 }, text = { 0 };
@@ -114,6 +130,8 @@ int as_kernel_keep(struct as_kernel_job *job, struct as_err *err)
 		unlink(as_buf_str(&path));
 		rc = strip(job, as_buf_str(&folder), err);
 	}
+	if (!rc)
+		rc = keep_functions(job, as_buf_str(&folder), err);
 	if (!rc) {
 		write_json(job, version.data, &text);
 		rc = as_out_save(as_buf_str(&path), &text, err);

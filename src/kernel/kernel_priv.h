@@ -88,6 +88,11 @@ AS_MUST_CHECK int as_kernel_lock(const struct as_kernel_job *job, const char *fo
 AS_MUST_CHECK int as_kernel_space(const char *folder, uint64_t bytes, const char *what_for,
 				  struct as_err *err);
 
+/* ---- functions.c ---- */
+
+/* The text of AS_KERNEL_FUNCTIONS; empty: the kernel has no kcov. */
+void as_kernel_functions(const struct as_kernel_job *job, struct as_buf *out);
+
 /* ---- built.c ---- */
 
 /* Puts the result where as_kernel_find() finds it. */
