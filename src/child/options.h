@@ -46,6 +46,7 @@ struct as_run_options {
 	unsigned deadline_ms; /* without progress; 0: AS_RUN_DEADLINE_MS */
 	uint64_t size_bytes; /* of the disk; 0: the target's own */
 	uint64_t seed; /* of the choices a target asks for by as_choose() */
+	uint32_t kmemleak; /* 1: after each workload, memory that nobody frees is a finding */
 	bool kcov; /* the code that the kernel reaches is told (base/codeset.h) */
 	char choices[AS_RUN_CHOICES_MAX]; /* answers as_ask(): as_chooser_parse(); "": 0 */
 	/* Of a directory of the machine; 0: the defaults of vfs/bounds.def. */

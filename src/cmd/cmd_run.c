@@ -172,6 +172,7 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 		return as_fail(err, AS_EUSE, "--scenario: '%.20s...' is too long", scenario);
 	if (scenario && strcmp(scenario, "sequential"))
 		memcpy(o->scenario, scenario, strlen(scenario) + 1);
+	o->kmemleak = as_args_has(args, "kmemleak");
 	rc = as_cli_run_options(args, o, err);
 	if (!rc)
 		rc = as_sweep_parse(as_args_text(args, "sweep", "none"), &o->sweep, err);
@@ -379,6 +380,9 @@ static const struct as_opt opts[] = {
 		  "on each line) or were met before" },
 	AS_CLI_COV_OPT,
 	AS_CLI_KCOV_OPT,
+	{ .name = "kmemleak",
+	  .help = "after each workload, look for memory of the kernel that nobody frees, which "
+		  "takes six seconds; needs a kernel with kmemleak" },
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	{ 0 },

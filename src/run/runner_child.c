@@ -165,8 +165,10 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 
 	if (r->caps & AS_INSTANCE_KERNEL)
 		watch = as_kwatch_new(NULL);
-	rc = as_runner_start(r, batch->n > 1 ? as_child_run_batch : as_child_run, &args, &ended,
-			     err);
+	rc = as_runner_leak_begin(r, err);
+	if (!rc)
+		rc = as_runner_start(r, batch->n > 1 ? as_child_run_batch : as_child_run, &args,
+				     &ended, err);
 	as_runner_code_tell(r, batch);
 	if (rc)
 		goto out;
@@ -184,6 +186,8 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 	as_kwatch_name(watch, sh->device);
 	if (!rc)
 		as_runner_found_in_log(r, args.seq, watch, plan && (end || sh->fired));
+	if (!rc && !end)
+		as_runner_leak_look(r);
 	/* The kernel may say something after the last one was done: that one has not passed. */
 	if (batch->n > 1 && sh->found && sh->done >= batch->n)
 		r->shared->done = batch->n - 1;

@@ -60,6 +60,12 @@ void as_runner_code_close(struct as_runner *r);
 /* After a child. */
 void as_runner_code_tell(struct as_runner *r, const struct as_run_batch *batch);
 
+/* ---- runner_leak.c ---- */
+
+/* Around a child. AS_ELACK: the kernel cannot do it. */
+AS_MUST_CHECK int as_runner_leak_begin(struct as_runner *r, struct as_err *err);
+void as_runner_leak_look(struct as_runner *r);
+
 /* ---- runner_found.c ---- */
 
 /* What a dead child cannot say itself. */

@@ -87,7 +87,7 @@ static const struct number_row {
 			sizeof(((struct as_run_options *)0)->field) \
 	}
 	ROW(deadline_ms), ROW(size_bytes), ROW(seed),	 ROW(max_bytes),
-	ROW(max_entries), ROW(sweep_op),   ROW(sweep_n),
+	ROW(max_entries), ROW(sweep_op),   ROW(sweep_n), ROW(kmemleak),
 #undef ROW
 };
 

@@ -31,6 +31,9 @@ if "$ASSAY" run --no-store --sandbox uml --kernel debian --target lab "$SMOKE" >
 	tap_run "a kernel without kcov" 3 "$ASSAY" run --kernel debian --kcov --target ext2 \
 		--no-store "$SMOKE"
 	tap_like "says which has it" "$WORK/err" "assay kernel build debug"
+	tap_run "a kernel without kmemleak" 3 "$ASSAY" run --kernel debian --kmemleak \
+		--target ext2 --no-store "$SMOKE"
+	tap_like "says so" "$WORK/err" "memory that nobody frees .*assay kernel build debug"
 	tap_run "has no functions" 3 "$ASSAY" cov code --kernel debian x.kcov
 	tap_like "says so" "$WORK/err" "the kernel debian has no list of its functions"
 else
@@ -79,4 +82,25 @@ tap_run "it goes on" 0 "$ASSAY" hunt --resume --max-workloads 32 -o hunt
 tap_is "and forgets nothing" "$(($(places hunt) >= before))" 1
 tap_is "nothing that was reached is lost" \
 	"$(comm -13 <(sed 1,2d hunt/code.kcov | sort) before.txt | wc -l)" 0
+
+# ---- Memory that nobody frees ----
+if "$ASSAY" kernel list --json | grep "\"name\":\"$kernel\"" | grep -q kmemleak; then
+	tap_run "a clean kernel" 0 "$ASSAY" run --kernel "$kernel" --kmemleak --target ext2 -o clean \
+		"$SMOKE"
+else
+	tap_skip "a clean kernel" "none with kmemleak is built: assay kernel build debug"
+fi
+leaks=$("$ASSAY" kernel list --json |
+	sed -n 's/.*"name":"\([^"]*\)".*"patches":\["leak.patch"\].*/\1/p' | head -n 1)
+if [ -n "$leaks" ]; then
+	tap_run "a kernel that leaks" 1 "$ASSAY" run --kernel "$leaks" --kmemleak --target ext2 \
+		-o leaks one.txt
+	tap_like "is a finding" "$WORK/out" 'the kernel has lost memory'
+	tap_run "which comes back" 1 "$ASSAY" replay -o leaks "$(ls leaks/findings)"
+	tap_run "without the option it is none" 0 "$ASSAY" run --kernel "$leaks" --target ext2 \
+		-o none one.txt
+else
+	tap_skip "a kernel that leaks" \
+		"none is built: assay kernel build debug --patch tests/kernel/leak.patch"
+fi
 tap_done
