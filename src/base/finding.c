@@ -56,16 +56,44 @@ void as_finding_id(const struct as_finding *finding, const char *target_name,
 			*s = '_';
 }
 
-bool as_finding_is_on_host(const struct as_finding *finding)
+/* The word of the options that begins so; NULL: there is none. */
+static const char *find_word(const struct as_finding *finding, const char *begins)
 {
-	const size_t len = strlen(AS_FINDING_ON_HOST);
-
 	for (const char *s = finding->options; s && *s; s += strspn(s, " ")) {
-		if (strcspn(s, " ") == len && !strncmp(s, AS_FINDING_ON_HOST, len))
-			return true;
+		if (!strncmp(s, begins, strlen(begins)))
+			return s;
 		s += strcspn(s, " ");
 	}
-	return false;
+	return NULL;
+}
+
+bool as_finding_is_on_host(const struct as_finding *finding)
+{
+	const char *word = find_word(finding, AS_FINDING_ON_HOST);
+
+	return word && strcspn(word, " ") == strlen(AS_FINDING_ON_HOST);
+}
+
+bool as_kernel_name_ok(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len && len < AS_KERNEL_NAME_MAX && name[0] != '.' && name[0] != '-' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-") ==
+		       len;
+}
+
+bool as_finding_kernel(const struct as_finding *finding, char name[AS_KERNEL_NAME_MAX])
+{
+	const char *word = find_word(finding, AS_FINDING_KERNEL);
+	size_t len = word ? strcspn(word, " ") - strlen(AS_FINDING_KERNEL) : 0;
+
+	name[0] = '\0';
+	if (!len || len >= AS_KERNEL_NAME_MAX)
+		return false;
+	memcpy(name, word + strlen(AS_FINDING_KERNEL), len);
+	name[len] = '\0';
+	return as_kernel_name_ok(name);
 }
 
 bool as_finding_is_id(const char *text)

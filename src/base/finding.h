@@ -71,6 +71,13 @@ struct as_finding {
 /* The word of `options` for a kernel type that ran on the running kernel, not in a sandbox. */
 #define AS_FINDING_ON_HOST "sandbox=host"
 bool as_finding_is_on_host(const struct as_finding *finding);
+/* The kernel of `assay kernel` that it ran in: the word "kernel=NAME" of `options`. False: it was
+ * given none, or the word is damaged. */
+#define AS_FINDING_KERNEL "kernel="
+#define AS_KERNEL_NAME_MAX 65
+bool as_finding_kernel(const struct as_finding *finding, char name[AS_KERNEL_NAME_MAX]);
+/* What may be the name of one; it is the name of a folder. */
+bool as_kernel_name_ok(const char *name);
 
 const char *as_finding_kind_name(enum as_finding_kind kind);
 /* The kind of a name, or -1. */

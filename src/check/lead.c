@@ -337,6 +337,8 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 	}
 	if (o->shards)
 		as_buf_addf(out, ", shard %u/%u", o->shard, o->shards);
+	if (c->args->run->kernel[0])
+		as_buf_addf(out, ", kernel %s", c->args->run->kernel);
 	if (c->start) {
 		struct as_digest text = as_hash(c->start->text, strlen(c->start->text));
 

@@ -22,6 +22,8 @@
 
 void as_child_enter(struct child *c, enum as_phase phase)
 {
+	if (c->kcov)
+		as_kcov_take(c->kcov, c->sh->done);
 	c->sh->phase = phase;
 	c->sh->alive++;
 }
@@ -81,11 +83,16 @@ int as_child_open(struct child *c, struct as_err *err)
 	c->kfail = as_plan_kernel(c->args->plan);
 	if (!rc && c->kfail.kind)
 		rc = as_kfault_open(c->kfail.kind, c->sh->device, &c->kfault, err);
+	if (!rc && c->args->code)
+		rc = as_kcov_open(c->args->code, &c->kcov, err);
 	return rc;
 }
 
 void as_child_close(struct child *c)
 {
+	if (c->kcov)
+		as_kcov_take(c->kcov, c->sh->done);
+	as_kcov_close(c->kcov);
 	as_kfault_close(c->kfault);
 	as_instance_close(c->instance);
 	as_race_delay_free(c->delay);

@@ -117,6 +117,7 @@ struct as_child_args {
 	const char *folder; /* in a directory: the one to work in; NULL: there is none */
 	struct as_child_shared *shared;
 	int disk_fd; /* where a disk is handed over */
+	struct as_kcov_area *code; /* what the kernel reaches goes there; NULL: nowhere */
 	struct as_witness_area *witness; /* of AS_RUN_WITNESS_BYTES; NULL: none */
 };
 

@@ -4,6 +4,7 @@
 #define AS_CHILD_CHILD_PRIV_H
 
 #include "child/child.h"
+#include "child/kcov.h"
 #include "child/kfault.h"
 #include "child/space.h"
 #include "instance/instance.h"
@@ -31,6 +32,7 @@ struct child {
 	struct as_kfail_rule kfail; /* which one */
 	bool kfailing; /* the call in flight may meet it */
 	bool aborted; /* the file system has turned itself off because of it */
+	struct as_kcov *kcov; /* NULL: nobody asks what code is reached */
 	bool quick; /* on a disk that nobody watches (as_instance_args.quick) */
 };
 

@@ -99,6 +99,7 @@ static const struct number_row {
 	  sizeof(((struct as_run_options *)0)->field), standard },
 	ROW("size", size_bytes, 0) ROW("seed", seed, 0) ROW("corrupt", corrupt, 0)
 		ROW("fields", fields, 0)
+		ROW("kmemleak", kmemleak, 0)
 		ROW("max_heap", max_heap, 0) ROW("max_stack", max_stack, 0)
 #define BOUND(field, standard, what) ROW(#field, field, standard)
 #include "vfs/bounds.def"
@@ -149,6 +150,8 @@ void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
 	as_buf_adds(out, o->check_every_op ? "check=op" : "check=end");
 	if (o->on_host)
 		as_buf_adds(out, " " AS_FINDING_ON_HOST);
+	if (o->kernel[0])
+		as_buf_addf(out, " " AS_FINDING_KERNEL "%s", o->kernel);
 	for (size_t i = 0; i < NNUMBERS; i++) {
 		unsigned long long number = get_number(o, &numbers[i]);
 
@@ -197,6 +200,14 @@ int as_run_choices(const char *text, struct as_run_options *o, struct as_err *er
 	return rc;
 }
 
+static int parse_kernel(const char *name, struct as_run_options *o, struct as_err *err)
+{
+	if (!as_kernel_name_ok(name))
+		return as_fail(err, AS_EUSE, "'%.80s' is not the name of a kernel", name);
+	memcpy(o->kernel, name, strlen(name) + 1);
+	return 0;
+}
+
 static int parse_word(const char *word, struct as_run_options *o, struct as_buf *faults,
 		      struct as_err *err)
 {
@@ -222,6 +233,8 @@ static int parse_word(const char *word, struct as_run_options *o, struct as_buf 
 	}
 	if (!strncmp(word, "layout=", 7))
 		return parse_path(word + 7, o->layout, sizeof(o->layout), err);
+	if (!strncmp(word, AS_FINDING_KERNEL, strlen(AS_FINDING_KERNEL)))
+		return parse_kernel(word + strlen(AS_FINDING_KERNEL), o, err);
 	if (!strncmp(word, "choices=", 8))
 		return as_run_choices(word + 8, o, err);
 	if (!strncmp(word, "scenario=", 9)) {

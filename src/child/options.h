@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/finding.h"
 #include "box/sandbox.h"
 #include "race/race.h"
 #include "vfs/bounds.h"
@@ -42,9 +43,12 @@ struct as_answers;
 struct as_run_options {
 	bool check_every_op;
 	bool on_host; /* on the running kernel, though the type has a sandbox: --sandbox host */
+	char kernel[AS_KERNEL_NAME_MAX]; /* the one of `assay kernel` in the sandbox; "": none */
 	unsigned deadline_ms; /* without progress; 0: AS_RUN_DEADLINE_MS */
 	uint64_t size_bytes; /* of the disk; 0: the target's own */
 	uint64_t seed; /* of the choices a target asks for by as_choose() */
+	uint32_t kmemleak; /* 1: after each workload, memory that nobody frees is a finding */
+	bool kcov; /* the code that the kernel reaches is told (base/codeset.h) */
 	char choices[AS_RUN_CHOICES_MAX]; /* answers as_ask(): as_chooser_parse(); "": 0 */
 	/* Of a directory of the machine; 0: the defaults of vfs/bounds.def. */
 	uint64_t max_bytes, max_entries;

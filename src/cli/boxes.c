@@ -34,9 +34,14 @@ bool as_cli_wants_box(const struct as_args *args, const char *spec)
 	return asked ? !strcmp(asked, "uml") : type && !type->server;
 }
 
-bool as_cli_on_host(const struct as_args *args)
+void as_cli_where(const struct as_args *args, struct as_run_options *o)
 {
-	return !strcmp(as_args_text(args, "sandbox", ""), "host");
+	const char *name = as_cli_kernel(args);
+
+	o->on_host = !strcmp(as_args_text(args, "sandbox", ""), "host");
+	o->kernel[0] = '\0';
+	if (name && as_kernel_name_ok(name)) /* any other is refused when it is looked for */
+		memcpy(o->kernel, name, strlen(name) + 1);
 }
 
 static int read_core(const char *text, int *core, struct as_err *err)
@@ -58,8 +63,8 @@ static int read_core(const char *text, int *core, struct as_err *err)
 	return 0;
 }
 
-/* The kernel that --kernel names; NULL: none. `fsck` has a flag of that name. */
-static const char *named_kernel(const struct as_args *args)
+/* `fsck` has a flag of that name. */
+const char *as_cli_kernel(const struct as_args *args)
 {
 	for (size_t i = 0; i < args->n_given; i++)
 		if (!strcmp(args->given[i].opt->name, "kernel") &&
@@ -76,11 +81,11 @@ static int find_kernel(const struct as_args *args, const char **path, struct as_
 	int rc;
 
 	*path = as_args_text(args, "uml", NULL);
-	if (!named_kernel(args))
+	if (!as_cli_kernel(args))
 		return 0;
 	if (*path)
 		return as_fail(err, AS_EUSE, "--kernel and --uml: leave out one");
-	rc = as_kernel_find(named_kernel(args), &kernel, err);
+	rc = as_kernel_find(as_cli_kernel(args), &kernel, err);
 	if (!rc && (size_t)snprintf(found, sizeof(found), "%s", kernel.path) >= sizeof(found))
 		rc = as_fail(err, AS_EUSE, "--kernel: the path is too long");
 	if (rc)
@@ -145,7 +150,7 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
 		if (as_args_has(args, only[i]))
 			return as_fail(err, AS_EUSE, "--%s needs --sandbox uml", only[i]);
-	if (named_kernel(args))
+	if (as_cli_kernel(args))
 		return as_fail(err, AS_EUSE, "--kernel needs --sandbox uml");
 	return asked && as_cli_fstype(spec) ? as_sandbox_host.ready(&o, err) : 0;
 }

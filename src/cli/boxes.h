@@ -12,7 +12,8 @@
 /* clang-format off */
 #define AS_CLI_BOX_OPTS                                                                           \
 	{ .name = "kernel", .kind = AS_OPT_TEXT, .arg = "NAME",                                   \
-	  .help = "use this kernel, which `assay kernel build` has built" },                      \
+	  .help = "use this kernel, which `assay kernel build` has built; `debian`: that of the " \
+		  "package user-mode-linux" },                                                    \
 	AS_CLI_BOX_PLAIN_OPTS
 /* The same for a command with a --kernel of its own. */
 #define AS_CLI_BOX_PLAIN_OPTS                                                                     \
@@ -32,8 +33,11 @@
 const struct as_fstype *as_cli_fstype(const char *spec);
 /* Whether a target, as typed, is to run in a box. */
 bool as_cli_wants_box(const struct as_args *args, const char *spec);
-/* Whether kernel types run on the running kernel, though they could run in a box. */
-bool as_cli_on_host(const struct as_args *args);
+/* Where kernel types run: on the running kernel though they could run in a box, or in which kernel
+ * of `assay kernel`. */
+void as_cli_where(const struct as_args *args, struct as_run_options *options);
+/* What --kernel names; NULL: nothing. */
+const char *as_cli_kernel(const struct as_args *args);
 /* Refuses sandbox options that are impossible, before anything is done. */
 AS_MUST_CHECK int as_cli_check_box(const struct as_args *args, const char *spec,
 				   struct as_err *err);

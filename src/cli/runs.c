@@ -123,7 +123,7 @@ int as_cli_run_options(const struct as_args *args, struct as_run_options *o, str
 	int rc;
 
 	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
-	o->on_host = as_cli_on_host(args);
+	as_cli_where(args, o);
 	o->max_bytes = as_args_number(args, "max-bytes", 0);
 	o->max_entries = as_args_number(args, "max-entries", 0);
 	rc = corrupt_options(args, o, err);

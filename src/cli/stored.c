@@ -145,11 +145,52 @@ static int choose_targets(const struct as_args *args, struct as_cli_again *again
 	return rc;
 }
 
+static const struct as_opt *option(const struct as_args *args, const char *name)
+{
+	for (const struct as_opt *opt = args->command->opts; opt->name; opt++)
+		if (!strcmp(opt->name, name))
+			return opt;
+	return NULL;
+}
+
+/* The options with the kernel of the finding, unless another one, or none, is asked for. */
+static struct as_args in_its_kernel(const struct as_args *args, const char *name,
+				    const struct as_cli_specs *specs)
+{
+	struct as_args with = *args;
+	bool boxed = false;
+
+	for (size_t i = 0; i < specs->n; i++)
+		boxed = boxed || as_cli_wants_box(args, specs->spec[i]);
+	if (boxed && *name && !as_cli_kernel(args) && !as_args_has(args, "uml") &&
+	    with.n_given < AS_GIVEN_MAX) {
+		with.given[with.n_given].opt = option(args, "kernel");
+		with.given[with.n_given++].value = name;
+	}
+	return with;
+}
+
+static int explain_kernel(const struct as_args *args, const struct as_stored *stored, int rc,
+			  struct as_err *err)
+{
+	char name[AS_KERNEL_NAME_MAX];
+
+	if (rc != AS_ELACK || as_cli_kernel(args) || as_args_has(args, "uml") ||
+	    !as_finding_kernel(&stored->record.finding, name))
+		return rc;
+	return as_fail_in(err,
+			  "%s was found with --kernel %s (another one can be given by --kernel or "
+			  "--uml)",
+			  stored->record.id, name);
+}
+
 int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
 		      const struct as_seq *seq, struct as_sink *sinks, struct as_cli_again *again,
 		      struct as_err *err)
 {
 	struct as_cli_specs specs = { .n = 0 };
+	char kernel[AS_KERNEL_NAME_MAX];
+	struct as_args with;
 	bool boxed = false;
 	int rc;
 
@@ -161,11 +202,15 @@ int as_cli_again_open(const struct as_args *args, const struct as_stored *stored
 		rc = choose_targets(args, again, &specs, err);
 	for (size_t i = 0; i < specs.n && !rc; i++)
 		rc = as_cli_trust_seq(args, stored->record.id, specs.spec[i], seq, err);
+	memcpy(kernel, again->options.kernel, sizeof(kernel));
+	with = in_its_kernel(args, kernel, &specs);
+	as_cli_where(&with, &again->options);
 	if (!rc)
-		rc = as_cli_specs_box(args, &specs, &boxed, err);
+		rc = as_cli_specs_box(&with, &specs, &boxed, err);
 	if (!rc)
-		rc = boxed ? open_box(args, &specs, sinks, again, err)
+		rc = boxed ? open_box(&with, &specs, sinks, again, err)
 			   : open_here(sinks, NULL, again, err);
+	rc = explain_kernel(args, stored, rc, err);
 	as_cli_specs_free(&specs);
 	if (rc)
 		as_cli_again_close(again);
@@ -204,6 +249,12 @@ int as_cli_again_run(struct as_cli_again *again, const struct as_seq *seq, struc
 /* The user asks for the running kernel, never a file. */
 const char *as_cli_again_differs(const struct as_args *args, const struct as_stored *stored)
 {
+	char name[AS_KERNEL_NAME_MAX];
+
+	if (as_finding_kernel(&stored->record.finding, name) &&
+	    (!strcmp(as_args_text(args, "sandbox", ""), "host") || as_args_has(args, "uml") ||
+	     (as_cli_kernel(args) && strcmp(as_cli_kernel(args), name))))
+		return ": it was found in another kernel (see `run with` in its README.md)";
 	return as_finding_is_on_host(&stored->record.finding) && !as_args_has(args, "sandbox")
 		       ? ": it was found with --sandbox host, and was run in a sandbox now"
 		       : "";

@@ -134,7 +134,7 @@ static int read_options(struct check_session *s, struct as_err *err)
 	o->crashes.early = as_args_number(args, "early", 0);
 	s->run.deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
 	s->run.seed = as_args_number(args, "seed", 0);
-	s->run.on_host = as_cli_on_host(args);
+	as_cli_where(args, &s->run);
 	s->run.size_bytes = as_args_number(args, "size", 0);
 	s->run.stop = as_cli_stop_catch();
 	rc = as_cli_usage_options(args, &s->run, err);

@@ -24,6 +24,7 @@ static const struct {
 	{ "adds", 1, 2, "FOLDER [TEST]", as_cov_adds },
 	{ "rank", 1, -1, "FOLDER|FILE.cov...", as_cov_rank },
 	{ "feedback", 1, 1, "FILE.cov", as_cov_feedback },
+	{ "code", 1, -1, "FOLDER|FILE.kcov...", as_cov_code },
 };
 
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
@@ -193,7 +194,7 @@ void as_cov_print_notes(const struct as_counts *counts, const char *path)
 static const struct as_opt opts[] = {
 	{ "under", 0, AS_OPT_TEXT, "PATH",
 	  "record, read: count only calls on this file or folder and what is below it (an absolute "
-	  "path); default: all calls",
+	  "path); default: all calls. code: only these files, such as fs/ext4",
 	  0, 0, NULL, false },
 	{ "under-regex", 0, AS_OPT_TEXT, "REGEX",
 	  "record, read: the same for all paths that this matches (POSIX extended, from the root): "
@@ -254,7 +255,7 @@ static const struct as_opt opts[] = {
 	  0, 0, NULL, false },
 	{ "html", 0, AS_OPT_TEXT, "FILE", "show, diff: write one page with everything", 0, 0, NULL,
 	  false },
-	{ "json", 0, AS_OPT_FLAG, NULL, "show, diff, which, adds, rank: print JSON", 0, 0, NULL,
+	{ "json", 0, AS_OPT_FLAG, NULL, "show, diff, which, adds, rank, code: print JSON", 0, 0, NULL,
 	  false },
 	{ "csv", 0, AS_OPT_FLAG, NULL, "show: print comma-separated values", 0, 0, NULL, false },
 	{ "threshold", 0, AS_OPT_NUMBER, "N",
@@ -274,6 +275,12 @@ static const struct as_opt opts[] = {
 	  "with --baseline: exit with status 1 only if the coverage is lower by more "
 	  "percentage points",
 	  0, 0, NULL, false },
+	{ "functions", 0, AS_OPT_FLAG, NULL, "code: print each function, not each file", 0, 0, NULL,
+	  false },
+	{ "never", 0, AS_OPT_FLAG, NULL, "code: print the functions that were never reached", 0, 0,
+	  NULL, false },
+	{ "kernel", 0, AS_OPT_TEXT, "NAME",
+	  "code: the kernel that it was; default: the one that the run had", 0, 0, NULL, false },
 	{ "summary", 0, AS_OPT_FLAG, NULL, "diff: print only the numbers for each call", 0, 0, NULL,
 	  false },
 	{ 0 },
@@ -283,7 +290,7 @@ const struct as_command as_cmd_cov = {
 	.name = "cov",
 	.operands = "record -- COMMAND... | read TRACE... | show FILE... | untested FILE | "
 		    "tcd FILE [FILE] | merge FILE... | diff FILE FILE | which FOLDER | "
-		    "adds FOLDER [TEST] | rank FOLDER | feedback FILE",
+		    "adds FOLDER [TEST] | rank FOLDER | feedback FILE | code FOLDER",
 	.summary = "count which arguments and results of system calls were tested",
 	.text = "`cov record` runs a command and counts the calls of it and its children, "
 		"until the "
@@ -301,7 +308,9 @@ const struct as_command as_cmd_cov = {
 		"counts of each test of a suite in a folder: `cov which` says which tests meet an "
 		"argument or a result (exit status 1: none), `cov adds` what only one test meets, "
 		"`cov rank` in which order tests add the most. Such a folder can be given "
-		"where a file is expected, and stands for the whole suite. --fail-under and "
+		"where a file is expected, and stands for the whole suite. `cov code` prints how "
+		"much of each source file of the kernel's file systems a run or hunt with --kcov "
+		"reached, or its functions. --fail-under and "
 		"--baseline make the exit status 1. docs/COVERAGE.md explains all of it.",
 	.opts = opts,
 	.min_operands = 1,

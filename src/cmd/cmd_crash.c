@@ -69,7 +69,7 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 	*o = as_crash_options_default();
 	run->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
 	run->seed = as_args_number(args, "seed", 0);
-	run->on_host = as_cli_on_host(args);
+	as_cli_where(args, run);
 	o->perm.t = (unsigned)as_args_number(args, "t", o->perm.t);
 	o->perm.trials = (unsigned)as_args_number(args, "trials", o->perm.trials);
 	if (as_args_has(args, "sector"))

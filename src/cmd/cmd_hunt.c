@@ -8,6 +8,7 @@
 #include "cli/accepted.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
+#include "cli/code.h"
 #include "cli/drawn.h"
 #include "cli/hunts.h"
 #include "cli/live/live.h"
@@ -84,6 +85,16 @@ static bool may_change(const char *name)
 	return !is_remembered(name);
 }
 
+/* Whether another option that is given now takes its place. */
+static bool is_replaced(const struct as_args *now, const char *name)
+{
+	bool host = !strcmp(as_args_text(now, "sandbox", ""), "host");
+
+	if (!strcmp(name, "kernel"))
+		return host || as_args_has(now, "uml");
+	return !strcmp(name, "uml") && (host || as_cli_kernel(now));
+}
+
 /* Whether the hunt was begun with this option and value. */
 static bool was_given(const struct as_args *then, const char *name, const char *value)
 {
@@ -118,6 +129,7 @@ static int recall(const struct as_args *now, const struct as_hunt_state *state,
 	}
 	for (size_t i = 0; i < then.n_given && both->n_given < AS_GIVEN_MAX; i++)
 		if (!as_args_has(now, then.given[i].opt->name) &&
+		    !is_replaced(now, then.given[i].opt->name) &&
 		    is_remembered(then.given[i].opt->name))
 			both->given[both->n_given++] = then.given[i];
 	return 0;
@@ -141,6 +153,7 @@ struct hunt_session {
 	struct as_live *live;
 	struct as_sink *talk;
 	struct as_cli_cov cov;
+	struct as_cli_code code;
 	int64_t start_us;
 };
 
@@ -373,6 +386,8 @@ static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		as_live_set(s->live, rows[i].counter, rows[i].n);
+	if (s->code.set)
+		as_live_set(s->live, AS_COUNT_covered_blocks, s->code.set->n);
 	if (state->possible)
 		as_live_set(s->live, AS_COUNT_crash_states, state->looked);
 	as_live_done(s->live, state->workloads);
@@ -399,6 +414,13 @@ static int open_cov(const struct as_args *args, struct hunt_session *s, struct a
 	s->hunt.run.watch = as_cli_cov_watch(&s->cov);
 	s->hunt.cov = s->cov.own ? as_buf_str(&s->cov.folder) : NULL;
 	return rc;
+}
+
+static int open_code(const struct as_args *args, struct hunt_session *s, struct as_err *err)
+{
+	as_cli_code_open(args, &s->code, &s->hunt.run);
+	s->hunt.code = s->code.set;
+	return s->resume ? as_cli_code_recall(&s->code, &s->folders.run.dir, err) : 0;
 }
 
 static int open_set(void *ctx, size_t set, struct as_hunt *on, struct as_err *err)
@@ -455,12 +477,15 @@ static int run(const struct as_args *given, struct as_err *err)
 		rc = prepare(&args, &s, err);
 	if (!rc)
 		rc = open_cov(given, &s, err);
+	if (!rc)
+		rc = open_code(&args, &s, err);
 	if (!rc) {
 		say_left_out(&s);
 		open_live(given, &s);
 		rc = hunt(&args, &s, err);
 		as_live_close(s.live, true, rc, err);
 		as_cli_usage_say(s.target, s.json, s.talk);
+		rc = as_cli_code_close(&s.code, &s.folders.run.dir, s.talk, s.json, rc, err);
 		as_cli_hunt_summary(
 			&s.state, s.folder, s.json,
 			(as_cli_stopped() || rc) && as_hunt_state_exists(&s.folders.hunt), s.talk);
@@ -545,6 +570,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_BOUND_OPTS,
 	AS_CLI_COV_OPT,
+	AS_CLI_KCOV_OPT,
 	AS_CLI_TRUST_OPT,
 	AS_CLI_BOX_OPTS,
 	{ .name = "out",

@@ -4,6 +4,7 @@
 #include "base/show.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
+#include "cli/code.h"
 #include "cli/jobs.h"
 #include "cli/output.h"
 #include "cli/own_cov.h"
@@ -13,6 +14,7 @@
 #include "cli/stopping.h"
 #include "cli/trust.h"
 #include "os/spawn.h"
+#include "report/sinks.h"
 #include "run/result.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
@@ -65,6 +67,7 @@ static void say_workload(const char *name, const char *spec, const struct as_run
 struct run_session {
 	struct as_cli_runs runs;
 	struct as_cli_cov cov;
+	struct as_cli_code code;
 };
 
 struct run_talk {
@@ -141,7 +144,7 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 		box.boxed.options.size_bytes = job->size_bytes;
 		box.boxed.out = share.dir.path;
 		box.boxed.cov = r->cov.own ? AS_CLI_COV_FOLDER : NULL;
-		box.boxed.notes = out->chain;
+		box.boxed.notes = r->code.set ? &r->code.sink : out->chain;
 		box.boxed.findings = out->chain;
 		box.boxed.workload = boxed_workload;
 		box.boxed.ctx = &talk;
@@ -169,6 +172,7 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 		return as_fail(err, AS_EUSE, "--scenario: '%.20s...' is too long", scenario);
 	if (scenario && strcmp(scenario, "sequential"))
 		memcpy(o->scenario, scenario, strlen(scenario) + 1);
+	o->kmemleak = as_args_has(args, "kmemleak");
 	rc = as_cli_run_options(args, o, err);
 	if (!rc)
 		rc = as_sweep_parse(as_args_text(args, "sweep", "none"), &o->sweep, err);
@@ -280,7 +284,10 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 		rc = as_cli_output_open(args, &out, err);
 	if (rc)
 		goto out;
-	r.runs.sinks = out.chain;
+	as_cli_code_open(args, &r.code, &r.runs.options);
+	r.code.sink.next = out.chain;
+	r.code.live = out.live;
+	r.runs.sinks = r.code.set ? &r.code.sink : out.chain;
 	talk.json = r.runs.json = out.json;
 	talk.live = out.live;
 	rc = open_cov(args, all, &out, &r, err);
@@ -300,7 +307,9 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 	else if (!rc && tested_mount(&r.runs, &stats))
 		as_emit_note(out.chain, "no operation was run: the mount failed by the fault, "
 					"which is not wrong");
-	rc = as_cli_output_close(&out, &stats, rc == AS_ESTOP ? 0 : rc, err);
+	rc = as_cli_code_close(&r.code, out.store ? as_store_sink_folder(out.store) : NULL,
+			       out.chain, out.json, rc == AS_ESTOP ? 0 : rc, err);
+	rc = as_cli_output_close(&out, &stats, rc, err);
 	if (rc == AS_EXIT_CLEAN && as_cli_stopped())
 		rc = AS_EXIT_SIGNAL + as_cli_stopped();
 	else if (!rc)
@@ -373,6 +382,10 @@ static const struct as_opt opts[] = {
 	  .help = "do not report, but only count, findings whose signatures are in this file (one "
 		  "on each line) or were met before" },
 	AS_CLI_COV_OPT,
+	AS_CLI_KCOV_OPT,
+	{ .name = "kmemleak",
+	  .help = "after each workload, look for memory of the kernel that nobody frees, which "
+		  "takes six seconds; needs a kernel with kmemleak" },
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	{ 0 },

@@ -13,6 +13,7 @@
  *      are done again when the hunt is resumed.
  *   2. Which workload is kept for a signature, and all counts, depend on the seed and the number of
  *      workloads, not on which job was faster (as long as the target itself is deterministic).
+ *      This does not hold with `code`: what is new depends on what other jobs reached before.
  *   3. Only this process writes to findings/ and to the state; a lock keeps others out.
  *   4. The finding of a signature in the state is complete in findings/.
  */

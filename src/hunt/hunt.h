@@ -10,6 +10,7 @@
 #ifndef AS_HUNT_HUNT_H
 #define AS_HUNT_HUNT_H
 
+#include "base/codeset.h"
 #include "base/err.h"
 #include "base/event.h"
 #include "gen/profile.h"
@@ -53,6 +54,9 @@ struct as_hunt {
 	/* The folder in which run.watch keeps the counts of calls of each process; those of
 	 * engines in boxes are moved there, too. NULL: calls are not counted. */
 	const char *cov;
+	/* What code of the kernel was reached, in memory that all processes share; workloads that
+	 * reach more are bred (breed.h). NULL: nobody asks. */
+	struct as_codeset *code;
 	const struct as_folders *folders; /* open, and locked */
 	unsigned lane; /* of those that a process opened one after the other in its folder */
 	int64_t start_us; /* when its time began; 0: with the call */

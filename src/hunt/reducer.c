@@ -126,6 +126,7 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 	/* A reduction repeats the same workload: its calls are not counted as coverage. */
 	as_found.cov = NULL;
 	as_found.run.watch = NULL;
+	as_found.run.kcov = false;
 	as_found.run.stop = &r->shared->stop;
 	rc = as_folders_finding(h, r->sign->id, &folder, err);
 	if (!rc)

@@ -4,7 +4,9 @@
 
 #include "base/array.h"
 #include "base/finding_json.h"
+#include "base/hash.h"
 #include "base/json.h"
+#include "hunt/breed.h"
 #include "hunt/folders.h"
 #include "hunt/lane.h"
 #include "hunt/sets.h"
@@ -148,6 +150,8 @@ int as_worker_end(struct as_worker *w)
 
 struct heard {
 	struct as_sink sink;
+	struct as_codeset *code; /* NULL: nobody asks what is reached */
+	struct as_breed *breed; /* likewise */
 	const struct as_lane_work *work;
 	uint64_t first; /* number of the first workload of the batch */
 	struct as_buf found; /* elements of the array */
@@ -195,6 +199,23 @@ static void hear_again(struct as_sink *sink, const char *signature)
 		h->again[h->n_again++] = (struct again){ as_xstrdup(signature), 0 };
 	}
 	h->again[i].count++;
+}
+
+/* Code that no job has reached before: the workload that did it is kept. */
+static void hear_told(struct as_sink *sink, const char *text)
+{
+	struct heard *h = (struct heard *)sink;
+	const char *name;
+	uint64_t added;
+	size_t len;
+
+	if (!h->code || !as_codeset_hear(h->code, text, &name, &len, &added) || !added)
+		return;
+	for (size_t i = 0; i < h->work->n; i++)
+		if (strlen(h->work->names[i]) == len && !memcmp(h->work->names[i], name, len)) {
+			as_breed_keep(h->breed, h->work->seqs[i]);
+			return;
+		}
 }
 
 static void heard_clear(struct heard *h)
@@ -266,12 +287,20 @@ struct worker_job {
 	struct heard heard;
 };
 
+static uint64_t breed_seed(const struct worker_job *job, uint64_t number)
+{
+	return as_mix64(as_mix64(as_mix64(job->state->seed) + job->number) + number);
+}
+
 static size_t draw(struct worker_job *job, size_t want, struct as_seq **seqs, const char **names)
 {
 	size_t n = 0;
 
 	while (n < want && job->position + n < job->end &&
 	       (seqs[n] = as_stream_next(job->stream))) {
+		if (job->heard.breed)
+			seqs[n] = as_breed_next(job->heard.breed, seqs[n],
+						breed_seed(job, job->position + n));
 		names[n] = as_seq_meta(seqs[n], "workload");
 		n++;
 	}
@@ -402,6 +431,9 @@ static int work_job(struct worker_job *job, const struct as_hunt_state *state, s
 		as_known_add(job->known, state->signs[i].signature);
 	job->heard.sink.finding = hear_finding;
 	job->heard.sink.again = hear_again;
+	job->heard.sink.told = hear_told;
+	job->heard.code = h->code;
+	job->heard.breed = h->code ? as_breed_new() : NULL;
 	if (!rc && job->position)
 		as_stream_seek(job->stream, job->position);
 	while (!rc && !over && !job->shared->stop) {
@@ -413,6 +445,7 @@ static int work_job(struct worker_job *job, const struct as_hunt_state *state, s
 	as_lane_close(job->lane);
 	as_stream_free(job->stream);
 	as_known_free(job->known);
+	as_breed_free(job->heard.breed);
 	as_buf_free(&job->scenario);
 	free(job->left_out);
 	return rc == AS_ESTOP ? 0 : rc;

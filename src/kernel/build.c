@@ -117,6 +117,10 @@ int as_kernel_build(const struct as_kernel_want *want, struct as_kernel *built, 
 	int lock = -1, rc = 0;
 
 	*built = (struct as_kernel){ 0 };
+	if (!strcmp(want->name, AS_KERNEL_DEBIAN))
+		return as_fail(err, AS_EUSE,
+			       "--name " AS_KERNEL_DEBIAN
+			       ": the kernel of the package user-mode-linux is called so");
 	if (!as_kernel_name_ok(want->name))
 		rc = as_fail(err, AS_EUSE,
 			     "--name %s: expected letters, digits and . _ + - (at most 64)",

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "kernel/kernel_priv.h"
 #include "os/out.h"
+#include "os/spawn.h"
 #include "target/cache.h"
 
 #include <dirent.h>
@@ -19,15 +20,6 @@
 #include <unistd.h>
 
 #define JSON_MAX_BYTES ((size_t)1 << 20)
-
-bool as_kernel_name_ok(const char *name)
-{
-	size_t len = strlen(name);
-
-	return len && len <= 64 && name[0] != '.' && name[0] != '-' &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-") ==
-		       len;
-}
 
 void as_kernel_free(struct as_kernel *kernel)
 {
@@ -105,6 +97,22 @@ static void write_json(const struct as_kernel_job *job, const char *version, str
 	as_buf_free(&with);
 }
 
+static int keep_functions(const struct as_kernel_job *job, const char *folder, struct as_err *err)
+{
+	struct as_buf path = { 0 }, text = { 0 };
+	int rc = 0;
+
+	as_kernel_functions(job, &text);
+	as_buf_addf(&path, "%s/" AS_KERNEL_FUNCTIONS, folder);
+	if (text.len)
+		rc = as_out_save(as_buf_str(&path), &text, err);
+	else
+		unlink(as_buf_str(&path));
+	as_buf_free(&path);
+	as_buf_free(&text);
+	return rc;
+}
+
 int as_kernel_keep(struct as_kernel_job *job, struct as_err *err)
 {
 	struct as_buf folder = { 0 }, path = { 0 }, version = { 0 }, text = { 0 };
@@ -122,6 +130,8 @@ int as_kernel_keep(struct as_kernel_job *job, struct as_err *err)
 		unlink(as_buf_str(&path));
 		rc = strip(job, as_buf_str(&folder), err);
 	}
+	if (!rc)
+		rc = keep_functions(job, as_buf_str(&folder), err);
 	if (!rc) {
 		write_json(job, version.data, &text);
 		rc = as_out_save(as_buf_str(&path), &text, err);
@@ -245,17 +255,35 @@ static void add_name(void *ctx, const struct as_kernel *kernel)
 	as_buf_addf(names, "%s%s", names->len ? ", " : "", kernel->name);
 }
 
+static int find_debian(struct as_kernel *kernel, struct as_err *err)
+{
+	char path[4096];
+
+	*kernel = (struct as_kernel){ 0 };
+	if (!as_spawn_which("linux", path, sizeof(path)))
+		return as_fail(err, AS_ELACK,
+			       "the kernel " AS_KERNEL_DEBIAN
+			       " is `linux` of the package user-mode-linux, which is not here");
+	kernel->name = as_xstrdup(AS_KERNEL_DEBIAN);
+	kernel->path = as_xstrdup(path);
+	return 0;
+}
+
 int as_kernel_find(const char *name, struct as_kernel *kernel, struct as_err *err)
 {
 	struct as_buf root = { 0 }, names = { 0 };
-	int rc = as_cache_folder("kernels", &root, err);
+	int rc;
 
+	if (!strcmp(name, AS_KERNEL_DEBIAN))
+		return find_debian(kernel, err);
+	rc = as_cache_folder("kernels", &root, err);
 	if (!rc && !load(as_buf_str(&root), name, kernel)) {
 		rc = as_kernel_each(add_name, &names, err);
 		if (!rc)
 			rc = as_fail(err, AS_ELACK,
 				     "no kernel called '%s' is built; `assay kernel build` builds "
-				     "one; there %s%s",
+				     "one; there %s%s, and " AS_KERNEL_DEBIAN
+				     " is that of the package",
 				     name, names.len ? "are: " : "is none", as_buf_str(&names));
 	}
 	as_buf_free(&root);

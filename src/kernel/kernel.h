@@ -79,7 +79,13 @@ void as_kernel_free(struct as_kernel *kernel);
 /* Calls fn for each kernel that is built, sorted by name. */
 AS_MUST_CHECK int as_kernel_each(void (*fn)(void *ctx, const struct as_kernel *kernel), void *ctx,
 				 struct as_err *err);
-/* AS_EUSE: no kernel of that name is built; the message says how to build one. */
+/* Next to a kernel with kcov: its functions (functions.c). */
+#define AS_KERNEL_FUNCTIONS "functions"
+
+/* The one of Debian's package, which is not built here. */
+#define AS_KERNEL_DEBIAN "debian"
+/* AS_ELACK: no kernel of that name is built; the message says how to build one. AS_KERNEL_DEBIAN is
+ * found too; of it, only name and path are set. */
 AS_MUST_CHECK int as_kernel_find(const char *name, struct as_kernel *kernel, struct as_err *err);
 
 #endif

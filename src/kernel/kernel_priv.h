@@ -3,6 +3,7 @@
 #ifndef AS_KERNEL_KERNEL_PRIV_H
 #define AS_KERNEL_KERNEL_PRIV_H
 
+#include "base/finding.h"
 #include "kernel/kernel.h"
 
 #include <sys/types.h>
@@ -87,12 +88,15 @@ AS_MUST_CHECK int as_kernel_lock(const struct as_kernel_job *job, const char *fo
 AS_MUST_CHECK int as_kernel_space(const char *folder, uint64_t bytes, const char *what_for,
 				  struct as_err *err);
 
+/* ---- functions.c ---- */
+
+/* The text of AS_KERNEL_FUNCTIONS; empty: the kernel has no kcov. */
+void as_kernel_functions(const struct as_kernel_job *job, struct as_buf *out);
+
 /* ---- built.c ---- */
 
 /* Puts the result where as_kernel_find() finds it. */
 AS_MUST_CHECK int as_kernel_keep(struct as_kernel_job *job, struct as_err *err);
-/* A name that a folder of ours may have. */
-bool as_kernel_name_ok(const char *name);
 
 static inline void as_kernel_say(const struct as_kernel_job *job, const char *what, unsigned done,
 				 unsigned all)

@@ -245,6 +245,7 @@ static void put_server(const struct as_letter *l)
 
 static void put_head(const struct as_letter *l, const char *how, const char *why)
 {
+	char kernel[AS_KERNEL_NAME_MAX];
 	bool own_code = is_of(l, "plugin") || is_of(l, "fuse") || is_of(l, "dir");
 
 	as_buf_adds(l->out, "#!/bin/sh\n");
@@ -256,6 +257,8 @@ static void put_head(const struct as_letter *l, const char *how, const char *why
 	put_value(l->out, "how", how);
 	put_value(l->out, "why", why ? why : "");
 	put_value(l->out, "found_in", as_finding_is_on_host(l->f) ? "host" : "sandbox");
+	as_finding_kernel(l->f, kernel);
+	put_value(l->out, "kernel", kernel);
 	put_value(l->out, "trust", own_code ? "--trust" : "");
 	as_buf_adds(
 		l->out,

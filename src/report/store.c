@@ -141,11 +141,14 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 {
 	const char *word = f->options ? strstr(f->options, "scenario=") : NULL;
 	struct as_buf line = { 0 }, scenario = { 0 };
+	char kernel[AS_KERNEL_NAME_MAX];
 
 	as_buf_adds(&line, "assay run --target ");
 	as_page_word(&line, f->target);
 	if (as_finding_is_on_host(f))
 		as_buf_adds(&line, " --sandbox host");
+	if (as_finding_kernel(f, kernel))
+		as_buf_addf(&line, " --kernel %s", kernel);
 	add_bounds(f, &line);
 	if (word) {
 		as_buf_add(&scenario, word + 9, strcspn(word + 9, " "));

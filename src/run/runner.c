@@ -119,6 +119,7 @@ int as_runner_new(const struct as_target *target, const struct as_run_options *o
 	r->options.race.vary = r->caps & AS_INSTANCE_CERTAIN;
 	r->shared = options->state ? (struct as_child_shared *)(void *)options->state->engine
 				   : as_shared_alloc(sizeof(*r->shared));
+	as_runner_code_open(r);
 	r->disk_fd = memfd_create("assay-disk", MFD_CLOEXEC);
 	as_run_traits(target, &r->traits);
 	if (options->watch)
@@ -154,6 +155,7 @@ void as_runner_free(struct as_runner *r)
 		as_shared_free(r->shared, sizeof(*r->shared));
 	as_ids_free(&r->ids);
 	as_runner_close_tracks(r);
+	as_runner_code_close(r);
 	free(r);
 }
 

@@ -98,7 +98,7 @@ int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *
 {
 	bool quick = r->caps & AS_INSTANCE_QUICK;
 	bool together = r->caps & AS_INSTANCE_BATCH && !(quick && r->plan) && !r->options.sweep &&
-			!r->options.race.threads;
+			!r->options.kmemleak && !r->options.race.threads;
 	struct as_run_batch some = *batch;
 	int64_t start_us = as_now_us();
 	unsigned tracks;

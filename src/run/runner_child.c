@@ -152,6 +152,7 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 				      .fresh_model = r->fresh_model,
 				      .shared = r->shared,
 				      .disk_fd = r->disk_fd,
+				      .code = r->code,
 				      .witness = as_shared_witness(r->options.state),
 				      .race_seed = as_runner_race_seed(r),
 				      .race_first = r->race_run };
@@ -164,8 +165,11 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 
 	if (r->caps & AS_INSTANCE_KERNEL)
 		watch = as_kwatch_new(NULL);
-	rc = as_runner_start(r, batch->n > 1 ? as_child_run_batch : as_child_run, &args, &ended,
-			     err);
+	rc = as_runner_leak_begin(r, err);
+	if (!rc)
+		rc = as_runner_start(r, batch->n > 1 ? as_child_run_batch : as_child_run, &args,
+				     &ended, err);
+	as_runner_code_tell(r, batch);
 	if (rc)
 		goto out;
 	if (batch->n > 1 && sh->done < batch->n)
@@ -182,6 +186,8 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 	as_kwatch_name(watch, sh->device);
 	if (!rc)
 		as_runner_found_in_log(r, args.seq, watch, plan && (end || sh->fired));
+	if (!rc && !end)
+		as_runner_leak_look(r);
 	/* The kernel may say something after the last one was done: that one has not passed. */
 	if (batch->n > 1 && sh->found && sh->done >= batch->n)
 		r->shared->done = batch->n - 1;

@@ -29,6 +29,7 @@ struct as_runner {
 	struct as_ids ids; /* of what was found before */
 	struct as_track *tracks; /* runner_tracks.c; NULL: none so far */
 	unsigned n_tracks;
+	struct as_kcov_area *code; /* NULL: nobody asks what code is reached */
 	struct as_passes *passes; /* in the process of a track */
 };
 
@@ -51,6 +52,19 @@ void as_runner_add_done(const struct as_child_shared *sh, struct as_run_result *
 AS_MUST_CHECK int as_runner_once(struct as_runner *r, const struct as_run_batch *batch,
 				 const char *faults, const struct as_plan *plan,
 				 struct as_run_result *result, struct as_err *err);
+
+/* ---- runner_code.c ---- */
+
+void as_runner_code_open(struct as_runner *r);
+void as_runner_code_close(struct as_runner *r);
+/* After a child. */
+void as_runner_code_tell(struct as_runner *r, const struct as_run_batch *batch);
+
+/* ---- runner_leak.c ---- */
+
+/* Around a child. AS_ELACK: the kernel cannot do it. */
+AS_MUST_CHECK int as_runner_leak_begin(struct as_runner *r, struct as_err *err);
+void as_runner_leak_look(struct as_runner *r);
 
 /* ---- runner_found.c ---- */
 

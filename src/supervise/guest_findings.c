@@ -97,7 +97,8 @@ static bool are_options_given(const struct as_boxed_session *b, const char *text
 	struct as_run_options options = { 0 };
 	char *faults = NULL;
 	bool can = !as_run_options_parse(text, &options, &faults, NULL) &&
-		   is_scenario_given(b->how->options.scenario, options.scenario);
+		   is_scenario_given(b->how->options.scenario, options.scenario) &&
+		   !strcmp(b->how->options.kernel, options.kernel);
 
 	free(faults);
 	return can;

@@ -87,7 +87,7 @@ static const struct number_row {
 			sizeof(((struct as_run_options *)0)->field) \
 	}
 	ROW(deadline_ms), ROW(size_bytes), ROW(seed),	 ROW(max_bytes),
-	ROW(max_entries), ROW(sweep_op),   ROW(sweep_n),
+	ROW(max_entries), ROW(sweep_op),   ROW(sweep_n), ROW(kmemleak),
 #undef ROW
 };
 
@@ -97,8 +97,24 @@ static const struct {
 } job_flags[] = {
 	{ "check_every_op", offsetof(struct as_wire_job, options.check_every_op) },
 	{ "draw_faults", offsetof(struct as_wire_job, options.draw_faults) },
+	{ "kcov", offsetof(struct as_wire_job, options.kcov) },
 	{ "together", offsetof(struct as_wire_job, together) },
 	{ "once", offsetof(struct as_wire_job, once) },
+};
+
+/* Texts that stand in the options themselves. */
+static const struct {
+	const char *key;
+	size_t at, size;
+} job_words[] = {
+#define ROW(field)                                                  \
+	{                                                           \
+#field, offsetof(struct as_run_options, field),     \
+			sizeof(((struct as_run_options *)0)->field) \
+	}
+	ROW(scenario),
+	ROW(kernel),
+#undef ROW
 };
 
 #define NROWS(rows) (sizeof(rows) / sizeof(rows[0]))
@@ -139,8 +155,8 @@ int as_wire_job_print(const struct as_wire_job *job, struct as_buf *out, struct 
 	for (size_t i = 0; i < NROWS(job_texts) && !rc; i++)
 		rc = print_text(&json, job_texts[i].key,
 				*(const char *const *)(const void *)(all + job_texts[i].at), err);
-	if (!rc)
-		rc = print_text(&json, "scenario", job->options.scenario, err);
+	for (size_t i = 0; i < NROWS(job_words) && !rc; i++)
+		rc = print_text(&json, job_words[i].key, options + job_words[i].at, err);
 	for (size_t i = 0; i < NROWS(job_numbers); i++) {
 		const void *at = options + job_numbers[i].at;
 
@@ -157,8 +173,6 @@ int as_wire_job_print(const struct as_wire_job *job, struct as_buf *out, struct 
 
 static int parse_texts(struct as_wire_job *job, struct as_err *err)
 {
-	const char *scenario = text_of(job->object, "scenario");
-
 	for (size_t i = 0; i < NROWS(job_texts); i++) {
 		const struct text_row *row = &job_texts[i];
 		const char *text = text_of(job->object, row->key);
@@ -168,10 +182,15 @@ static int parse_texts(struct as_wire_job *job, struct as_err *err)
 				       text ? "too long" : "missing");
 		*(const char **)(void *)((char *)job + row->at) = text;
 	}
-	if (scenario && strlen(scenario) >= sizeof(job->options.scenario))
-		return as_fail(err, AS_EUSE, "the wire: job: its scenario is too long");
-	if (scenario)
-		memcpy(job->options.scenario, scenario, strlen(scenario) + 1);
+	for (size_t i = 0; i < NROWS(job_words); i++) {
+		const char *text = text_of(job->object, job_words[i].key);
+
+		if (text && strlen(text) >= job_words[i].size)
+			return as_fail(err, AS_EUSE, "the wire: job: its %s is too long",
+				       job_words[i].key);
+		if (text)
+			memcpy((char *)&job->options + job_words[i].at, text, strlen(text) + 1);
+	}
 	return 0;
 }
 

@@ -76,10 +76,18 @@ static void filter_note(struct as_sink *sink, const char *line)
 	as_emit_note(((struct as_known_filter *)sink)->to, "%s", line);
 }
 
+static void filter_told(struct as_sink *sink, const char *text)
+{
+	as_emit_told(((struct as_known_filter *)sink)->to, text);
+}
+
 struct as_known_filter as_known_filter(struct as_known *known, struct as_sink *to, bool alone)
 {
 	return (struct as_known_filter){
-		.sink = { .finding = filter_finding, .again = filter_again, .note = filter_note },
+		.sink = { .finding = filter_finding,
+			  .again = filter_again,
+			  .note = filter_note,
+			  .told = filter_told },
 		.known = known,
 		.to = to,
 		.alone = alone

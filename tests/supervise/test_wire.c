@@ -31,6 +31,7 @@ static void test_job(void **state)
 						.sweep_n = 9,
 						.faults = "read:3:eio write:2+:eio",
 						.scenario = "race:threads=3",
+						.kernel = "debug",
 						.sweep = AS_SWEEP_READ } };
 	struct as_buf text = { 0 };
 	struct as_wire_job in;
@@ -56,6 +57,7 @@ static void test_job(void **state)
 	assert_int_equal(in.options.sweep_n, 9);
 	assert_string_equal(in.options.faults, out.options.faults);
 	assert_string_equal(in.options.scenario, out.options.scenario);
+	assert_string_equal(in.options.kernel, out.options.kernel);
 	assert_int_equal(in.options.sweep, AS_SWEEP_READ);
 	as_wire_job_free(&in);
 	/* What is not given stays away. */

@@ -19,6 +19,7 @@ int as_cov_which(const struct as_spec *spec, const struct as_args *args, struct 
 int as_cov_adds(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_rank(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_feedback(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_code(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 /* Of `show`, with --svg or --html. */
 int as_cov_figures(const struct as_spec *spec, const struct as_args *args, struct as_err *err);

@@ -3,11 +3,12 @@
 
 usage() {
 	cat <<-'END'
-	usage: repro.sh [--sandbox | --host | --assay] [DIRECTORY]
+	usage: repro.sh [--sandbox | --host | --assay] [--uml PROGRAM] [DIRECTORY]
 	Makes a disk image in a temporary directory of its own, and touches no other disk and no
 	other directory. A finding of a directory takes DIRECTORY: it works in a new directory in
 	it, which it removes at the end.
 	  --sandbox  in a kernel that runs as a program (User-Mode Linux, program `linux`): no root
+	  --uml PROGRAM  this kernel in place of `linux`, or of the one that it was found in
 	  --host     on the running kernel, as root: a bug can take this machine down
 	  --assay    by `assay replay`, for findings that only assay can judge
 	DEADLINE=SECONDS in the environment: so long the calls may take; default 60.
@@ -17,15 +18,23 @@ usage() {
 }
 
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
-way= directory=
+way= directory= asked= expects=
 for word; do
+	if [ -n "$expects" ]; then
+		asked=$word expects=
+		continue
+	fi
 	case $word in
 	--inside) break ;;
+	--uml) expects=yes ;;
+	--uml=*) asked=${word#--uml=} ;;
 	--sandbox | --host | --assay) way=${word#--} ;;
 	-*) usage ;;
 	*) directory=$word ;;
 	esac
 done
+
+[ -z "$expects" ] || usage
 
 lack() {
 	echo "cannot be run: $*" >&2
@@ -34,6 +43,19 @@ lack() {
 
 need() {
 	command -v "$1" >/dev/null || lack "the program $1 is not here"
+}
+
+# The kernel of the sandbox: the one that was asked for, or that `assay kernel` has built under the
+# name with which it was found, or `linux`.
+choose_kernel() {
+	uml=${asked:-linux}
+	[ -z "$asked" ] && [ -n "$kernel" ] && [ "$kernel" != debian ] || return 0
+	for uml in "$HOME/.cache/assay" "/var/tmp/assay-$(id -u)" "/tmp/assay-$(id -u)"; do
+		uml=$uml/kernels/built/$kernel/linux
+		[ ! -x "$uml" ] || return 0
+	done
+	lack "the kernel $kernel, in which it was found, is not here: \`assay kernel build\` builds" \
+		"kernels (docs/KERNELS.md); --uml PROGRAM takes another one, --host the running one"
 }
 
 # What is wrong goes to a file, because parts of this run in another kernel.
@@ -259,7 +281,8 @@ on_host() {
 }
 
 in_sandbox() {
-	need linux
+	choose_kernel
+	need "$uml"
 	need cc
 	printf '#include <sys/reboot.h>\nint main(void) { reboot(RB_POWER_OFF); return 0; }\n' \
 		>"$work/off.c"
@@ -273,7 +296,7 @@ in_sandbox() {
 	mkdir -p "$work/modules/lib"
 	ln -s /usr/lib/uml/modules "$work/modules/lib/modules"
 	mkdir -p "$work/uml"
-	PATH=$PATH:/usr/sbin:/sbin TMPDIR=$work timeout -k 5 300 linux mem=256M \
+	PATH=$PATH:/usr/sbin:/sbin TMPDIR=$work timeout -k 5 300 "$uml" mem=256M \
 		uml_dir="$work/uml" umid=repro ubda="$disk" root=/dev/root rootfstype=hostfs \
 		rootflags=/ rw init="$work/init" con0=fd:0,fd:1 con=null quiet selinux=0 \
 		</dev/null >"$work/console" 2>&1
@@ -293,7 +316,9 @@ in_sandbox() {
 by_assay() {
 	command -v assay >/dev/null || lack "this needs assay: $why"
 	echo "by assay: $why"
-	assay replay "$here" $trust >"$work/replay" 2>&1
+	set -- "$here"
+	[ -z "$asked" ] || set -- "$here" --uml "$(command -v "$asked")"
+	assay replay "$@" $trust >"$work/replay" 2>&1
 	status=$?
 	cat "$work/replay"
 	case $status in
@@ -392,7 +417,7 @@ disk=$work/disk.img mnt=$work/mnt
 mkdir "$mnt" "$work/src" || exit 2
 if [ -z "$way" ]; then
 	way=$found_in
-	[ "$way" = host ] || command -v linux >/dev/null || way=host
+	[ "$way" = host ] || [ -n "$kernel$asked" ] || command -v linux >/dev/null || way=host
 	[ "$way" = sandbox ] || [ "$(id -u)" = 0 ] || [ -n "$server" ] || way=sandbox
 fi
 case $how in

@@ -43,12 +43,16 @@ static void put_kernel(const struct as_letter *l)
 {
 	const char *kernel = l->f->kernel;
 	struct as_buf text = { 0 };
+	char name[AS_KERNEL_NAME_MAX];
 
 	if (kernel && *kernel)
 		as_show(&text, kernel);
 	else
 		as_buf_adds(&text, "not recorded");
-	if (l->recipe.type && !as_finding_is_on_host(l->f))
+	if (as_finding_kernel(l->f, name))
+		as_buf_addf(&text, " (in a sandbox; the one that `assay kernel` has built as %s)",
+			    name);
+	else if (l->recipe.type && !as_finding_is_on_host(l->f))
 		as_buf_adds(&text, " (in a sandbox)");
 	put_row(l->out, "Kernel", as_buf_str(&text));
 	as_buf_free(&text);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* code: see code.h. */
+#include "cli/code.h"
+
+#include "base/json.h"
+#include "cli/boxes.h"
+#include "cover/code.h"
+#include "os/spawn.h"
+
+#include <string.h>
+
+static void hear(struct as_sink *sink, const char *text)
+{
+	struct as_cli_code *code = (struct as_cli_code *)sink;
+	const char *name;
+	uint64_t added;
+	size_t len;
+
+	if (as_codeset_hear(code->set, text, &name, &len, &added) && code->live)
+		as_live_set(code->live, AS_COUNT_covered_blocks, code->set->n);
+}
+
+void as_cli_code_open(const struct as_args *args, struct as_cli_code *code,
+		      struct as_run_options *o)
+{
+	*code = (struct as_cli_code){ .set = NULL };
+	if (!as_args_has(args, "kcov"))
+		return;
+	o->kcov = true;
+	code->sink.told = hear;
+	code->set = as_shared_alloc(sizeof(*code->set));
+	memcpy(code->kernel, o->kernel, sizeof(code->kernel));
+}
+
+int as_cli_code_recall(struct as_cli_code *code, const struct as_dir *folder, struct as_err *err)
+{
+	char kernel[AS_KERNEL_NAME_MAX];
+	struct as_buf path = { 0 };
+	int rc = 0;
+
+	as_buf_addf(&path, "%s/" AS_CLI_CODE, folder->path);
+	if (code->set && as_dir_has(folder, AS_CLI_CODE))
+		rc = as_code_load(as_buf_str(&path), code->set, kernel, err);
+	as_buf_free(&path);
+	return rc;
+}
+
+static void say(const struct as_cli_code *code, struct as_sink *talk, bool json)
+{
+	struct as_buf line = { 0 };
+	struct as_json j = as_json_on(&line);
+	unsigned long long n = code->set->n;
+
+	if (json) {
+		as_json_object(&j);
+		as_json_kstr(&j, "event", "code");
+		as_json_kuint(&j, "places", n);
+		as_json_kstr(&j, "kernel", code->kernel);
+		as_json_end(&j);
+		printf("%s\n", as_buf_str(&line));
+		fflush(stdout);
+	} else {
+		as_emit_note(talk, "%llu places in the code of the kernel's file systems were reached",
+			     n);
+	}
+	as_buf_free(&line);
+}
+
+int as_cli_code_close(struct as_cli_code *code, const struct as_dir *folder, struct as_sink *talk,
+		      bool json, int rc, struct as_err *err)
+{
+	struct as_buf path = { 0 };
+	int saved = 0;
+
+	if (!code->set)
+		return rc;
+	if (rc >= 0)
+		say(code, talk, json);
+	if (rc >= 0 && folder) {
+		as_buf_addf(&path, "%s/" AS_CLI_CODE, folder->path);
+		saved = as_code_save(code->set, code->kernel, as_buf_str(&path), err);
+	}
+	as_shared_free(code->set, sizeof(*code->set));
+	as_buf_free(&path);
+	code->set = NULL;
+	return saved ? saved : rc;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* code: --kcov of the commands that run workloads: the code of the kernel that they reach. */
+#ifndef AS_CLI_CODE_H
+#define AS_CLI_CODE_H
+
+#include "base/codeset.h"
+#include "base/event.h"
+#include "cli/cli.h"
+#include "cli/live/live.h"
+#include "child/options.h"
+#include "os/dir.h"
+
+/* clang-format off */
+#define AS_CLI_KCOV_OPT                                                                           \
+	{ .name = "kcov",                                                                         \
+	  .help = "record which code of fs/ in the kernel is reached, in the file " AS_CLI_CODE    \
+		  " of the folder, for `assay cov code`; needs a kernel with kcov" }
+/* clang-format on */
+
+/* In the folder of a run. */
+#define AS_CLI_CODE "code.kcov"
+
+/* All zero: --kcov was not given. */
+struct as_cli_code {
+	struct as_sink sink; /* hears what was reached; `next` is for others to set */
+	struct as_codeset *set; /* shared with children */
+	struct as_live *live;
+	char kernel[AS_KERNEL_NAME_MAX];
+};
+
+/* Sets options->kcov. Before the children are started. */
+void as_cli_code_open(const struct as_args *args, struct as_cli_code *code,
+		      struct as_run_options *options);
+/* Adds what an earlier part of the run left in its folder. */
+AS_MUST_CHECK int as_cli_code_recall(struct as_cli_code *code, const struct as_dir *folder,
+				     struct as_err *err);
+/* Says what was reached, and writes the file unless folder is NULL. Returns rc or an error. */
+int as_cli_code_close(struct as_cli_code *code, const struct as_dir *folder, struct as_sink *talk,
+		      bool json, int rc, struct as_err *err);
+
+#endif

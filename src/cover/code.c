@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* code: see code.h. */
+#include "cover/code.h"
+
+#include "base/array.h"
+#include "os/out.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD "assay-code 1\n"
+#define KERNEL "kernel "
+#define FILE_MAX_BYTES ((size_t)64 << 20)
+
+/* ---- What was reached ------------------------------------------------------------------------ */
+
+int as_code_save(const struct as_codeset *set, const char *kernel, const char *path,
+		 struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc;
+
+	as_buf_addf(&text, HEAD KERNEL "%s\n", *kernel ? kernel : "-");
+	for (uint64_t pc = 0; (pc = as_codeset_next(set, pc)); pc++)
+		as_buf_addf(&text, "%llx\n", (unsigned long long)pc);
+	rc = as_out_save(path, &text, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+static int parse_kernel(const char *name, const char **at, char kernel[AS_KERNEL_NAME_MAX],
+			struct as_err *err)
+{
+	size_t len;
+
+	if (strncmp(*at, HEAD KERNEL, strlen(HEAD KERNEL)))
+		return as_fail(err, AS_EUSE, "%s: not a file of --kcov", name);
+	*at += strlen(HEAD KERNEL);
+	len = strcspn(*at, "\n");
+	if (len >= AS_KERNEL_NAME_MAX || (*at)[len] != '\n')
+		return as_fail(err, AS_EUSE, "%s:2: not the name of a kernel", name);
+	memcpy(kernel, *at, len);
+	kernel[len] = '\0';
+	*at += len + 1;
+	if (!strcmp(kernel, "-"))
+		kernel[0] = '\0';
+	else if (!as_kernel_name_ok(kernel))
+		return as_fail(err, AS_EUSE, "%s:2: not the name of a kernel", name);
+	return 0;
+}
+
+int as_code_parse(const char *name, const char *text, struct as_codeset *set,
+		  char kernel[AS_KERNEL_NAME_MAX], struct as_err *err)
+{
+	const char *at = text;
+	char *end;
+	int rc = parse_kernel(name, &at, kernel, err);
+
+	for (unsigned line = 3; !rc && *at; line++, at = end + 1) {
+		uint64_t pc = strtoull(at, &end, 16);
+
+		if (end == at || *end != '\n')
+			return as_fail(err, AS_EUSE, "%s:%u: not an address", name, line);
+		if (!as_codeset_add(set, pc) && !as_codeset_has(set, pc))
+			return as_fail(err, AS_EUSE, "%s:%u: %llx is far from the others", name,
+				       line, (unsigned long long)pc);
+	}
+	return rc;
+}
+
+int as_code_load(const char *path, struct as_codeset *set, char kernel[AS_KERNEL_NAME_MAX],
+		 struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc = as_buf_read_file(&text, path, FILE_MAX_BYTES, err);
+
+	if (!rc)
+		rc = as_code_parse(path, as_buf_str(&text), set, kernel, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+/* ---- The functions of a kernel --------------------------------------------------------------- */
+
+/* A word of a line; NULL: there is none. It ends with '\0' from now on. */
+static char *word(char **at)
+{
+	char *from = *at;
+	size_t len = strcspn(from, " \n");
+
+	if (!len || !from[len])
+		return NULL;
+	from[len] = '\0';
+	*at = from + len + 1;
+	return from;
+}
+
+static bool number(char **at, int base, uint64_t *n)
+{
+	const char *text = word(at);
+	char *end;
+
+	if (!text)
+		return false;
+	errno = 0;
+	*n = strtoull(text, &end, base);
+	return !*end && !errno;
+}
+
+static bool parse_function(char **at, struct as_code_function *f)
+{
+	if (!number(at, 16, &f->at) || !number(at, 10, &f->size) || f->size > UINT64_MAX - f->at)
+		return false;
+	f->reached = 0;
+	f->file = word(at);
+	f->name = f->file ? word(at) : NULL;
+	return f->name;
+}
+
+int as_code_map_parse(const char *name, const char *text, struct as_code_map *map,
+		      struct as_err *err)
+{
+	char *at;
+
+	*map = (struct as_code_map){ .text = as_xstrdup(text) };
+	for (at = map->text; *at;) {
+		struct as_code_function f;
+
+		AS_ARRAY_ROOM(map->functions, map->n, map->cap);
+		if (!parse_function(&at, &f) ||
+		    (map->n && f.at < map->functions[map->n - 1].at)) {
+			as_code_map_free(map);
+			return as_fail(err, AS_EUSE, "%s:%zu: not a function of a kernel", name,
+				       map->n + 1);
+		}
+		map->functions[map->n++] = f;
+	}
+	return 0;
+}
+
+int as_code_map_load(const char *path, struct as_code_map *map, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc = as_buf_read_file(&text, path, FILE_MAX_BYTES, err);
+
+	*map = (struct as_code_map){ 0 };
+	if (!rc)
+		rc = as_code_map_parse(path, as_buf_str(&text), map, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+void as_code_map_free(struct as_code_map *map)
+{
+	free(map->functions);
+	free(map->text);
+	*map = (struct as_code_map){ 0 };
+}
+
+uint64_t as_code_count(struct as_code_map *map, const struct as_codeset *set)
+{
+	uint64_t nowhere = 0;
+	size_t i = 0;
+
+	for (uint64_t pc = 0; (pc = as_codeset_next(set, pc)); pc++) {
+		/* The address is that after the call: it may be the end of the function. */
+		while (i < map->n && map->functions[i].at + map->functions[i].size < pc)
+			i++;
+		if (i < map->n && map->functions[i].at < pc)
+			map->functions[i].reached++;
+		else
+			nowhere++;
+	}
+	return nowhere;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * code: the code of a kernel that workloads reached (base/codeset.h), as a file, and as functions
+ * and source files.
+ *
+ *	assay-code 1
+ *	kernel NAME		of `assay kernel`; "-": unknown
+ *	6004a2f1		an address a line, ascending, in hexadecimal
+ *
+ * The functions of a kernel are a file that its build leaves (kernel/functions.c), a line each,
+ * ascending: ADDRESS SIZE FILE NAME.
+ */
+#ifndef AS_COVER_CODE_H
+#define AS_COVER_CODE_H
+
+#include "base/codeset.h"
+#include "base/finding.h"
+
+#include <stdio.h>
+
+AS_MUST_CHECK int as_code_save(const struct as_codeset *set, const char *kernel, const char *path,
+			       struct as_err *err);
+/* Adds what the file holds. *kernel gets its kernel, or "". The file may be anything. */
+AS_MUST_CHECK int as_code_load(const char *path, struct as_codeset *set,
+			       char kernel[AS_KERNEL_NAME_MAX], struct as_err *err);
+AS_MUST_CHECK int as_code_parse(const char *name, const char *text, struct as_codeset *set,
+				char kernel[AS_KERNEL_NAME_MAX], struct as_err *err);
+
+struct as_code_function {
+	uint64_t at, size;
+	uint32_t reached; /* places */
+	const char *file, *name; /* in the text of the map */
+};
+
+struct as_code_map {
+	struct as_code_function *functions;
+	size_t n, cap;
+	char *text;
+};
+
+AS_MUST_CHECK int as_code_map_load(const char *path, struct as_code_map *map, struct as_err *err);
+AS_MUST_CHECK int as_code_map_parse(const char *name, const char *text, struct as_code_map *map,
+				    struct as_err *err);
+void as_code_map_free(struct as_code_map *map);
+/* Sets `reached` of each function. Returns how many of the set are in no function. */
+uint64_t as_code_count(struct as_code_map *map, const struct as_codeset *set);
+
+#endif

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The code of the kernel that workloads reach: --kcov of run and hunt, and `cov code`. What needs a
+# kernel with kcov is skipped where none is built; refusals and files that are damaged need none.
+cd "$(dirname "$0")/../.." || exit 2
+. tests/tap.sh
+export LC_ALL=C
+ASSAY=$(realpath "$ASSAY")
+SMOKE=$PWD/examples/smoke.txt
+cd "$WORK" || exit 2
+
+# ---- Files of --kcov ----
+printf 'assay-code 1\nkernel -\n6000a001\n' >x.kcov
+tap_run "a kernel that nobody knows" 2 "$ASSAY" cov code x.kcov
+tap_like "says so" "$WORK/err" "--kernel names it"
+tap_run "a kernel that is not there" 3 "$ASSAY" cov code --kernel t$$-none x.kcov
+tap_like "says so" "$WORK/err" "no kernel called 't$$-none'"
+while IFS='|' read -r name text why; do
+	printf "$text" >bad.kcov
+	tap_run "$name" 2 "$ASSAY" cov code --kernel debian bad.kcov
+	tap_like "$name: says why" "$WORK/err" "$why"
+done <<'END'
+an empty file||not a file of --kcov
+another file|{}\n|not a file of --kcov
+a kernel that is a path|assay-code 1\nkernel ../x\n|not the name of a kernel
+no end of the line|assay-code 1\nkernel -\n6000a001|bad.kcov:3: not an address
+a word|assay-code 1\nkernel -\n6000a001\nxyz\n|bad.kcov:4: not an address
+far away|assay-code 1\nkernel -\n6000a001\nf000a001\n|bad.kcov:4: f000a001 is far
+END
+if "$ASSAY" run --no-store --sandbox uml --kernel debian --target lab "$SMOKE" >/dev/null 2>&1; then
+	tap_run "a kernel without kcov" 3 "$ASSAY" run --kernel debian --kcov --target ext2 \
+		--no-store "$SMOKE"
+	tap_like "says which has it" "$WORK/err" "assay kernel build debug"
+	tap_run "a kernel without kmemleak" 3 "$ASSAY" run --kernel debian --kmemleak \
+		--target ext2 --no-store "$SMOKE"
+	tap_like "says so" "$WORK/err" "memory that nobody frees .*assay kernel build debug"
+	tap_run "has no functions" 3 "$ASSAY" cov code --kernel debian x.kcov
+	tap_like "says so" "$WORK/err" "the kernel debian has no list of its functions"
+else
+	tap_skip "a kernel without kcov" "the sandbox uml does not run here"
+fi
+
+kernel=$("$ASSAY" kernel list --json |
+	sed -n 's/.*"name":"\([^"]*\)".*"with":"[^"]*kcov[^"]*","patches":\[\].*/\1/p' | head -n 1)
+if [ -z "$kernel" ] || ! "$ASSAY" cov code --kernel "$kernel" x.kcov >/dev/null 2>&1; then
+	tap_skip "a kernel with kcov" "none is built: assay kernel build debug"
+	tap_done
+	exit
+fi
+
+# ---- run ----
+places() { sed 1,2d "$1/code.kcov" | wc -l; }
+echo 'mkdir /a 0755' >one.txt
+printf 'mkdir /a 0755\nsymlink x /b\nrename /a /c\n' >more.txt
+tap_run "run" 0 "$ASSAY" run --kernel "$kernel" --kcov --target ext2 -o one one.txt
+tap_like "says how many" "$WORK/out" "^$(places one) places"
+tap_run "more is done" 0 "$ASSAY" run --kernel "$kernel" --kcov --target ext2 -o more more.txt
+tap_is "more is reached" "$(($(places more) > $(places one)))" 1
+"$ASSAY" cov code --functions --under fs/ext2 one >one.out
+"$ASSAY" cov code --functions --under fs/ext2 more >more.out
+tap_like "mkdir is reached" one.out '^ *[1-9][0-9]* places  ext2_mkdir +fs/ext2/namei.c'
+tap_like "rename is not" one.out '^ *0 places  ext2_rename '
+tap_like "with rename it is" more.out '^ *[1-9][0-9]* places  ext2_rename +fs/ext2/namei.c'
+"$ASSAY" cov code --never --under fs/ext2/ more >never.out
+tap_is "and not among those never reached" "$(grep -c 'ext2_rename ' never.out)" 0
+tap_like "others are" never.out 'ext2_mknod'
+tap_is "another file system is not reached" \
+	"$("$ASSAY" cov code --under fs/ext4 --json one | grep -c '"places":[1-9]')" 0
+tap_run "two runs together" 0 "$ASSAY" cov code --json one more
+sum=$(sed -n 's/.*"all".*"places":\([0-9]*\).*/\1/p' "$WORK/out")
+tap_is "have as many as the larger one or more" "$((sum > $(places one)))" 1
+tap_run "no such code" 2 "$ASSAY" cov code --under fs/none one
+
+# ---- hunt ----
+tap_run "hunt" 0 "$ASSAY" hunt --kernel "$kernel" --kcov --target ext2 --no-draw --seed 3 \
+	--max-workloads 16 --length 20 --json -o hunt
+tap_like "tells how many" "$WORK/out" '"event":"code","places":[1-9]'
+before=$(places hunt)
+sed 1,2d hunt/code.kcov | sort >before.txt
+tap_is "it has reached more than one mkdir" "$((before > $(places one)))" 1
+tap_run "it goes on" 0 "$ASSAY" hunt --resume --max-workloads 32 -o hunt
+tap_is "and forgets nothing" "$(($(places hunt) >= before))" 1
+tap_is "nothing that was reached is lost" \
+	"$(comm -13 <(sed 1,2d hunt/code.kcov | sort) before.txt | wc -l)" 0
+
+# ---- Memory that nobody frees ----
+if "$ASSAY" kernel list --json | grep "\"name\":\"$kernel\"" | grep -q kmemleak; then
+	tap_run "a clean kernel" 0 "$ASSAY" run --kernel "$kernel" --kmemleak --target ext2 -o clean \
+		"$SMOKE"
+else
+	tap_skip "a clean kernel" "none with kmemleak is built: assay kernel build debug"
+fi
+leaks=$("$ASSAY" kernel list --json |
+	sed -n 's/.*"name":"\([^"]*\)".*"patches":\["leak.patch"\].*/\1/p' | head -n 1)
+if [ -n "$leaks" ]; then
+	tap_run "a kernel that leaks" 1 "$ASSAY" run --kernel "$leaks" --kmemleak --target ext2 \
+		-o leaks one.txt
+	tap_like "is a finding" "$WORK/out" 'the kernel has lost memory'
+	tap_run "which comes back" 1 "$ASSAY" replay -o leaks "$(ls leaks/findings)"
+	tap_run "without the option it is none" 0 "$ASSAY" run --kernel "$leaks" --target ext2 \
+		-o none one.txt
+else
+	tap_skip "a kernel that leaks" \
+		"none is built: assay kernel build debug --patch tests/kernel/leak.patch"
+fi
+tap_done
