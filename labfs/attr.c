@@ -29,9 +29,40 @@ int lab_zero_tail(struct as_fs *fs, struct lab_node *node)
 	return rc;
 }
 
+/* LAB_BUG_CUT_KEEPS: what is cut reads as zeros when the file grows again, and is never freed. */
+static int blank(struct as_fs *fs, struct lab_node *node, uint64_t from, uint64_t to)
+{
+	int rc = 0;
+
+	for (; from < to && !rc; from++) {
+		struct lab_buf *b;
+		uint32_t block;
+
+		rc = lab_bmap(fs, node, from, &block);
+		if (rc || !block)
+			continue;
+		rc = lab_bread(fs, block, LAB_K_RAW, &b);
+		if (!rc)
+			rc = lab_dirty(fs, b, LAB_S_DATA);
+		if (!rc)
+			memset(b->data, 0, LAB_BLOCK);
+	}
+	return rc;
+}
+
+static int cut(struct as_fs *fs, struct lab_node *node, uint64_t had, uint64_t size)
+{
+	uint64_t first = (size + LAB_BLOCK - 1) / LAB_BLOCK;
+
+	if (size && LAB_BUG_ON(fs, CUT_KEEPS))
+		return blank(fs, node, first, (had + LAB_BLOCK - 1) / LAB_BLOCK);
+	return lab_free_range(fs, node, first, LAB_MAX_BLOCKS);
+}
+
 static int do_truncate(struct as_fs *fs, struct lab_node *node, uint64_t size)
 {
 	struct lab_inode *raw = node->raw;
+	uint64_t had = raw->size;
 	bool listed = !raw->nlink;
 	int rc = lab_idirty(fs, node, LAB_WHY_OTHER);
 
@@ -41,7 +72,7 @@ static int do_truncate(struct as_fs *fs, struct lab_node *node, uint64_t size)
 		return rc;
 	raw->size = size;
 	raw->mtime_ns = raw->ctime_ns = (int64_t)lab_now(fs);
-	rc = lab_free_range(fs, node, (size + LAB_BLOCK - 1) / LAB_BLOCK, LAB_MAX_BLOCKS);
+	rc = cut(fs, node, had, size);
 	if (rc != 1)
 		return rc;
 	/* It takes more than one transaction: the orphan list finishes the rest, also after a power

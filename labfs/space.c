@@ -64,6 +64,16 @@ static int stamp(struct as_fs *fs, struct range *r, uint8_t why)
 	return rc;
 }
 
+/* LAB_BUG_PUNCH_KEEPS: whole blocks are zeroed as parts of blocks are. */
+static int blank(struct as_fs *fs, struct lab_node *node, uint64_t first, uint64_t last)
+{
+	int rc = 0;
+
+	for (; first < last && !rc; first++)
+		rc = zero_bytes(fs, node, first * LAB_BLOCK, (first + 1) * LAB_BLOCK);
+	return rc;
+}
+
 static int punch_piece(struct as_fs *fs, struct range *r)
 {
 	uint64_t from = r->pos, to = r->end;
@@ -82,7 +92,9 @@ static int punch_piece(struct as_fs *fs, struct range *r)
 		rc = zero_bytes(fs, r->node, from, first * LAB_BLOCK);
 	if (!rc && to > last * LAB_BLOCK)
 		rc = zero_bytes(fs, r->node, last * LAB_BLOCK, to);
-	return rc ? rc : lab_free_range(fs, r->node, first, last);
+	if (rc || LAB_BUG_ON(fs, PUNCH_KEEPS))
+		return rc ? rc : blank(fs, r->node, first, last);
+	return lab_free_range(fs, r->node, first, last);
 }
 
 /* Allocates block by block; when the transaction is full, the rest is left for the next. */

@@ -26,11 +26,10 @@ static int learn(struct as_expander *w, struct as_err *err)
 
 int as_worker_rest(struct as_expander *w, struct as_err *err)
 {
-	uint32_t promised = as_space_promised(w->c->fresh.traits);
 	struct as_buf why = { 0 };
 	int rc;
 
-	if (!promised)
+	if (!(as_space_promised(w->c->fresh.traits) & AS_SPACE_ALL))
 		return 0;
 	as_try_begin(&w->lane->tried, "");
 	rc = learn(w, err);
@@ -44,7 +43,7 @@ int as_worker_rest(struct as_expander *w, struct as_err *err)
 	w->lane->phase = AS_CHECK_MOVE;
 	as_space_end(&w->space, as_instance_vfs(w->instance), w->model);
 	if (is_done(w, AS_OP_UMOUNT) && is_done(w, AS_OP_MOUNT) &&
-	    !as_space_agrees(&w->space, as_instance_vfs(w->instance), promised, &why))
+	    !as_space_agrees(&w->space, as_instance_vfs(w->instance), w->model, &why))
 		as_suspect_add(w->c, w->lane, false,
 			       as_suspect_key(AS_FIND_TREE, AS_OP_STATFS, as_buf_str(&why)),
 			       as_buf_str(&why));

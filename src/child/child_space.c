@@ -7,39 +7,50 @@
 
 #include "child/quota.h"
 
-static bool is_judged(const struct child *c)
+static bool is_judged(const struct child *c, uint32_t promise)
 {
-	return as_space_promised(c->args->traits) && c->disk && !c->args->plan &&
+	return as_space_promised(c->args->traits) & promise && !c->args->plan &&
 	       !c->args->race_seed && !c->blind;
+}
+
+static void tell(struct child *c, struct as_buf *why)
+{
+	if (why->len)
+		as_child_found(c, AS_FIND_TREE, -1, "space", as_buf_str(why));
+	as_buf_free(why);
 }
 
 void as_child_space_begin(struct child *c)
 {
 	c->space = (struct as_space_seen){ 0 };
-	if (is_judged(c))
+	if (c->disk && is_judged(c, AS_SPACE_ALL))
 		as_space_begin(&c->space, as_instance_vfs(c->instance));
 }
 
 void as_child_space_end(struct child *c)
 {
-	if (!c->space.fresh_known || !is_judged(c) || !as_model_mounted(c->model) ||
-	    as_model_lost(c->model))
+	struct as_buf why = { 0 };
+
+	if (!is_judged(c, ~0u) || !as_model_mounted(c->model) || as_model_lost(c->model))
 		return;
 	as_vfs_watch(as_instance_vfs(c->instance), NULL);
-	as_space_end(&c->space, as_instance_vfs(c->instance), c->model);
+	/* Where there is no other mount (tmpfs), files are as they will be. */
+	if (!c->disk && is_judged(c, AS_SPACE_FILES))
+		(void)as_space_files(as_instance_vfs(c->instance), c->model, false, &why);
+	tell(c, &why);
+	if (c->space.fresh_known)
+		as_space_end(&c->space, as_instance_vfs(c->instance), c->model);
 }
 
 bool as_child_space_agrees(struct child *c)
 {
 	struct as_buf why = { 0 };
 
-	if (!c->space.ended_known)
+	if (!is_judged(c, ~0u) || !as_model_mounted(c->model) || as_model_lost(c->model))
 		return true;
 	as_vfs_watch(as_instance_vfs(c->instance), NULL);
-	if (!as_space_agrees(&c->space, as_instance_vfs(c->instance),
-			     as_space_promised(c->args->traits), &why))
-		as_child_found(c, AS_FIND_TREE, -1, "space", as_buf_str(&why));
-	as_buf_free(&why);
+	(void)as_space_agrees(&c->space, as_instance_vfs(c->instance), c->model, &why);
+	tell(c, &why);
 	return !c->sh->found;
 }
 

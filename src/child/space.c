@@ -93,21 +93,103 @@ static bool remove_all(struct as_vfs *vfs)
 	return ok;
 }
 
-bool as_space_agrees(const struct as_space_seen *s, struct as_vfs *vfs, uint32_t promised,
-		     struct as_buf *why)
+/* ---- Files ---- */
+
+#define PROBED 4 /* files that are punched, of each disk */
+#define PUNCH_UNIT 65536u /* whole blocks, of whatever size */
+
+struct files {
+	struct as_vfs *vfs;
+	const struct as_model *model;
+	struct as_buf *why;
+	unsigned left; /* files that may still be punched */
+};
+
+/* Makes all of a file one hole, in whole blocks: to zero a part of a shared one, xfs would allocate
+ * in advance, and st_blocks counts that until it is written. False: it cannot. */
+static bool punch(struct as_vfs *vfs, const char *path, uint64_t size)
+{
+	struct as_op open = as_op_make(AS_OP_OPEN), op = as_op_make(AS_OP_FALLOCATE);
+	struct as_op sync = as_op_make(AS_OP_FSYNC);
+	struct as_outcome opened = { 0 }, got = { .ret = -1 };
+
+	open.path = path;
+	open.flags = AS_O_RDWR;
+	open.slot = op.fd = sync.fd = 0;
+	op.flags = AS_FALLOC_PUNCH_HOLE | AS_FALLOC_KEEP_SIZE;
+	op.off = 0;
+	op.len = (size / PUNCH_UNIT + 1) * PUNCH_UNIT;
+	as_vfs_exec(vfs, &open, &opened);
+	if (opened.ret < 0)
+		return false;
+	as_vfs_exec(vfs, &op, &got);
+	do_op(vfs, sync);
+	do_op(vfs, as_model_closing(0));
+	return got.ret >= 0;
+}
+
+static int too_much(struct files *x, const char *path, const struct as_stat *st, uint64_t most,
+		    const char *when)
+{
+	if (st->blocks * 512 <= most)
+		return 0;
+	as_buf_addf(x->why, "%s has %llu bytes on the disk, its data can need %llu%s", path,
+		    (unsigned long long)st->blocks * 512, (unsigned long long)most, when);
+	return 1;
+}
+
+static int look_at_file(void *ctx, const char *path, const struct as_attrs *attrs)
+{
+	struct files *x = ctx;
+	struct as_footprint most;
+	struct as_stat st;
+
+	if (!as_model_footprint(x->model, attrs->ino, &most) ||
+	    as_vfs_tree(x->vfs)->stat(x->vfs, path, &st))
+		return 0;
+	if (too_much(x, path, &st, most.bytes, ""))
+		return 1;
+	if (!x->left || st.blocks * 512 <= most.empty_bytes || !punch(x->vfs, path, st.size) ||
+	    as_vfs_tree(x->vfs)->stat(x->vfs, path, &st))
+		return 0;
+	x->left--;
+	return too_much(x, path, &st, most.empty_bytes, " with all of it punched");
+}
+
+bool as_space_files(struct as_vfs *vfs, const struct as_model *model, bool spoil,
+		    struct as_buf *why)
+{
+	struct files x = { .vfs = vfs, .model = model, .why = why };
+
+	if (spoil && as_model_traits(model)->features & AS_FEAT_FALLOC_PUNCH)
+		x.left = PROBED;
+	return !as_model_each(model, false, look_at_file, &x);
+}
+
+/* ---- The disk ---- */
+
+static bool as_before(const struct as_space_seen *s, struct as_vfs *vfs, struct as_buf *why)
 {
 	struct as_statfs now;
 	uint64_t root_bytes;
 
 	if (!s->ended_known || !ask(vfs, &now, &root_bytes))
 		return true;
-	if (promised & AS_SPACE_REMOUNT && now.files_free != s->ended.files_free)
+	if (now.files_free != s->ended.files_free)
 		return say(why, "inodes", now.files_free, s->ended.files_free,
 			   "after another mount");
-	if (promised & AS_SPACE_REMOUNT && now.blocks_free != s->ended.blocks_free)
+	if (now.blocks_free != s->ended.blocks_free)
 		return say(why, "blocks", now.blocks_free, s->ended.blocks_free,
 			   "after another mount");
-	if (!(promised & AS_SPACE_FREED) || !remove_all(vfs))
+	return true;
+}
+
+static bool as_fresh(const struct as_space_seen *s, struct as_vfs *vfs, struct as_buf *why)
+{
+	struct as_statfs now;
+	uint64_t root_bytes;
+
+	if (!s->ended_known || !remove_all(vfs))
 		return true;
 	do_op(vfs, as_op_make(AS_OP_SYNC));
 	if (!ask(vfs, &now, &root_bytes))
@@ -119,4 +201,16 @@ bool as_space_agrees(const struct as_space_seen *s, struct as_vfs *vfs, uint32_t
 		return say(why, "blocks", now.blocks_free, s->fresh.blocks_free,
 			   "with everything removed");
 	return true;
+}
+
+bool as_space_agrees(const struct as_space_seen *s, struct as_vfs *vfs,
+		     const struct as_model *model, struct as_buf *why)
+{
+	uint32_t promised = as_space_promised(as_model_traits(model));
+
+	if (promised & AS_SPACE_REMOUNT && !as_before(s, vfs, why))
+		return false;
+	if (promised & AS_SPACE_FILES && !as_space_files(vfs, model, true, why))
+		return false;
+	return !(promised & AS_SPACE_FREED) || as_fresh(s, vfs, why);
 }

@@ -9,6 +9,10 @@
  *     that follows: the mount must not find anything to free (an orphan that was kept);
  *   - after that, with everything removed and synced: no less may be free than was on the fresh
  *     disk.
+ * Besides, after that mount, st_blocks of every file is compared with what its data can need
+ * (model/footprint.h): a hole that was punched, and an end that was cut, have no blocks. Most holes
+ * that a workload makes are too small to tell. So a few files are then punched from end to end, and
+ * may have next to nothing afterwards.
  * What each type promises is a trait (as_traits.space). A root directory that became longer may
  * keep its blocks; then only the number of free inodes is judged.
  *
@@ -28,15 +32,18 @@ struct as_space_seen {
 	bool fresh_known, ended_known;
 };
 
+/* Whether no file has more of the disk than the model says that it can need. spoil: some files may
+ * be punched to find out. */
+bool as_space_files(struct as_vfs *vfs, const struct as_model *model, bool spoil,
+		    struct as_buf *why);
 /* What is judged: the trait, but nothing where inodes belong to projects: of a directory that gives
  * its project away, statfs tells the project's limits. */
 uint32_t as_space_promised(const struct as_traits *traits);
 void as_space_begin(struct as_space_seen *space, struct as_vfs *vfs); /* on the fresh mount */
 /* At the end of the workload, still mounted: closes what the model has open. */
 void as_space_end(struct as_space_seen *space, struct as_vfs *vfs, const struct as_model *model);
-/* After the next mount; removes everything. promised: as above. False: space is missing; `why`
- * tells. */
-bool as_space_agrees(const struct as_space_seen *space, struct as_vfs *vfs, uint32_t promised,
-		     struct as_buf *why);
+/* After the next mount; removes everything. False: space is missing; `why` tells. */
+bool as_space_agrees(const struct as_space_seen *space, struct as_vfs *vfs,
+		     const struct as_model *model, struct as_buf *why);
 
 #endif

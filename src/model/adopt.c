@@ -54,7 +54,7 @@ void as_model_adopt_node(struct as_model *model, const char *path, const struct 
 	inode->uid = st->uid;
 	inode->gid = st->gid;
 	if (is_reg(inode))
-		inode->reg.size = st->size;
+		inode->reg.size = st->size, inode->reg.kept = UINT64_MAX;
 	as_node_finish(model, inode, &before);
 }
 

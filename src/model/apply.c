@@ -4,6 +4,7 @@
  * are in op_*.c; model/rules/rule.h says how they are written.
  */
 #include "model/acl.h"
+#include "model/footprint.h"
 #include "model/limits.h"
 #include "model/locks.h"
 #include "model/mark.h"
@@ -327,6 +328,7 @@ bool as_model_judge(struct as_model *model, const struct as_op *op, const struct
 	as_buf_clear(&verdict->why);
 	verdict->agrees = verdict->unjudged = false;
 	as_view_doubt(model, op);
+	as_footprint_answer(model, op, got);
 	if (unjudged(model, got)) {
 		/* The descriptor that was in the slot of an open was closed, whatever the open
 		 * answered. */

@@ -2,6 +2,8 @@
 /* limits: see limits.h. */
 #include "model/limits.h"
 
+#include "model/footprint.h"
+
 #include "model/mark.h"
 
 #include <stdlib.h>
@@ -270,30 +272,6 @@ const char *as_quota_word(int64_t type)
 
 /* ---- Space ---- */
 
-/* How many bytes the blocks have that hold data, with those from `off` on. */
-static uint64_t data_bytes(const struct as_inode *inode, uint64_t off, uint64_t len, uint64_t block)
-{
-	uint64_t next = 0, n = 0; /* the first block that is not counted yet */
-	uint32_t i = 0, runs = inode->reg.runs ? inode->reg.runs->n : 0;
-	bool taken = !len;
-
-	while (i < runs || !taken) {
-		const struct as_data_run *run = i < runs ? &inode->reg.runs->run[i] : NULL;
-		bool mine = !taken && (!run || off < run->start);
-		uint64_t start = mine ? off : run->start, end = start + (mine ? len : run->len);
-		uint64_t first = start / block, last = (end - 1) / block;
-
-		first = first > next ? first : next;
-		if (last >= first) {
-			n += last - first + 1;
-			next = last + 1;
-		}
-		taken |= mine;
-		i += !mine;
-	}
-	return n * block;
-}
-
 void as_rule_check_limits(struct as_rule_step *s, const struct as_inode *inode, uint64_t off,
 			  uint64_t len)
 {
@@ -307,7 +285,7 @@ void as_rule_check_limits(struct as_rule_step *s, const struct as_inode *inode, 
 
 		if (!max || !limit->whole)
 			continue;
-		has = data_bytes(inode, off, len, s->m->traits->block_bytes);
+		has = as_footprint_data(inode, off, len, s->m->traits->block_bytes);
 		if (has > max + s->m->traits->block_bytes)
 			as_rule_wrong(
 				s, "%s %u has %llu bytes of data in this file, its limit is %llu",

@@ -94,6 +94,13 @@ struct as_digest as_model_digest_canonical(const struct as_model *model);
 /* Nobody will ask this model, nor a copy of it, for a digest: each change then costs less. */
 void as_model_undigested(struct as_model *model);
 
+/* How many bytes of the disk a regular file can have at most (footprint.h), and how many if all of
+ * its data were punched. False: it is not known. */
+struct as_footprint {
+	uint64_t bytes, empty_bytes;
+};
+bool as_model_footprint(const struct as_model *model, uint32_t ino, struct as_footprint *most);
+
 bool as_model_mounted(const struct as_model *model);
 /* After a crash that followed no sync: the model no longer knows the tree. */
 bool as_model_lost(const struct as_model *model);

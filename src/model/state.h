@@ -116,7 +116,7 @@ struct as_inode {
 			struct as_ino_pair sum;
 		} dir;
 		struct {
-			uint64_t size;
+			uint64_t size, kept; /* kept: see footprint.h */
 			struct as_runs *runs;
 		} reg;
 		struct as_name *text;
@@ -167,7 +167,7 @@ struct as_model {
 	struct as_stamps *stamps; /* NULL: nobody follows times */
 	bool mounted, synced, lost; /* lost: after a crash the model no longer knows the tree */
 	bool undigested; /* the sums are not kept, as nobody asks for a digest */
-	bool own_opts; /* it is mounted with options of the workload */
+	bool own_opts, cramped; /* mounted with options of the workload; see footprint.h */
 	bool has_acls, acls_off; /* a list was set at some time; it is mounted with noacl */
 };
 

@@ -165,6 +165,8 @@ enum as_space_promise {
 	AS_SPACE_REMOUNT = 1 << 0, /* what is free after a sync is free after another mount */
 	AS_SPACE_FREED = 1 << 1, /* what was removed is free after a sync */
 	AS_SPACE_ALL = AS_SPACE_REMOUNT | AS_SPACE_FREED,
+	AS_SPACE_FILES = 1 << 2, /* after a mount, holes of files have no blocks (st_blocks) */
+	AS_SPACE_AHEAD = 1 << 3, /* but what was allocated in advance stays with some files */
 };
 
 /* What Q_GETQUOTA promises of AS_FEAT_QUOTA; after a mount it is always exact. */

@@ -69,6 +69,9 @@ static void take_caps(const struct as_target_traits *known, struct as_traits *tr
 		traits->features &= ~(uint64_t)AS_FEAT_RENAME_WHITEOUT;
 	traits->dio_align = 1;
 	traits->space = caps & AS_CAP_STATFS && caps & AS_CAP_EXACT_SPACE ? AS_SPACE_ALL : 0;
+	/* Whoever punches holes has them. */
+	if (traits->space && caps & AS_CAP_PUNCH)
+		traits->space |= AS_SPACE_FILES;
 	traits->stamps = caps & AS_CAP_STAMPS ? AS_STAMPS_ALL : 0;
 	traits->quirks = AS_QUIRK_NO_ATIME;
 	if (!(caps & AS_CAP_OPEN_UNLINKED))
@@ -146,6 +149,7 @@ static const struct as_fs_traits tmpfs_row = {
 	.maybe = AS_FEAT_FLAGS,
 	.flags_handed_on = FLAGS_DUMP_ATIME,
 	.symlink_max = 4095,
+	.space = AS_SPACE_FILES,
 	.dio_align = 1, /* since Linux 6.6: the page cache is its medium */
 	.time_granularity_ns = 1,
 	.stamps = AS_STAMPS_ALL,

@@ -9,6 +9,7 @@
  * 2. A clone is refused as a whole or done as a whole, unless the disk is full.
  * 3. A dedupe changes no byte and no time.
  */
+#include "model/footprint.h"
 #include "model/mark.h"
 #include "model/rules/rule.h"
 
@@ -225,5 +226,7 @@ void as_rule_dedupe_range(struct as_rule_step *s)
 		return as_rule_refuse(s, err);
 	if (r.len)
 		as_rule_allow_full(s);
-	(void)as_rule_accept(s, (int64_t)r.len);
+	/* Zeros that were written become a hole, or a hole gets them. */
+	if (as_rule_accept(s, (int64_t)r.len))
+		as_footprint_doubt(s->m, out->ino);
 }

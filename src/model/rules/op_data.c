@@ -3,6 +3,7 @@
  * op_data: reading, writing and shaping the contents of open files. Order of errors as in Linux's
  * fs/read_write.c and fs/open.c.
  */
+#include "model/footprint.h"
 #include "model/limits.h"
 #include "model/mark.h"
 #include "model/rules/rule.h"
@@ -347,6 +348,7 @@ void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size)
 		 inode_at(s->m, ino)->reg.size == size ? AS_EVENT_SAME_SIZE : AS_EVENT_RESIZED);
 	inode = as_node_edit(s->m, ino, &before);
 	as_content_truncate(inode, size);
+	as_footprint_edges(s->m, inode, 1);
 	as_rule_drop_setid(s, inode);
 	as_node_finish(s->m, inode, &before);
 	as_node_forget_times(s->m, ino, false, true);
@@ -492,6 +494,7 @@ static void store_mapped(struct as_rule_step *s, uint32_t ino, uint64_t len)
 		as_content_write(inode, (uint64_t)s->op->off, len, s->op->fill,
 				 (uint64_t)s->op->off);
 	as_node_finish(s->m, inode, &before);
+	as_footprint_doubt(s->m, ino);
 	as_node_forget_times(s->m, ino, true, true);
 	as_stamp(s->m, ino, AS_EVENT_MAPPED);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* op_falloc: allocating, punching and shifting ranges. Order of errors as in Linux's fs/open.c. */
+#include "model/footprint.h"
 #include "model/mark.h"
 #include "model/rules/rule.h"
 
@@ -82,8 +83,12 @@ static void falloc_now(struct as_rule_step *s, uint32_t ino, int64_t mode)
 
 	switch (mode & ~KEEP) {
 	case PUNCH:
+		as_content_punch(inode, off, len);
+		as_footprint_edges(s->m, inode, 2);
+		break;
 	case ZERO:
 		as_content_punch(inode, off, len);
+		as_footprint_keep(s->m, inode, len);
 		break;
 	case COLLAPSE:
 		as_content_collapse(inode, off, len);
@@ -92,6 +97,7 @@ static void falloc_now(struct as_rule_step *s, uint32_t ino, int64_t mode)
 		as_content_insert(inode, off, len);
 		break;
 	default:
+		as_footprint_keep(s->m, inode, len);
 		break;
 	}
 	if (((mode & ~KEEP) == 0 || (mode & ~KEEP) == ZERO) && !(mode & KEEP) &&

@@ -13,6 +13,7 @@
  *    stores nothing there: it counts as passed over.
  * 4. A store marks the times for update between now and the next msync(): MAPPED, which is MAY.
  */
+#include "model/footprint.h"
 #include "model/limits.h"
 #include "model/mark.h"
 #include "model/rules/rule.h"
@@ -76,6 +77,7 @@ void as_rule_mmap(struct as_rule_step *s)
 	ask_file(s, file);
 	if (s->allowed.must || !as_rule_accept(s, 0))
 		return;
+	as_footprint_doubt(s->m, file->ino);
 	as_node_forget_times(s->m, file->ino, true, false);
 	as_stamp(s->m, file->ino, AS_EVENT_READ_OTHERWISE);
 	as_file_map(s->m, AS_MAP_SLOT + s->op->fd, file->ino, s->op->flags, s->op->off, s->op->len);

@@ -10,6 +10,7 @@
  * 3. While it is swapped to, nobody can write to it or truncate it (generic_write_checks(),
  *    inode_newsize_ok(), vfs_fallocate(): ETXTBSY). The answer is how many of these went through.
  */
+#include "model/footprint.h"
 #include "model/locks.h"
 #include "model/mark.h"
 #include "model/rules/rule.h"
@@ -43,6 +44,7 @@ static bool must_swap(const struct as_rule_step *s, const struct as_inode *inode
 static void touch(struct as_rule_step *s, uint32_t ino)
 {
 	as_rule_changes(s);
+	as_footprint_doubt(s->m, ino);
 	as_node_forget_times(s->m, ino, true, true);
 	as_stamp(s->m, ino, AS_EVENT_TOUCHED);
 	as_stamp(s->m, ino, AS_EVENT_READ_OTHERWISE);
