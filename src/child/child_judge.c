@@ -102,7 +102,8 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 	case AS_OP_CLOSE:
 	case AS_OP_MUNMAP:
 		/* The slot is free whatever close answers. */
-		if (!as_model_judge(c->model, op, &closed, &c->verdict) || as_model_view_in_doubt(c->model, op))
+		if (!as_model_judge(c->model, op, &closed, &c->verdict) ||
+		    as_model_view_in_doubt(c->model, op))
 			c->blind = true;
 		return true;
 	case AS_OP_MOUNT:
