@@ -64,7 +64,8 @@ static const struct {
 	  "f:2:2: expected 'structure' before the first field" },
 	{ "walker", HEAD "walker apple\n", "f:2:7: there is no walker of this name" },
 	{ "no place", HEAD "structure s\n",
-	  "f:2:11: no walker finds this structure, none holds it, and at= does not say where it is" },
+	  "f:2:11: no walker finds this structure, none holds it, and at= does not say where it "
+	  "is" },
 	{ "twice", ONE "structure s at=4\n", "f:3:11: there is a structure of this name already" },
 	{ "order", HEAD "order middle\n", "f:2:7: expected 'little' or 'big'" },
 	{ "one too many", HEAD "order big big\n", "f:2:11: this word is one too many" },

@@ -67,8 +67,8 @@ static int try(const char *path, unsigned n)
 	if (ext2fs_lookup(fs, EXT2_ROOT_INO, "a", 1, NULL, &a))
 		printf("there is no a\n");
 	else
-		printf("a is there, inode %u; b made afterwards is inode %u, c in it %u%s\n", a, b, c,
-		       a == b ? ": a and b are the same directory" : "");
+		printf("a is there, inode %u; b made afterwards is inode %u, c in it %u%s\n", a, b,
+		       c, a == b ? ": a and b are the same directory" : "");
 	return 1;
 }
 
