@@ -45,8 +45,8 @@ static void find_groups(struct as_child_fields *f)
 	for (size_t i = 0; i < as_fields_n(f->fields); i++) {
 		size_t g = 0;
 
-		while (g < f->n_groups && !is_alike(as_fields_at(f->fields, f->groups[g]),
-						    as_fields_at(f->fields, i)))
+		while (g < f->n_groups &&
+		       !is_alike(as_fields_at(f->fields, f->groups[g]), as_fields_at(f->fields, i)))
 			g++;
 		if (g < f->n_groups)
 			continue;
@@ -129,8 +129,8 @@ static void alter(const struct as_child_fields *f, struct as_child_altered *a, s
 		a->mask[i] ^= was[i];
 	as_buf_adds(&words, ", before the mount");
 	a->guarded = field->seal && !a->seal;
-	a->shown = field->role && (!strncmp(field->role, "file.", 5) ||
-				   !strncmp(field->role, "dir.entry.", 10));
+	a->shown = field->role &&
+		   (!strncmp(field->role, "file.", 5) || !strncmp(field->role, "dir.entry.", 10));
 	a->is_size = field->role && !strcmp(field->role, "file.size");
 	a->value = as_field_get(field, disk);
 	snprintf(a->words, sizeof(a->words), "%s", as_buf_str(&words));

@@ -75,7 +75,8 @@ static void layout_beside(const char *spec, struct as_buf *out)
 /* A finding keeps the whole path, as it is replayed from anywhere. */
 static int find_layout(const struct as_args *args, struct as_run_options *o, struct as_err *err)
 {
-	const char *spec = as_args_text(args, "target", ""), *asked = as_args_text(args, "layout", NULL);
+	const char *spec = as_args_text(args, "target", ""),
+		   *asked = as_args_text(args, "layout", NULL);
 	struct as_buf path = { 0 };
 	char *real = NULL;
 	int rc = 0;
@@ -101,8 +102,7 @@ static int find_layout(const struct as_args *args, struct as_run_options *o, str
 	return rc;
 }
 
-static int corrupt_options(const struct as_args *args, struct as_run_options *o,
-			   struct as_err *err)
+static int corrupt_options(const struct as_args *args, struct as_run_options *o, struct as_err *err)
 {
 	const char *what = as_args_text(args, "corrupt", NULL);
 

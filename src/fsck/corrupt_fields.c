@@ -184,8 +184,8 @@ static void damage_number(const struct as_corrupt *c, const struct fields_model 
 			  struct as_damage *d)
 {
 	name_field(as_fields_at(m->of[p->base], p->field), &d->field);
-	d->sealed |= as_field_alter_to(m->of[p->base], p->field, value, c->setup.seal, disk,
-				       &d->words);
+	d->sealed |=
+		as_field_alter_to(m->of[p->base], p->field, value, c->setup.seal, disk, &d->words);
 }
 
 /* ---- Lots ------------------------------------------------------------------------------------ */

@@ -58,8 +58,8 @@ static void name_of_other(const struct as_fields *fields, size_t i, struct as_di
 }
 
 /* What a name may become. */
-static void other_name(const struct as_fields *fields, size_t i, struct as_disk *disk,
-		       unsigned way, unsigned char *name, size_t *len)
+static void other_name(const struct as_fields *fields, size_t i, struct as_disk *disk, unsigned way,
+		       unsigned char *name, size_t *len)
 {
 	*len = as_field_bytes(as_fields_at(fields, i), disk, name, NAME_BYTES);
 	switch (way) {
@@ -91,8 +91,7 @@ static bool alter_name(const struct as_fields *fields, size_t i, unsigned way, b
 
 	other_name(fields, i, disk, way, name, &len);
 	begin_words(f, disk, words);
-	sealed = !as_field_set_bytes(f, disk, name, len, &err) &&
-		 seal_after(fields, f, seal, disk);
+	sealed = !as_field_set_bytes(f, disk, name, len, &err) && seal_after(fields, f, seal, disk);
 	as_field_say(f, disk, words);
 	return sealed;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* alter: another value in a field of a disk, with checksums that fit or do not, and words for it. */
+/* alter: another value in a field of a disk, with checksums that fit or not, and words for it. */
 #ifndef AS_LAYOUT_ALTER_H
 #define AS_LAYOUT_ALTER_H
 

@@ -341,9 +341,9 @@ static int sum_option(struct desc_file *f, struct desc_word word, struct as_desc
 		return over_of(f, value, field);
 	if (is_key(word, "sum", &value)) {
 		field->sum = as_seal_named(value.text, value.len, &field->init, &field->final);
-		return field->sum == DESC_NONE ? fail_at(f, value.text,
-							 "expected crc32, crc32c or crc16")
-					       : 0;
+		return field->sum == DESC_NONE
+			       ? fail_at(f, value.text, "expected crc32, crc32c or crc16")
+			       : 0;
 	}
 	if (field->sum == DESC_NONE)
 		return fail_at(f, word.text, "expected sum= before it");
@@ -420,8 +420,8 @@ static int check_field(struct desc_file *f, const struct as_desc_field *field, c
 	const char *what = as_desc_check_field(f->desc, field, &other);
 
 	if (other)
-		f->rc = as_fail(f->err, AS_EUSE, "%s:%u:%u: the field overlaps %s of line %u", f->path,
-				field->line, field->col, other->name, other->line);
+		f->rc = as_fail(f->err, AS_EUSE, "%s:%u:%u: the field overlaps %s of line %u",
+				f->path, field->line, field->col, other->name, other->line);
 	return what ? fail_at(f, at, what) : f->rc;
 }
 
@@ -475,10 +475,14 @@ static int on_holds(struct desc_file *f)
 static int on_field(struct desc_file *f)
 {
 	struct as_desc *desc = f->desc;
-	struct as_desc_field field = {
-		.line = f->line, .times = DESC_NONE, .cond = DESC_NONE, .big_endian = f->big_endian,
-		.is = DESC_NONE, .sum = DESC_NONE,   .from = DESC_NONE, .len = DESC_NONE
-	};
+	struct as_desc_field field = { .line = f->line,
+				       .times = DESC_NONE,
+				       .cond = DESC_NONE,
+				       .big_endian = f->big_endian,
+				       .is = DESC_NONE,
+				       .sum = DESC_NONE,
+				       .from = DESC_NONE,
+				       .len = DESC_NONE };
 	struct desc_word name = next_word(f), word;
 
 	if (!desc->n_structs)

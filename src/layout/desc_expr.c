@@ -206,8 +206,8 @@ bool as_desc_names_fields(const struct as_desc *desc, int node)
 	const struct as_desc_node *n = &desc->nodes[node];
 
 	return n->op == DESC_FIELD || (n->op == DESC_NOT && as_desc_names_fields(desc, n->left)) ||
-	       (n->op == DESC_BINARY && (as_desc_names_fields(desc, n->left) ||
-					 as_desc_names_fields(desc, n->right)));
+	       (n->op == DESC_BINARY &&
+		(as_desc_names_fields(desc, n->left) || as_desc_names_fields(desc, n->right)));
 }
 
 static uint64_t apply(const char *op, uint64_t a, uint64_t b)

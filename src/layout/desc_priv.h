@@ -33,7 +33,7 @@ struct as_desc_field {
 	uint8_t shift, bits;
 	bool big_endian;
 	int is; /* without this value, the instance is not there; DESC_NONE: with any */
-	/* Of a checksum: row of as_seal_named() and what is summed; DESC_NONE: it is not computed */
+	/* Of a checksum: which (as_seal_named()), of what; DESC_NONE: it is not computed */
 	int sum, from, len;
 	uint32_t init, final;
 };

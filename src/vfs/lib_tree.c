@@ -87,6 +87,7 @@ void as_lib_readdir(struct as_lib *l, const struct as_op *op, struct as_outcome 
 struct lib_tree_level {
 	struct as_vfs_names names;
 	size_t next, path_len;
+	uint64_t ino; /* 0: not known */
 };
 
 struct lib_tree_climb {
@@ -95,13 +96,17 @@ struct lib_tree_climb {
 	struct as_buf path;
 };
 
-static int descend(struct as_lib *l, struct lib_tree_climb *c)
+/* A directory that is inside itself has no end. */
+static int descend(struct as_lib *l, struct lib_tree_climb *c, uint64_t ino)
 {
 	struct lib_tree_level *level;
 
+	for (size_t i = 0; ino && i < c->n; i++)
+		if (c->levels[i].ino == ino)
+			return -ELOOP;
 	AS_ARRAY_ROOM(c->levels, c->n, c->cap);
 	level = &c->levels[c->n++];
-	*level = (struct lib_tree_level){ .path_len = c->path.len };
+	*level = (struct lib_tree_level){ .path_len = c->path.len, .ino = ino };
 	return as_lib_list(l, c->path.len ? c->path.data : "/", &level->names);
 }
 
@@ -114,7 +119,7 @@ static int remove_entry(struct as_lib *l, struct lib_tree_climb *c)
 	if (rc)
 		return rc;
 	if (S_ISDIR(st.mode))
-		return descend(l, c);
+		return descend(l, c, st.ino);
 	rc = l->ops->unlink(l->fs, c->path.data);
 	if (!rc)
 		as_lib_track_removed(l, c->path.data);
@@ -142,7 +147,7 @@ static int remove_below(struct as_lib *l, const char *dir, uint64_t *done)
 
 	if (strcmp(dir, "/"))
 		as_buf_adds(&c.path, dir);
-	rc = descend(l, &c);
+	rc = descend(l, &c, 0);
 	while (rc >= 0 && c.n) {
 		struct lib_tree_level *level = &c.levels[c.n - 1];
 

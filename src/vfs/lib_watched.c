@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lib_watched: a file system around a linked one. It hands every call on. Where calls fail, or it is
- * measured what they use, it tells the host when a call begins and how it ends: success although
+ * lib_watched: a file system around a linked one. It hands every call on. Where calls fail, or
+ * what they use is measured, it tells the host when a call begins and how it ends: success although
  * something that it asked for has failed is a finding. A count that is shorter than what was asked
  * for says that something went wrong.
  *
@@ -123,14 +123,14 @@ static inline __attribute__((always_inline)) int64_t end(struct as_watched *w, e
 	return answer;
 }
 
-#define CALL(type, name, params, args)         \
-	static type watched_##name params      \
-	{                                      \
-		struct as_watched *w = of(fs); \
-		type answer;                   \
-                                               \
-		begin(w);                      \
-		answer = w->inner->name args;  \
+#define CALL(type, name, params, args)                              \
+	static type watched_##name params                           \
+	{                                                           \
+		struct as_watched *w = of(fs);                      \
+		type answer;                                        \
+                                                                    \
+		begin(w);                                           \
+		answer = w->inner->name args;                       \
 		return (type)end(w, AS_USE_##name, answer, answer); \
 	}
 CALLS

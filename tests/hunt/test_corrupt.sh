@@ -67,7 +67,8 @@ tap_run "it is reduced and still there" 1 "$ASSAY" replay -o "$WORK/i" "$id"
 # shellcheck disable=SC2086
 tap_run "a value with a wrong checksum is found" 1 "$ASSAY" hunt $FIELDS --no-reduce \
 	--target "plugin:$FLASHFS:bug=6" --max-workloads 100 --max-findings 1 -o "$WORK/j"
-tap_like "as what it is" "$WORK/out" 'size [0-9]+, model says [0-9]+; that value was put on the disk'
+tap_like "as what it is" "$WORK/out" \
+	'size [0-9]+, model says [0-9]+; that value was put on the disk'
 
 # Beside the plugin.
 cp "$FLASHFS" "$WORK/mine.so"
@@ -92,9 +93,10 @@ tap_run "a layout belongs to fields" 2 "$ASSAY" run --corrupt bits --layout "$WO
 	--no-store --target "plugin:$FLASHFS" $PAGES
 
 # The disk of a finding by the description.
-tap_run "a finding on flash is kept" 1 "$ASSAY" run -o "$WORK/k" --target "plugin:$FLASHFS:bug=13,flash.weak=0" $PAGES
+tap_run "a finding on flash is kept" 1 "$ASSAY" run -o "$WORK/k" \
+	--target "plugin:$FLASHFS:bug=13,flash.weak=0" $PAGES
 disk=$(find "$WORK/k" -name 'disk.img.zst' | head -n 1)
-tap_run "its disk is shown" 0 "$ASSAY" disk show --layout examples/flashfs/flashfs.layout --unit 16 \
-	--erased 255 "$disk"
-tap_like "a name of a file" "$WORK/out" 'name +"f"'
+tap_run "its disk is shown" 0 "$ASSAY" disk show --unit 16 --erased 255 \
+	--layout examples/flashfs/flashfs.layout "$disk"
+tap_like "the fields of a commit" "$WORK/out" 'state 0 of record 0 of block 0 \(state at byte 32\)'
 tap_done

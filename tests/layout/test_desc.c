@@ -64,7 +64,8 @@ static const struct {
 	  "f:2:2: expected 'structure' before the first field" },
 	{ "walker", HEAD "walker apple\n", "f:2:7: there is no walker of this name" },
 	{ "no place", HEAD "structure s\n",
-	  "f:2:11: no walker finds this structure, none holds it, and at= does not say where it is" },
+	  "f:2:11: no walker finds this structure, none holds it, and at= does not say where it "
+	  "is" },
 	{ "twice", ONE "structure s at=4\n", "f:3:11: there is a structure of this name already" },
 	{ "order", HEAD "order middle\n", "f:2:7: expected 'little' or 'big'" },
 	{ "one too many", HEAD "order big big\n", "f:2:11: this word is one too many" },
@@ -72,19 +73,26 @@ static const struct {
 	  "f:2:6: this character is neither printable nor a tab" },
 	{ "times without step", HEAD "structure s at=0 times=2\n", "f:2:11: times= needs step=" },
 	{ "magic", HEAD "magic 0 9 1\n", "f:2:9: the number is too large" },
-	{ "variables", HEAD "structure s at=0 times=disk_bytes/block_bytes step=block_bytes "
-			    "align=unit_bytes\n a 0 4 count\n", NULL },
-	{ "held", HEAD "structure s at=0 size=4+n\n n 0 4 size is=3\n holds t 4 n if n < 9\n"
-		       "structure t\n c 0 4 checksum sum=crc32 over=0:8 init=1 xor=2\n", NULL },
+	{ "variables",
+	  HEAD "structure s at=0 times=disk_bytes/block_bytes step=block_bytes "
+	       "align=unit_bytes\n a 0 4 count\n",
+	  NULL },
+	{ "held",
+	  HEAD "structure s at=0 size=4+n\n n 0 4 size is=3\n holds t 4 n if n < 9\n"
+	       "structure t\n c 0 4 checksum sum=crc32 over=0:8 init=1 xor=2\n",
+	  NULL },
 	{ "size of no field", HEAD "structure s at=0 size=4+x\n n 0 4 size\n",
 	  "f:2:25: this name is neither a field before it nor a variable of the walker" },
-	{ "size of no field, then another", HEAD "structure s at=0 size=y\n n 0 4 size\n"
-						 "structure t at=0\n m 0 4 size\n",
+	{ "size of no field, then another",
+	  HEAD "structure s at=0 size=y\n n 0 4 size\n"
+	       "structure t at=0\n m 0 4 size\n",
 	  "f:2:23: this name is neither a field before it nor a variable of the walker" },
-	{ "holds nothing", ONE " holds\n", "f:3:7: expected the name of a structure after 'holds'" },
+	{ "holds nothing", ONE " holds\n",
+	  "f:3:7: expected the name of a structure after 'holds'" },
 	{ "holds what is not there", ONE " n 0 4 size\n holds t 0 1\n",
 	  "f:4:8: there is no structure of this name" },
-	{ "sum of no checksum", ONE " n 0 4 size sum=crc32\n", "f:3:13: this belongs to a checksum" },
+	{ "sum of no checksum", ONE " n 0 4 size sum=crc32\n",
+	  "f:3:13: this belongs to a checksum" },
 	{ "unknown sum", ONE " n 0 4 checksum sum=md5\n",
 	  "f:3:21: expected crc32, crc32c or crc16" },
 	{ "sum over nothing", ONE " n 0 4 checksum sum=crc32\n",
@@ -209,7 +217,8 @@ static void test_on_disk(void **state)
 	assert_int_equal(read_by(ONE " n 0 1 size\n s . n name\n", disk, &fields, &err), 0);
 	assert_int_equal(as_fields_n(fields), 1);
 	as_fields_free(fields);
-	assert_int_equal(as_fields_read_by("/nonexistent/x.layout", NULL, disk, &fields, &err), AS_EIO);
+	assert_int_equal(as_fields_read_by("/nonexistent/x.layout", NULL, disk, &fields, &err),
+			 AS_EIO);
 	as_disk_free(disk);
 	t_store_done(store);
 }
@@ -256,10 +265,8 @@ static void test_held(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_held),
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_built_in),
+		cmocka_unit_test(test_held),	cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_deep),	cmocka_unit_test(test_built_in),
 		cmocka_unit_test(test_on_disk),
 	};
 

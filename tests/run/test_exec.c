@@ -206,8 +206,8 @@ static void options_as_text(void **state)
 		"check=end fields=16 layout=/a%20b/100%25.layout",
 		"check=op size=4194304 seed=9 deadline_ms=1000 fault=read:3:eio fault=alloc:7",
 	};
-	static const char *const bad[] = { "check=sometimes", "size=x", "frob",
-					   "seed=", "size=1 y=2", "layout=/a%2", "layout=%00" };
+	static const char *const bad[] = { "check=sometimes", "size=x",	     "frob",	  "seed=",
+					   "size=1 y=2",      "layout=/a%2", "layout=%00" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -36,9 +36,8 @@ static void put_link(const char *spec, struct as_buf *out)
 /* Found on a disk with a flipped bit, or with another value in a field. */
 static bool is_corrupt(const struct as_finding *f)
 {
-	return f->options &&
-	       (strstr(f->options, "corrupt=") || strstr(f->options, "fields=")) && f->summary &&
-	       strstr(f->summary, "mount of a corrupted disk");
+	return f->options && (strstr(f->options, "corrupt=") || strstr(f->options, "fields=")) &&
+	       f->summary && strstr(f->summary, "mount of a corrupted disk");
 }
 
 static int write_program(const struct as_dir *folder, const struct as_stored *stored,

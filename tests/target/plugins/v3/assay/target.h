@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* This is include/assay/target.h of version 3 of the interface, kept as it was. */
 /*
  * target.h: what a file system linked into assay (labfs, or yours in a plugin) must provide,
  * and what assay provides to it.
