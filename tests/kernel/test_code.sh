@@ -85,8 +85,8 @@ tap_is "nothing that was reached is lost" \
 
 # ---- Memory that nobody frees ----
 if "$ASSAY" kernel list --json | grep "\"name\":\"$kernel\"" | grep -q kmemleak; then
-	tap_run "a clean kernel" 0 "$ASSAY" run --kernel "$kernel" --kmemleak --target ext2 -o clean \
-		"$SMOKE"
+	tap_run "a clean kernel" 0 "$ASSAY" run --kernel "$kernel" --kmemleak --target ext2 \
+		-o clean "$SMOKE"
 else
 	tap_skip "a clean kernel" "none with kmemleak is built: assay kernel build debug"
 fi
