@@ -98,8 +98,8 @@ static const struct number_row {
 	{ name, offsetof(struct as_run_options, field), \
 	  sizeof(((struct as_run_options *)0)->field), standard },
 	ROW("size", size_bytes, 0) ROW("seed", seed, 0) ROW("corrupt", corrupt, 0)
-		ROW("fields", fields, 0) ROW("kmemleak", kmemleak, 0)
-		ROW("max_heap", max_heap, 0) ROW("max_stack", max_stack, 0)
+		ROW("fields", fields, 0) ROW("kmemleak", kmemleak, 0) ROW("max_heap", max_heap, 0)
+			ROW("max_stack", max_stack, 0)
 #define BOUND(field, standard, what) ROW(#field, field, standard)
 #include "vfs/bounds.def"
 #undef ROW

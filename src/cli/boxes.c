@@ -95,6 +95,15 @@ static int find_kernel(const struct as_args *args, const char **path, struct as_
 	return 0;
 }
 
+bool as_cli_box_replaced(const struct as_args *args, const char *name)
+{
+	bool host = !strcmp(as_args_text(args, "sandbox", ""), "host");
+
+	if (!strcmp(name, "kernel"))
+		return host || as_args_has(args, "uml");
+	return !strcmp(name, "uml") && (host || as_cli_kernel(args));
+}
+
 int as_cli_box_options(const struct as_args *args, struct as_box_options *o, struct as_err *err)
 {
 	int rc = find_kernel(args, &o->kernel, err);

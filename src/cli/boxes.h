@@ -42,6 +42,9 @@ const char *as_cli_kernel(const struct as_args *args);
 AS_MUST_CHECK int as_cli_check_box(const struct as_args *args, const char *spec,
 				   struct as_err *err);
 
+/* Whether an option that is given takes the place of --`name`, another kernel. */
+bool as_cli_box_replaced(const struct as_args *args, const char *name);
+
 /* Kernel, memory and core. */
 AS_MUST_CHECK int as_cli_box_options(const struct as_args *args, struct as_box_options *options,
 				     struct as_err *err);

@@ -60,7 +60,8 @@ static void say(const struct as_cli_code *code, struct as_sink *talk, bool json)
 		printf("%s\n", as_buf_str(&line));
 		fflush(stdout);
 	} else {
-		as_emit_note(talk, "%llu places in the code of the kernel's file systems were reached",
+		as_emit_note(talk,
+			     "%llu places in the code of the kernel's file systems were reached",
 			     n);
 	}
 	as_buf_free(&line);

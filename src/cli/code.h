@@ -7,8 +7,8 @@
 #include "base/event.h"
 #include "cli/cli.h"
 #include "cli/live/live.h"
-#include "child/options.h"
 #include "os/dir.h"
+#include "run/run.h"
 
 /* clang-format off */
 #define AS_CLI_KCOV_OPT                                                                           \

@@ -85,16 +85,6 @@ static bool may_change(const char *name)
 	return !is_remembered(name);
 }
 
-/* Whether another option that is given now takes its place. */
-static bool is_replaced(const struct as_args *now, const char *name)
-{
-	bool host = !strcmp(as_args_text(now, "sandbox", ""), "host");
-
-	if (!strcmp(name, "kernel"))
-		return host || as_args_has(now, "uml");
-	return !strcmp(name, "uml") && (host || as_cli_kernel(now));
-}
-
 /* Whether the hunt was begun with this option and value. */
 static bool was_given(const struct as_args *then, const char *name, const char *value)
 {
@@ -129,7 +119,7 @@ static int recall(const struct as_args *now, const struct as_hunt_state *state,
 	}
 	for (size_t i = 0; i < then.n_given && both->n_given < AS_GIVEN_MAX; i++)
 		if (!as_args_has(now, then.given[i].opt->name) &&
-		    !is_replaced(now, then.given[i].opt->name) &&
+		    !as_cli_box_replaced(now, then.given[i].opt->name) &&
 		    is_remembered(then.given[i].opt->name))
 			both->given[both->n_given++] = then.given[i];
 	return 0;

@@ -128,8 +128,7 @@ int as_code_map_parse(const char *name, const char *text, struct as_code_map *ma
 		struct as_code_function f;
 
 		AS_ARRAY_ROOM(map->functions, map->n, map->cap);
-		if (!parse_function(&at, &f) ||
-		    (map->n && f.at < map->functions[map->n - 1].at)) {
+		if (!parse_function(&at, &f) || (map->n && f.at < map->functions[map->n - 1].at)) {
 			as_code_map_free(map);
 			return as_fail(err, AS_EUSE, "%s:%zu: not a function of a kernel", name,
 				       map->n + 1);

@@ -34,8 +34,7 @@ void as_runner_code_tell(struct as_runner *r, const struct as_run_batch *batch)
 		struct as_buf text = { 0 };
 
 		pcs[some++] = fresh->pc;
-		if (some < AS_CODESET_TOLD_MAX && i + 1 < n &&
-		    fresh[1].workload == fresh->workload)
+		if (some < AS_CODESET_TOLD_MAX && i + 1 < n && fresh[1].workload == fresh->workload)
 			continue;
 		as_codeset_tell(fresh->workload < batch->n ? batch->names[fresh->workload] : "",
 				pcs, some, &text);

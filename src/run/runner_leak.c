@@ -53,10 +53,10 @@ int as_runner_leak_begin(struct as_runner *r, struct as_err *err)
 /* Adds the name of the function that allocated: the first that is no allocator. */
 static void add_function(const char *text, struct as_buf *out)
 {
-	static const char *const allocators[] = { "kmem", "__kmem", "kmalloc", "__kmalloc", "kvmalloc",
-						  "__kvmalloc", "vmalloc", "__vmalloc", "kstrdup",
-						  "kzalloc",	"__do_kmalloc", "slab_",
-						  "alloc_pages" };
+	static const char *const allocators[] = {
+		"kmem",	   "__kmem",	"kmalloc", "__kmalloc", "kvmalloc", "__kvmalloc",
+		"vmalloc", "__vmalloc", "kstrdup", "kzalloc",	"slab_",    "alloc_pages"
+	};
 
 	for (const char *at = text; (at = strstr(at, "[<")); at++) {
 		const char *name = strstr(at, ">] ");

@@ -83,15 +83,13 @@ static void filter_told(struct as_sink *sink, const char *text)
 
 struct as_known_filter as_known_filter(struct as_known *known, struct as_sink *to, bool alone)
 {
-	return (struct as_known_filter){
-		.sink = { .finding = filter_finding,
-			  .again = filter_again,
-			  .note = filter_note,
-			  .told = filter_told },
-		.known = known,
-		.to = to,
-		.alone = alone
-	};
+	return (struct as_known_filter){ .sink = { .finding = filter_finding,
+						   .again = filter_again,
+						   .note = filter_note,
+						   .told = filter_told },
+					 .known = known,
+					 .to = to,
+					 .alone = alone };
 }
 
 /* ---- The set --------------------------------------------------------------------------------- */

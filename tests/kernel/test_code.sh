@@ -85,8 +85,8 @@ tap_is "nothing that was reached is lost" \
 
 # ---- Memory that nobody frees ----
 if "$ASSAY" kernel list --json | grep "\"name\":\"$kernel\"" | grep -q kmemleak; then
-	tap_run "a clean kernel" 0 "$ASSAY" run --kernel "$kernel" --kmemleak --target ext2 -o clean \
-		"$SMOKE"
+	tap_run "a clean kernel" 0 "$ASSAY" run --kernel "$kernel" --kmemleak --target ext2 \
+		-o clean "$SMOKE"
 else
 	tap_skip "a clean kernel" "none with kmemleak is built: assay kernel build debug"
 fi
@@ -96,7 +96,12 @@ if [ -n "$leaks" ]; then
 	tap_run "a kernel that leaks" 1 "$ASSAY" run --kernel "$leaks" --kmemleak --target ext2 \
 		-o leaks one.txt
 	tap_like "is a finding" "$WORK/out" 'the kernel has lost memory'
-	tap_run "which comes back" 1 "$ASSAY" replay -o leaks "$(ls leaks/findings)"
+	# A number in memory that looks like a pointer to it can hide it for once.
+	for try in 1 2 3 4; do
+		"$ASSAY" replay -o leaks "$(ls leaks/findings)" >"$WORK/out" 2>&1 && continue
+		break
+	done
+	tap_like "which comes back" "$WORK/out" ': reproduced'
 	tap_run "without the option it is none" 0 "$ASSAY" run --kernel "$leaks" --target ext2 \
 		-o none one.txt
 else

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A finding keeps the name of the kernel that it ran in: replay, reduce and repro.sh use that kernel,
-# and say so when it is not there. The kernel is a copy of Debian's under a name of its own, so that
-# nothing has to be built.
+# A finding keeps the name of the kernel that it ran in: replay, reduce and repro.sh use that
+# kernel, and say so when it is not there. The kernel is a copy of Debian's under a name of its own,
+# so that nothing has to be built.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 export LC_ALL=C
@@ -66,7 +66,8 @@ tap_like "its findings have it" <(cat h/findings/*/finding.json) "kernel=$name[ 
 rm -rf "$built"
 for command in replay reduce; do
 	tap_run "$command without it" 3 "$ASSAY" $command --sandbox uml -o o "$id"
-	tap_like "says so" "$WORK/err" "$id was found with --kernel $name .*no kernel called '$name'"
+	tap_like "says so" "$WORK/err" \
+		"$id was found with --kernel $name .*no kernel called '$name'"
 done
 tap_run "in another one" 1 "$ASSAY" replay --sandbox uml --kernel debian -o o "$id"
 tap_run "by its path" 1 "$ASSAY" replay --sandbox uml --uml "$(command -v linux)" -o o "$id"
@@ -76,12 +77,14 @@ if [ -n "$crash" ]; then
 	tap_run "a script without its kernel" 2 sh "c/findings/$crash/repro.sh"
 	tap_like "says so" "$WORK/err" "the kernel $name, in which it was found, is not here"
 	mkdir bin && ln -s "$ASSAY" bin/assay
-	tap_run "a script in another one" 0 env PATH="$PWD/bin:$PATH" sh "c/findings/$crash/repro.sh" --uml linux
+	tap_run "a script in another one" 0 env PATH="$PWD/bin:$PATH" \
+		sh "c/findings/$crash/repro.sh" --uml linux
 	tap_run "a script with half an option" 2 sh "c/findings/$crash/repro.sh" --uml
 fi
 tap_run "a hunt goes on in its kernel" 3 "$ASSAY" hunt --resume --max-workloads 96 -o h
 tap_like "says so" "$WORK/err" "no kernel called '$name'"
-"$ASSAY" hunt --resume --kernel debian --max-workloads 96 --no-reduce -o h >"$WORK/out" 2>"$WORK/err"
+"$ASSAY" hunt --resume --kernel debian --max-workloads 96 --no-reduce -o h >"$WORK/out" \
+	2>"$WORK/err"
 tap_is "or in another one" "$? $(cat "$WORK/err")" "1 "
 "$ASSAY" hunt --resume --uml "$(command -v linux)" --max-workloads 128 --no-reduce -o h \
 	>"$WORK/out" 2>"$WORK/err"

@@ -176,7 +176,7 @@ static void test_events(void **state)
 #define JOB(rest) "{\"wire\":1,\"target\":\"lab\",\"state\":\"s\",\"work\":\"w\"," rest "}"
 #define NUMBERS                                                                            \
 	"\"deadline_ms\":1,\"size_bytes\":0,\"seed\":0,\"max_bytes\":0,\"max_entries\":0," \
-	"\"sweep_op\":0,\"sweep_n\":0"
+	"\"sweep_op\":0,\"sweep_n\":0,\"kmemleak\":0"
 
 static const struct {
 	const char *text, *why; /* why NULL: it is taken */

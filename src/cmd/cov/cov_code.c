@@ -129,8 +129,7 @@ static int print(struct code_view *v, struct as_err *err)
 		print_files(v);
 	print_row(v, "all", NULL, NULL, &all);
 	if (nowhere && !v->json)
-		printf("%llu places are in no function of the list\n",
-		       (unsigned long long)nowhere);
+		printf("%llu places are in no function of the list\n", (unsigned long long)nowhere);
 	return 0;
 }
 

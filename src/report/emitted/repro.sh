@@ -54,8 +54,9 @@ choose_kernel() {
 		uml=$uml/kernels/built/$kernel/linux
 		[ ! -x "$uml" ] || return 0
 	done
-	lack "the kernel $kernel, in which it was found, is not here: \`assay kernel build\` builds" \
-		"kernels (docs/KERNELS.md); --uml PROGRAM takes another one, --host the running one"
+	lack "the kernel $kernel, in which it was found, is not here: \`assay kernel build\`" \
+		"builds kernels (docs/KERNELS.md); --uml PROGRAM takes another one, --host the" \
+		"running one"
 }
 
 # What is wrong goes to a file, because parts of this run in another kernel.
