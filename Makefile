@@ -128,7 +128,7 @@ demo: ## set up, build, and show what assay does, on real things (under two minu
 	@+$(AGAIN) all
 	@./assay demo -o build/demo
 
-test: ## set up, build, and run every test; also SAN=address,undefined and CC=clang
+test: ## set up, build, and run every test; also SAN=address,undefined, CC=clang, LONG=1
 	@$(SETUP) build test fs $(if $(filter clang%,$(notdir $(CC))),sanitizer)
 	@+$(AGAIN) check
 

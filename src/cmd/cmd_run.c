@@ -236,18 +236,18 @@ static int open_cov(const struct as_args *args, const struct as_cli_jobs *all,
 	return rc;
 }
 
-/* A run that tested nothing is an error: success would say that something was tested. A fault
- * before the first operation tests the mount. */
-static int check_something(const struct as_cli_runs *b, const struct as_run_stats *stats,
-			   struct as_sink *sinks, struct as_err *err)
+/* A fault before the first operation tests the mount. */
+static bool tested_mount(const struct as_cli_runs *b, const struct as_run_stats *stats)
 {
-	if (stats->findings)
+	return !stats->findings && stats->workloads && !stats->ops && b->options.faults;
+}
+
+/* A run that tested nothing is an error: success would say that something was tested. */
+static int check_something(const struct as_cli_runs *b, const struct as_run_stats *stats,
+			   struct as_err *err)
+{
+	if (stats->findings || tested_mount(b, stats))
 		return 0;
-	if (stats->workloads && !stats->ops && b->options.faults) {
-		as_emit_note(sinks, "no operation was run: the mount failed by the fault, which is "
-				    "not wrong");
-		return 0;
-	}
 	if (!stats->workloads)
 		return as_fail(err, AS_EUSE, "nothing was run: no workload was named");
 	if (!stats->ops)
@@ -297,11 +297,14 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 		as_emit_note(out.chain, "stopped by %s: %llu of %zu workloads were run",
 			     as_signal_name(as_cli_stopped()), (unsigned long long)stats.workloads,
 			     all->n);
+	else if (!rc && tested_mount(&r.runs, &stats))
+		as_emit_note(out.chain, "no operation was run: the mount failed by the fault, "
+					"which is not wrong");
 	rc = as_cli_output_close(&out, &stats, rc == AS_ESTOP ? 0 : rc, err);
 	if (rc == AS_EXIT_CLEAN && as_cli_stopped())
 		rc = AS_EXIT_SIGNAL + as_cli_stopped();
 	else if (!rc)
-		rc = check_something(&r.runs, &stats, out.chain, err);
+		rc = check_something(&r.runs, &stats, err);
 out:
 	as_cli_runs_close(&r.runs);
 	rc = as_cli_cov_close(&r.cov, rc, err);

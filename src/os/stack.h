@@ -12,13 +12,13 @@
 struct as_buf; /* base/buf.h */
 
 #define AS_STACK_FRAMES 16
-#define AS_STACK_PATH_BYTES 112
+#define AS_STACK_PATH_BYTES 1024
 #define AS_STACK_SAID_BYTES 4096
 #define AS_STACK_ABORT_BYTES 512
 
 struct as_stack_frame {
 	uint64_t at; /* as the file of the module counts: the same wherever it is loaded */
-	char module[AS_STACK_PATH_BYTES]; /* its path; "": no code is there */
+	char module[AS_STACK_PATH_BYTES]; /* its path or the end of it; "": no code is there */
 };
 
 /* All zero: nothing was noted. A reader must not trust it: what died could write to it. */

@@ -45,7 +45,7 @@ struct search {
 static int look(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	struct search *s = ctx;
-	size_t cap = sizeof(s->frame->module) - 1;
+	size_t cap = sizeof(s->frame->module) - 1, len;
 	long n;
 
 	(void)size;
@@ -53,7 +53,10 @@ static int look(struct dl_phdr_info *info, size_t size, void *ctx)
 		return 0;
 	s->frame->at = s->pc - info->dlpi_addr;
 	if (info->dlpi_name && *info->dlpi_name) {
-		strncpy(s->frame->module, info->dlpi_name, cap);
+		/* Of a longer path its end is kept: that has the name. */
+		len = strlen(info->dlpi_name);
+		memcpy(s->frame->module, info->dlpi_name + (len > cap ? len - cap : 0),
+		       (len > cap ? cap : len) + 1);
 	} else {
 		n = syscall(SYS_readlink, "/proc/self/exe", s->frame->module, cap);
 		s->frame->module[n > 0 ? n : 0] = '\0';

@@ -58,7 +58,7 @@ easiest() {
 # Hunts until something is found, or time is up.
 hunt() { # BUG SEED
 	local bug=$1 seed=$2 seconds pid view race=
-	seconds=$(budget "$bug")
+	seconds=$(($(budget "$bug") * TAP_SLOWER * $(tap_slowness)))
 	! grep -q -- "--race --target lab:bug=$bug\"" labfs/bugs.def || race=--race
 	"$ASSAY" hunt --crash $race --target "lab:bug=$bug" --seed "$seed" --for "${seconds}s" \
 		--no-reduce -o "$WORK/$bug-$seed" >"$WORK/out" 2>"$WORK/err" &

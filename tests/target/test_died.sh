@@ -70,6 +70,12 @@ tap_like "they are kept" "$WORK"/o/findings/*/finding.json 'assertion .n % 64 !=
 tap_run "with power cuts" 1 "$ASSAY" crash --no-store --target "plugin:$WORK/asserts.so" \
 	"$WORK/w.txt"
 tap_like "its text again" "$WORK/out" "assertion .n % 64 != 45' at checks.c:48"
+# The same words wherever the library is.
+deep=$WORK/$(printf 'd%.0s' $(seq 150))
+mkdir "$deep" && cp "$WORK/asserts.so" "$deep"
+tap_run "in a folder with a long name" 1 "$ASSAY" run --no-store \
+	--target "plugin:$deep/asserts.so" "$WORK/w.txt"
+tap_like "where it died is told as before" "$WORK/out" "at checks.c:48 in check < my_mkdir"
 plugin own -DOWN
 tap_run "an assertion of its own" 1 "$ASSAY" run --no-store --target "plugin:$WORK/own.so" \
 	"$WORK/w.txt"

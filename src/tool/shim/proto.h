@@ -34,7 +34,7 @@
 #define AS_SHIM_BEGUN INT32_MIN
 #define AS_SHIM_ARGS_BYTES 4096u
 #define AS_SHIM_PATH_BYTES 1024u
-#define AS_SHIM_HEAD_BYTES 16384u
+#define AS_SHIM_HEAD_BYTES 32768u
 #define AS_SHIM_NOTE_BYTES 160u
 #define AS_SHIM_MAX_FD 256
 #define AS_SHIM_STOPS 16u /* ranges at which a run stops */
