@@ -5,8 +5,8 @@
  * A read or write of /dev/fuse looks up the pages of its buffer. User-Mode Linux cannot do that
  * without the lock of the process' memory. A thread that is in mmap(2) of a file under test has
  * this lock, and may wait for the disk that we serve: ext4_file_mmap() sets the atime. splice(2)
- * needs no lock, and neither does a copy to pages that are there. Whatever the server touches must be
- * there as well: a page that it shares with the parent, code that it has not run yet, what it
+ * needs no lock, and neither does a copy to pages that are there. Whatever the server touches must
+ * be there as well: a page that it shares with the parent, code that it has not run yet, what it
  * allocates.
  */
 #ifndef AS_DISK_SERVE_PIPE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How much of the disk a file can have at most (model/footprint.h): with holes, cuts and blocks that
- * were allocated without data, and when nothing can be said. */
+/* How much of the disk a file can have at most (model/footprint.h): with holes, cuts and blocks
+ * that were allocated without data, and when nothing can be said. */
 #include "tests/lib/model.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #define UNKNOWN 0
 
 /* In blocks: own + data + one for 16 of data + for runs. */
-#define MOST(data, runs, kept) ((4 + (data) + (data) / 16 + (runs) * 6 + (kept)) * BLOCK)
+#define MOST(data, runs, kept) ((4 + (data) + (data) / 16 + (runs)*6 + (kept)) * BLOCK)
 
 static const struct {
 	const char *name, *text;
