@@ -62,6 +62,9 @@ void as_serve_unlock(struct as_serve *serve);
  * answered. So a flush that comes in between does not cover it: that is how a file system shows
  * that does not wait before it flushes. after 0: writes are answered at once. */
 void as_serve_hold(struct as_serve *serve, unsigned after, unsigned idle_ms);
+/* Whoever is about to call mmap(2) says so: what the server needs is brought into memory
+ * (serve_pipe.h). */
+void as_serve_settle(struct as_serve *serve);
 /* `hook` may be NULL: none. */
 void as_serve_set_hook(struct as_serve *serve, const struct as_serve_hook *hook);
 

@@ -65,7 +65,7 @@ struct held_write {
 #define HELD_MAX 64u /* fewer than the kernel lets be in flight */
 
 struct as_serve {
-	struct as_serve_pipe pipe; /* first: libfuse hands us on as this */
+	struct as_serve_pipe pipe; /* first: it is handed on as this */
 	unsigned max_bytes; /* of a read or write */
 	char *folder;
 	struct as_serve_disk *disks;

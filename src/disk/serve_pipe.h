@@ -5,13 +5,16 @@
  * A read or write of /dev/fuse looks up the pages of its buffer. User-Mode Linux cannot do that
  * without the lock of the process' memory. A thread that is in mmap(2) of a file under test has
  * this lock, and may wait for the disk that we serve: ext4_file_mmap() sets the atime. splice(2)
- * needs no lock, and neither does a copy to pages that are there.
+ * needs no lock, and neither does a copy to pages that are there. Whatever the server touches must
+ * be there as well: a page that it shares with the parent, code that it has not run yet, what it
+ * allocates.
  */
 #ifndef AS_DISK_SERVE_PIPE_H
 #define AS_DISK_SERVE_PIPE_H
 
 #include "base/err.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/uio.h>
 
@@ -19,9 +22,13 @@
  * of a page takes as much room there as a page. */
 #define AS_SERVE_PIECE_BYTES (1u << 19)
 
+/* The first member of struct as_serve: as_serve_settle() is here. All pages of the process are
+ * brought into memory before its first mmap(2), with some more that malloc can hand out. */
 struct as_serve_pipe {
 	bool used;
 	int fd[2];
+	pthread_mutex_t settling;
+	bool settled;
 };
 
 bool as_serve_pipe_needed(void);

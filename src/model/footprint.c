@@ -11,7 +11,8 @@ enum {
 	OWN_BLOCKS = 4, /* that a file may have besides its data */
 	RUN_BLOCKS = 6, /* that each run may have: pointers of three levels at both of its ends, */
 	BLOCK_BLOCKS = 3, /* and that a block of data may have */
-	DATA_SHARE = 16, /* of so many blocks of data, one more: leaves of extents that are not full */
+	DATA_SHARE =
+		16, /* of so many blocks of data, one more: leaves of extents that are not full */
 };
 
 static uint64_t block_of(const struct as_model *m)

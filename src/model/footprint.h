@@ -8,11 +8,12 @@
  *   1. the blocks that the runs touch;
  *   2. `kept`: what calls may have allocated without writing. It only grows: a punch of
  *      preallocated blocks does not lower it. UINT64_MAX: nothing is known;
- *   3. what tells where the blocks are: a few blocks for the file (with one of attributes), a few for
- *      each run, since each may have pointer blocks or leaves of its own, and one for 16 of data.
- * Nothing is said of files with attributes or marks (mark.h), which may take or keep blocks; of files that were mapped: a page
- * fault may allocate as much as the kernel likes to; of files that a call was refused for, or done
- * in part; and of any file once a call met a full disk, or the power was cut.
+ *   3. what tells where the blocks are: a few blocks for the file, a few for each run, since each
+ *      may have pointer blocks or leaves of its own, and one for 16 of data.
+ * Nothing is said of files with attributes or marks (mark.h), which may take or keep blocks; of
+ * files that were mapped: a page fault may allocate as much as the kernel likes to; of files that a
+ * call was refused for, or done in part; and of any file once a call met a full disk, or the power
+ * was cut.
  */
 #ifndef AS_MODEL_FOOTPRINT_H
 #define AS_MODEL_FOOTPRINT_H

@@ -124,6 +124,8 @@ bool as_mount_is_guest(void);
 void as_mount_write_soon(bool soon);
 /* Flushes the disk, though the file system did not ask for it. Needs a medium. */
 void as_mount_flush(struct as_mount *mount);
+/* Before a mmap(2) of a file of it: the disk can be served while that waits. */
+void as_mount_before_map(struct as_mount *mount);
 /* See as_loop_read_ahead(). */
 void as_mount_read_ahead(struct as_mount *mount, uint64_t off, uint64_t len);
 /* To be called after the disk was changed through the medium, with nothing mounted: the kernel

@@ -200,3 +200,9 @@ const char *as_mount_device(const struct as_mount *m)
 
 	return slash ? slash + 1 : path;
 }
+
+void as_mount_before_map(struct as_mount *m)
+{
+	if (m->serve)
+		as_serve_settle(m->serve);
+}

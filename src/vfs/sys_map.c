@@ -13,6 +13,8 @@
  */
 #include "vfs/sys_priv.h"
 
+#include "mount/mount.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -33,6 +35,14 @@ struct as_sys_map {
 	int64_t off, prot;
 	int file; /* with O_PATH */
 };
+
+static void expect_map(struct as_vfs *vfs)
+{
+	struct as_sys *s = (struct as_sys *)vfs;
+
+	if (s->mount)
+		as_mount_before_map(s->mount);
+}
 
 bool as_sys_mapped(const struct as_sys *s)
 {
@@ -88,6 +98,7 @@ void as_sys_mmap(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 	if (!s->maps)
 		s->maps = as_xcalloc(AS_SLOT_MAX + 1, sizeof(*s->maps));
 	unmap(&s->maps[op->fd]);
+	expect_map(vfs);
 	at = (char *)as_sys_do(vfs, mmap, 0, op->len, (int)op->flags, MAP_SHARED, fd,
 			       (uint64_t)op->off);
 	if (at == MAP_FAILED) {
@@ -310,6 +321,7 @@ void as_sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_out
 		as_vfs_answer(out, rc);
 		return;
 	}
+	expect_map(vfs);
 	map = (char *)as_sys_do(vfs, mmap, 0, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 				(uint64_t)start);
 	if (map == MAP_FAILED) {

@@ -125,6 +125,9 @@ static struct as_vfs *sys_another(const struct as_vfs *vfs)
 	s->refuse_devices = from->refuse_devices;
 	s->mount = from->mount;
 	s->mount_opts = from->mount_opts;
+	/* For threads of a race: none of them maps anything yet. */
+	if (s->mount)
+		as_mount_before_map(s->mount);
 	s->vfs.watch = vfs->watch;
 	if (vfs->watch)
 		as_sys_begin(&s->vfs);

@@ -144,6 +144,22 @@ done
 chmod a+r full.txt
 tap_run "a full disk" 0 as_user ./assay run --no-store --target ext4 full.txt
 
+# ---- A mapping while the disk that assay serves is written to (disk/serve_pipe.h) ----
+# mmap(2) sets the atime, which waits for a commit that has the block of the inode, with the lock of
+# our memory: whoever serves the disk must not need it. Without the pipe, this ends with a hang.
+{
+	echo '$0 = open /f O_RDWR|O_CREAT 0644'
+	echo '$1 = open /g O_RDWR|O_CREAT 0644'
+	for i in $(seq 60); do
+		printf '%s\n' "pwrite \$0 len=1024 at=$((i * 1024)) fill=$i" 'fsync $0' \
+			'mmap $1 len=4096 at=0' 'munmap $1' 'mmap $0 len=4096 at=0' 'munmap $0'
+	done
+} >maps.txt
+chmod a+r maps.txt
+tap_run "mappings during commits" 0 as_user ./assay crash --no-store --race --threads 4 \
+	--delay 10000 --repeat 2 --budget 1 --rounds 1 --deadline 30 --target ext4:strictatime \
+	maps.txt
+
 tap_run "a directory in the guest" 0 as_user ./assay run --no-store --sandbox uml \
 	--target dir:/mnt 01-rename-over.txt
 
