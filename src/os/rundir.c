@@ -205,13 +205,13 @@ static int remove_part(void *ctx, const char *name)
 	return 0;
 }
 
-static int clean_finding(void *ctx, const char *name)
+static int clean_below(void *ctx, const char *name)
 {
-	struct as_dir finding;
+	struct as_dir below;
 
-	if (as_dir_is_plain(name) && !as_dir_below(ctx, name, false, &finding, NULL)) {
-		as_dir_each(&finding, remove_part, &finding);
-		as_dir_close(&finding);
+	if (as_dir_is_plain(name) && !as_dir_below(ctx, name, false, &below, NULL)) {
+		as_dir_each(&below, remove_part, &below);
+		as_dir_close(&below);
 	}
 	return 0;
 }
@@ -222,10 +222,9 @@ static void clean(struct as_dir *dir)
 	struct as_dir findings;
 
 	as_dir_each(dir, remove_part, dir);
-	if (!as_dir_below(dir, AS_RUN_FINDINGS, false, &findings, NULL)) {
-		as_dir_each(&findings, remove_part, &findings);
-		as_dir_each(&findings, clean_finding, &findings);
-	}
+	as_dir_each(dir, clean_below, dir); /* the states of hunts, checks and sessions, too */
+	if (!as_dir_below(dir, AS_RUN_FINDINGS, false, &findings, NULL))
+		as_dir_each(&findings, clean_below, &findings);
 	as_dir_close(&findings);
 }
 

@@ -131,8 +131,8 @@ static int open_output(const struct as_ledger *ledger, const char *cell, const c
 	int fd;
 
 	snprintf(name, sizeof(name), "%s.%s", cell, suffix);
-	fd = openat(ledger->swarm.fd, name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-		    0644);
+	fd = openat(ledger->swarm.fd, name,
+		    O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
 	return fd >= 0 ? fd
 		       : as_fail_errno(err, errno, "%s/%s: cannot be written", ledger->swarm.path,
 				       name);

@@ -43,7 +43,8 @@ joined "$WORK/all" $(seq -f "$WORK/in/%.0f" "$many")
 tap_is "$many folders are joined" "$status $(cat "$WORK/err")" "0 "
 tap_like "all of them" "$WORK/said" "$many runs of $many folders, $((many + 1)) findings"
 tap_is "no finding is lost" "$(ls "$WORK/all/findings" | wc -l)" $((many + 1))
-tap_like "what all have met is counted" "$WORK/all/findings/$common/finding.json" "\"count\":$many\\b"
+tap_like "what all have met is counted" "$WORK/all/findings/$common/finding.json" \
+	"\"count\":$many\\b"
 tap_like "and so it is told" "$WORK/all/findings/$common/report.txt" "met $many times"
 # A square would be a hundred times as much; programs start and files are flushed, too.
 tap_is "ten times the folders take about ten times as long" \

@@ -43,6 +43,9 @@ printf '| bug | check | hunt |\n|---|---|---|\n| 1 | 0.3 | - |\n| 2 | 0.4 | 1.2 
 crash=$(grep -l 'lost: .*the tree when' "$WORK"/crash/findings/*/finding.json | head -n 1)
 crash=$(basename "$(dirname "$crash")")
 fsck=$(basename "$WORK"/fsck/findings/*)
+hunt=$(grep -lE '"summary":"op ([4-9][0-9]|[0-9]{3}):' "$WORK"/hunt/findings/*/finding.json |
+	head -n 1)
+hunt=$(basename "$(dirname "$hunt")")
 if [ ! -f "$WORK/crash/findings/$crash/finding.json" ]; then
 	tap_not_ok "a crash that loses writes" "$(ls "$WORK/crash")"
 	tap_done
@@ -86,5 +89,6 @@ cp "$WORK/crash/.assay-run" "$WORK/none"
 "$ASSAY" report "$WORK/none" -o "$WORK/pages/empty.html" 2>/dev/null
 
 # Two seconds on a machine that does nothing else.
-PAGES=$WORK/pages CRASH=$crash FSCK=$fsck BOUND_MS=$((2000 * $(tap_slowness) * TAP_SLOWER)) \
+PAGES=$WORK/pages CRASH=$crash FSCK=$fsck HUNT=$hunt \
+	BOUND_MS=$((2000 * $(tap_slowness) * TAP_SLOWER)) \
 	CHROMIUM=$(command -v chromium) TMPDIR=/tmp exec timeout 380 node "$here/report.mjs"

@@ -49,8 +49,10 @@ attack() {
 	grep -o '"event":"finding","id":"[^"]*"' said | sed 's/.*"id":"//; s/"//' >>"$announced"
 	[ -z "$(lost "$folder")" ] || { echo "# lost: $(lost "$folder")"; wrong=$((wrong + 1)); }
 	[ ! -e "$folder/.assay-run" ] || "$ASSAY" report --tap "$folder" >tap 2>complained ||
+		{ sed 's/^/# report: /' complained; wrong=$((wrong + 1)); }
+	if grep 'could not be read' complained tap | sed 's/^/# /' | grep .; then
 		wrong=$((wrong + 1))
-	if grep -q 'could not be read' complained tap; then wrong=$((wrong + 1)); fi
+	fi
 }
 
 # What was killed remembers something as soon as its state is there.
@@ -127,7 +129,7 @@ swarm() { # TIMES
 		[ -z "$(broken swarm)" ] || { echo "# $(broken swarm)"; wrong=$((wrong + 1)); }
 		[ -z "$(comm -23 <(echo "$had") <(ids swarm/cells/*/findings))" ] ||
 			wrong=$((wrong + 1))
-		grep -hso '"event":"finding","id":"[^"]*"' swarm/swarm/*.out |
+		grep -ahso '"event":"finding","id":"[^"]*"' swarm/swarm/*.out |
 			sed 's/.*"id":"//; s/"//' | sort -u >>"$announced"
 		had=$(ids swarm/cells/*/findings)
 		[ -z "$(comm -13 <(echo "$had") <(sort -u "$announced"))" ] ||

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // report.mjs: the report in a browser, as TAP. The pages are in $PAGES: runs.html (a crash, a
-// checker, a hunt; $CRASH and $FSCK are ids of findings there), hostile.html (texts that try to be
-// markup), many.html (10,000 findings; painted within $BOUND_MS), empty.html (no findings).
+// checker, a hunt; $CRASH, $FSCK and $HUNT are ids of findings there; the last one's operation has
+// more than forty before it), hostile.html (texts that try to be markup), many.html (10,000 findings; painted within $BOUND_MS), empty.html (no findings).
 // $SHOTS: screenshots are kept in that folder.
 import { chromium } from "playwright-core";
 
-const { PAGES, CRASH, FSCK, BOUND_MS, SHOTS, CHROMIUM } = process.env;
+const { PAGES, CRASH, FSCK, HUNT, BOUND_MS, SHOTS, CHROMIUM } = process.env;
 let count = 0, failed = 0;
 
 function check(name, fine, why) {
@@ -111,6 +111,26 @@ const drawn = (page) => page.evaluate(() => [...document.querySelectorAll("canva
 		.textContent()));
 	await shot(page, "crash-light");
 	check("nothing in the console after all that", heard.length === 0, heard);
+	await page.close();
+}
+// ---- A hunt's finding: a long workload, in a box that scrolls to what failed ----
+{
+	const { page } = await open("runs.html", { hash: HUNT });
+	const guilty = page.locator(`#f-${HUNT} .open .guilty`).first();
+	const seen = await guilty.evaluate((line) => {
+		const box = line.parentElement, at = line.getBoundingClientRect();
+		const frame = box.getBoundingClientRect();
+
+		return { scrolls: box.scrollHeight > box.clientHeight,
+			inside: at.top >= frame.top && at.bottom <= frame.bottom };
+	});
+	const said = /^op (\d+):/.exec(await page.locator(`#f-${HUNT} .what`).innerText());
+
+	check("a long workload scrolls", seen.scrolls, seen);
+	check("to the operation that failed", seen.inside, seen);
+	check("whose number is that of the summary", said && Number(said[1]) ===
+		parseInt(await guilty.innerText(), 10), said);
+	await shot(page, "hunt-light");
 	await page.close();
 }
 {
