@@ -114,7 +114,7 @@ excused() {
 	src/base/err.c    stderr  a failed assertion ends the process; nobody is left to tell
 	src/os/spawn.c  getenv  PATH, to find programs
 	src/os/sanitizer.c  getenv  how a sanitizer and the loader are told what to do
-	src/cli/screen.c  getenv  TERM and NO_COLOR: what a terminal can do, and shall
+	src/cli/live/screen.c  getenv  TERM and NO_COLOR: what a terminal can do, and shall
 	src/tool/shim/clock.c  time          the standing clock that checkers are given
 	src/tool/shim/clock.c  gettimeofday  the same
 	tests/tool/tool_subject.c  time          asks the clock that it is given

@@ -21,8 +21,8 @@
 #include "box/sandbox.h"
 
 #include "base/buf.h"
-#include "box/jail.h"
 #include "box/initramfs.h"
+#include "box/jail.h"
 #include "os/spawn.h"
 #include "os/temp.h"
 

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/show.h"
-#include "cli/screen.h"
+#include "cli/live/screen.h"
 #include "cli/start.h"
 
 #include <string.h>

@@ -2,9 +2,9 @@
 /* output: see output.h. */
 #include "cli/output.h"
 
+#include "cli/live/screen.h"
 #include "cli/pages.h"
 #include "cli/repro/repro.h"
-#include "cli/screen.h"
 #include "disk/image.h"
 #include "os/rundir.h"
 #include "report/groups.h"

@@ -2,7 +2,7 @@
 /* cmd_fmt: workloads in canonical form. */
 #include "base/buf.h"
 #include "cli/cli.h"
-#include "cli/screen.h"
+#include "cli/live/screen.h"
 #include "work/parse.h"
 #include "work/print.h"
 

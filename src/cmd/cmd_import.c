@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/show.h"
 #include "cli/cli.h"
-#include "cli/screen.h"
+#include "cli/live/screen.h"
 #include "os/dir.h"
 #include "os/out.h"
 #include "trace/import.h"

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "cli/cli.h"
-#include "cli/screen.h"
+#include "cli/live/screen.h"
 #include "disk/image.h"
 #include "tool/checker.h"
 

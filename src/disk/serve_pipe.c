@@ -51,8 +51,8 @@ void as_serve_settle(struct as_serve *serve)
 	if (!pipe->used)
 		return;
 	pthread_mutex_lock(&pipe->settling);
-	/* Once: while the spare memory is taken out, the server has none, and a thread that was here
-	 * before may be in mmap(2). */
+	/* Once: while the spare memory is taken out, the server has none, and a thread that was
+	 * here before may be in mmap(2). */
 	if (!pipe->settled) {
 		/* Refused where memory may not be locked: then there is the spare memory alone. */
 		if (!mlockall(MCL_CURRENT))

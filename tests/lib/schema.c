@@ -63,7 +63,7 @@ static bool below(const struct visit *v, const json_t *schema, const json_t *val
 
 	as_buf_addf(&at, "%s/%s", v->at, key);
 	/* The path is kept in the message, before what comes from below. */
-	good = as_schema_valid(schema, value, v->why);
+	good = t_schema_valid(schema, value, v->why);
 	if (!good)
 		as_buf_addf(v->why, "  in %s\n", as_buf_str(&at));
 	as_buf_free(&at);
@@ -131,7 +131,7 @@ static bool on_any(const struct visit *v, const json_t *word)
 	bool good = false;
 	size_t i;
 
-	json_array_foreach(word, i, one) good = good || as_schema_valid(one, v->value, &ignored);
+	json_array_foreach(word, i, one) good = good || t_schema_valid(one, v->value, &ignored);
 	as_buf_free(&ignored);
 	return good || fail(v, "anyOf");
 }
@@ -170,7 +170,7 @@ static bool on_words(const struct visit *v, const json_t *word)
 	return true;
 }
 
-bool as_schema_valid(const json_t *schema, const json_t *value, struct as_buf *why)
+bool t_schema_valid(const json_t *schema, const json_t *value, struct as_buf *why)
 {
 	static const struct {
 		const char *word;

@@ -11,6 +11,6 @@
 #include <stdbool.h>
 
 /* False: *why says where and what. */
-bool as_schema_valid(const json_t *schema, const json_t *value, struct as_buf *why);
+bool t_schema_valid(const json_t *schema, const json_t *value, struct as_buf *why);
 
 #endif

@@ -53,7 +53,7 @@ static unsigned check_lines(const char *schema_name, const char *file)
 	in = fopen(path, "r");
 	assert_non_null(in);
 	while ((value = json_loadf(in, JSON_DISABLE_EOF_CHECK, NULL))) {
-		if (!as_schema_valid(schema, value, &why))
+		if (!t_schema_valid(schema, value, &why))
 			fail_msg("%s of %s: %s", file, schema_name, as_buf_str(&why));
 		json_decref(value);
 		n++;
@@ -142,7 +142,7 @@ static void test_mistakes(void **state)
 		struct as_buf why = { 0 };
 
 		assert_non_null(value);
-		if (as_schema_valid(schema, value, &why) != rows[i].valid)
+		if (t_schema_valid(schema, value, &why) != rows[i].valid)
 			fail_msg("%s: %s", rows[i].schema, rows[i].value);
 		as_buf_free(&why);
 		json_decref(value);

@@ -403,7 +403,7 @@ static void test_server_dies(void **state)
 	stop(rig);
 }
 
-_Static_assert(AS_SHIM_HEAD_BYTES == 16384, "HEAD_BYTES of tool_subject.c");
+_Static_assert(AS_SHIM_HEAD_BYTES == 32768, "HEAD_BYTES of tool_subject.c");
 
 /* A record that a wild pointer has hit is recognised as wrong, and the disk is right all the
  * same. */

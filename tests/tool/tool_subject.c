@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HEAD_BYTES 16384 /* AS_SHIM_HEAD_BYTES; test_tool.c compares them */
+#define HEAD_BYTES 32768 /* AS_SHIM_HEAD_BYTES; test_tool.c compares them */
 #define WANT(cond)                                                                 \
 	do {                                                                       \
 		if (!(cond)) {                                                     \

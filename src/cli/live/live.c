@@ -13,7 +13,7 @@
  */
 #include "cli/live/live.h"
 
-#include "cli/screen.h"
+#include "cli/live/screen.h"
 #include "cli/stopping.h"
 #include "os/shlock.h"
 #include "os/spawn.h"

@@ -14,7 +14,7 @@
  *	as_live_close(live, rc, &err);
  *
  * and what it prints meanwhile appears above the block, if it goes through stdout and stderr
- * (cli/screen.h). A number that no row of the table fits is a new row there.
+ * (cli/live/screen.h). A number that no row of the table fits is a new row there.
  *
  * All functions take NULL, which shows nothing. Those that set something may also be called in
  * processes that were forked after as_live_open().

@@ -388,8 +388,8 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	if (!bpf_map_lookup_elem(&watched, &tgid))
 		return 0;
 	send(&event, sizeof(event));
-	/* No thread of its group is left. Two that end at once on two processors may both see it, so
-	 * nothing is counted here: whoever waits asks whether the map is empty. */
+	/* No thread of its group is left. Two that end at once on two processors may both see it,
+	 * so nothing is counted here: whoever waits asks whether the map is empty. */
 	if (!BPF_CORE_READ(task, signal, live.counter))
 		bpf_map_delete_elem(&watched, &tgid);
 	return 0;

@@ -14,7 +14,7 @@
  * breaks lines when its width changes, all of the block is after the cursor, and nothing that
  * stands before it is ever erased.
  */
-#include "cli/screen.h"
+#include "cli/live/screen.h"
 
 #include "base/show.h"
 #include "os/shlock.h"

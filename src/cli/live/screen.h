@@ -5,8 +5,8 @@
  * and, on a terminal, the few sequences that are our own. Code that prints a text from outside on
  * one line escapes its newlines first (as_show(), as_cli_put()); the filter is the safety net.
  */
-#ifndef AS_CLI_SCREEN_H
-#define AS_CLI_SCREEN_H
+#ifndef AS_CLI_LIVE_SCREEN_H
+#define AS_CLI_LIVE_SCREEN_H
 
 #include "base/buf.h"
 
