@@ -162,7 +162,7 @@ cp "$name.tar.gz" "$name-k.tar.gz" && chmod a+r "$name-k.tar.gz"
 slow=$(as_user ./assay kernel build plain --name "t$$-k" --source "$name-k.tar.gz" \
 	>/dev/null 2>&1 && ls "$CACHE/kernels/source" | grep "^$name-k")
 tree=$CACHE/kernels/tree/$slow+plain
-rm -rf "$tree/complete" "$tree"/obj/fs "$tree"/obj/init "$tree/objects"
+rm -rf "$tree/complete" "$tree"/obj/fs "$tree"/obj/init "$tree/objects" "$tree/log"
 touch "$tree/obj/slow"
 (exec "${user[@]}" ./assay kernel build plain --name "t$$-k" --source "$name-k.tar.gz" -j 1) \
 	>/dev/null 2>"$WORK/first" &
