@@ -32,15 +32,19 @@ static int list_entry(void *ctx, const char *name, uint64_t ino, uint32_t type)
 }
 
 /* What a function of the file system answered about a path. */
-static int refuse(struct as_child_shared *sh, const char *what, const char *path, int rc)
+static int refuse(struct child *c, const char *what, const char *path, int rc)
 {
+	struct as_child_shared *sh = c->sh;
+	enum as_finding_kind kind;
+	const char *why = as_instance_trouble(c->instance, &kind);
+
 	if (rc > 0)
 		return as_fail(&sh->tool_err, AS_EUSE,
 			       "cannot %s %s on a fresh disk: it returned %d, which is neither 0 "
 			       "nor a negative errno",
 			       what, path, rc);
 	return as_fail(&sh->tool_err, AS_EUSE, "cannot %s %s on a fresh disk: %s", what, path,
-		       as_outcome_err_name(-rc));
+		       why && kind == AS_FIND_MISUSE ? why : as_outcome_err_name(-rc));
 }
 
 static int list_fresh(struct child *c, const char *path)
@@ -54,7 +58,7 @@ static int list_fresh(struct child *c, const char *path)
 	int rc = tree->stat(vfs, path, &st);
 
 	if (rc)
-		return refuse(sh, "stat", path, rc);
+		return refuse(c, "stat", path, rc);
 	if (!strcmp(path, "/") && !S_ISDIR(st.mode))
 		return as_fail(&sh->tool_err, AS_EUSE,
 			       "the root of a fresh disk is no directory: its mode is 0%o",
@@ -70,7 +74,7 @@ static int list_fresh(struct child *c, const char *path)
 		return 0;
 	rc = tree->list(vfs, path, list_entry, &w);
 	if (rc && !w.rc)
-		return refuse(sh, "list", path, rc);
+		return refuse(c, "list", path, rc);
 	return w.rc;
 }
 

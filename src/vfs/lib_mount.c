@@ -89,7 +89,10 @@ int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts)
 	args.readonly = has_word(args.opts, "ro");
 	rc = as_watched_mount(l->watched, &args, &l->fs);
 	if (rc) {
+		enum as_finding_kind kind;
+
 		l->fs = NULL;
+		(void)as_vfs_lib_trouble(vfs, &kind); /* before it is forgotten with the memory */
 		as_host_leaving(l->args.host);
 		as_host_left(l->args.host);
 		check_leaks(l, "a mount that failed");

@@ -65,16 +65,16 @@ rows() {
 	log_null 1 op 1: mkdir /a 0755: the target (died|called)
 	unlock 1 unlocks .*, which it does not hold
 	malloc_huge 1 op 1: mkdir /a 0755: returned -1 ENOMEM
-	mkdir_min 1 op 1: mkdir /a 0755: returned -1 errno
+	mkdir_min 1 op 1: mkdir /a 0755: mkdir answered -2147483648, which is no errno
 	mkdir_positive 1 op 1: mkdir /a 0755: returned 7, model says 0
 	open_null 1 op 4: write .*: the target (died|called)
 	open_wild 1 op 2: create /a/f 0644: the target (died|called)
 	open_positive 1 op 2: create /a/f 0644: returned 7, model says 0
 	read_more 1 op 6: pread .*: returned more bytes than it was asked for
 	read_most 1 op 6: pread .*: returned more bytes than it was asked for
-	read_least 1 op 6: pread .*: returned -1 errno
+	read_least 1 op 6: pread .*: read answered -9223372036854775808, which is no errno
 	read_nothing 1 op 6: pread .*: returned 0, model says 600
-	read_strange 1 op 6: pread .*: returned -1 errno 70000
+	read_strange 1 op 6: pread .*: read answered -70000, which is no errno
 	write_more 1 op 4: write .*: returned 1700, model says 700
 	write_most 1 op 4: write .*: returned 9223372036854775807, model says 700
 	write_nothing 1 op 4: write .*: returned 0, model says 700
@@ -86,10 +86,10 @@ rows() {
 	mode_strange 1 op 3: .*open
 	mode_zero 2 the root of a fresh disk is no directory
 	getattr_positive 2 cannot stat / on a fresh disk: it returned 7, which is neither 0
-	getattr_strange 2 cannot stat / on a fresh disk: errno 70000
+	getattr_strange 2 cannot stat / on a fresh disk: getattr answered -70000, which is no errno
 	readdir_positive 2 cannot list / on a fresh disk: it returned 7, which is neither 0
 	mount_positive 2 a fresh disk cannot be mounted: mount returned 7, which is neither 0
-	mount_strange 2 a fresh disk cannot be mounted: errno 70000
+	mount_strange 2 a fresh disk cannot be mounted: mount answered -70000, which is no errno
 	mount_null 2 mount of a fresh disk (died|called)
 	mount_hang 2 mount of a fresh disk did not come back
 	mount_loop 2 mount of a fresh disk did not come back
