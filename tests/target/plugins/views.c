@@ -185,6 +185,13 @@ static const struct as_contract views_contract = {
 	.semantics = AS_MEANS_OWN_VIEWS,
 };
 
+/* After a power cut nobody has closed what was open: its copies are those of another life. */
+static int views_mount(const struct as_mount_args *args, struct as_fs **fs)
+{
+	memset(copies, 0, sizeof(copies));
+	return fs_mount(args, fs);
+}
+
 __attribute__((visibility("default"))) extern struct as_target_ops as_target;
 struct as_target_ops as_target;
 
@@ -197,6 +204,7 @@ __attribute__((constructor)) static void fill(void)
 	(void)views_contract;
 #endif
 #ifndef PLAIN
+	as_target.mount = views_mount;
 	as_target.open = views_open;
 	as_target.close = views_close;
 	as_target.read = views_read;
