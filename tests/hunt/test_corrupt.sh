@@ -61,7 +61,7 @@ tap_like "the finding has its description" "$WORK/i/findings/$id/finding.json" \
 	'fields=16 .*layout=/.*flashfs.layout'
 tap_run "it replays from another folder" 1 env -C "$WORK" "$(realpath "$ASSAY")" replay \
 	-o "$WORK/i" "$id"
-tap_run "it is reduced and still there" 1 "$ASSAY" replay -o "$WORK/i" "$id"
+tap_run "it replays from here, too" 1 "$ASSAY" replay -o "$WORK/i" "$id"
 
 # A checksum that covers too little: the value of a size is believed.
 # shellcheck disable=SC2086
