@@ -1,37 +1,70 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Puts real bugs back into a kernel, one after the other, and looks whether assay finds them: the
-# rows of kernels/museum/rows.txt. It prints the table of docs/SCORE.md.
+# Puts real bugs back into kernels, and looks whether assay finds them: the rows of
+# kernels/museum/rows.txt. It prints the table of docs/SCORE.md.
 #
-# usage: [FLAVOUR=debug] [JOBS=N] [SEED=N] scripts/museum.sh ASSAY [NAME...]
+# usage: [JOBS=N] [SEED=N] [FACTOR=N] [CLEAN=no] scripts/museum.sh ASSAY [NAME...]
 #
-# Each kernel is built incrementally (kernels/museum/NAME.patch). "found" has the number of seconds
-# until the finding and the number of operations of its workload, after reduction where the command
-# reduces. Then the same command runs on the kernel without the patch: a finding with the same
-# signature there means that the row proves nothing ("also without the patch"). The exit status is 1
-# if a bug was not found, or if a row proves nothing.
+# A kernel has one bug of each file system at most (kernels/museum/NAME.patch), so 24 bugs need a
+# few kernels and not 24; each is built incrementally. "found" has the number of seconds until the
+# end of the command and the number of operations of the finding's workload, after reduction where
+# the command reduces. Then the same command runs on the kernel without patches: a finding with the
+# same signature there means that the row proves nothing ("also without the patch"). CLEAN=no leaves
+# this out. FACTOR multiplies all budgets, for a busy machine. The exit status is 1 if a bug was not
+# found, or if a row proves nothing.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 export LC_ALL=C
 ASSAY=$1
 shift
-FLAVOUR=${FLAVOUR:-debug}
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 missed=0
 
 trim() { sed 's/^ *//; s/ *$//' <<<"$1"; }
 
+# split ROW: sets name, class, kernel, budget, regex, command. The regular expression may have a
+# bar: it is all between the fourth one and the last.
+split() {
+	local rest=$1
+	name=$(trim "${rest%%|*}") rest=${rest#*|}
+	class=$(trim "${rest%%|*}") rest=${rest#*|}
+	kernel=$(trim "${rest%%|*}") rest=${rest#*|}
+	budget=$(($(trim "${rest%%|*}") * ${FACTOR:-1})) rest=${rest#*|}
+	command=$(trim "${rest##*| }")
+	regex=$(trim "${rest%| *}")
+}
+
+# The file system that a patch changes; jbd2 is ext4's.
+subject() {
+	sed -n 's,^+++ b/fs/\([^/]*\)/.*,\1,p' "kernels/museum/$1.patch" | head -n 1 |
+		sed 's/^jbd2$/ext4/'
+}
+
+# build KERNEL NAME [PATCH...]: KERNEL is a flavour, or options for --with.
+build() {
+	local kernel=$1 name=$2 patch patches=()
+	shift 2
+	for patch; do patches+=(--patch "kernels/museum/$patch.patch"); done
+	if [ "$kernel" = plain ] || [ "$kernel" = debug ]; then
+		set -- "$kernel"
+	else
+		set -- --with "$kernel"
+	fi
+	"$ASSAY" kernel build "$@" ${patches[@]+"${patches[@]}"} --name "$name" -j "${JOBS:-2}" \
+		>"$WORK/built" 2>&1
+}
+
 # try KERNEL SECONDS REGEX COMMAND...: prints "SECONDS OPERATIONS SIGNATURE", or nothing.
 try() {
-	local kernel=$1 seconds=$2 regex=$3 start=$SECONDS folder id
+	local kernel=$1 seconds=$2 regex=$3 start=$SECONDS folder id signature
 	shift 3
 	local for_=()
 	[ "$1" != hunt ] || for_=(--for "${seconds}s" --seed "${SEED:-1}")
 	folder=$WORK/out
 	rm -rf "$folder"
-	timeout $((seconds * 3 + 60)) "$ASSAY" "$@" "${for_[@]}" --kernel "$kernel" -o "$folder" \
-		>"$WORK/said" 2>&1 </dev/null
+	timeout $((seconds * 3 + 60)) "$ASSAY" "$@" ${for_[@]+"${for_[@]}"} --kernel "$kernel" \
+		-o "$folder" >"$WORK/said" 2>&1 </dev/null
 	for id in "$folder"/findings/*/; do
 		[ -f "$id/finding.json" ] || continue
 		signature=$(sed -n 's/.*"signature": *"\([^"]*\)".*/\1/p' "$id/finding.json" |
@@ -42,36 +75,58 @@ try() {
 	done
 }
 
+# The rows that are wanted go to packs: file $WORK/pack.N has rows of one kernel.
+packs=0
+while IFS= read -r row; do
+	split "$row"
+	[ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
+	for ((n = 0; n < packs; n++)); do
+		grep -Fxq -e "$kernel $(subject "$name")" "$WORK/has.$n" ||
+			[ "$(cut -d' ' -f1 "$WORK/has.$n" | head -n 1)" != "$kernel" ] || break
+	done
+	[ "$n" -lt $packs ] || packs=$((packs + 1))
+	echo "$kernel $(subject "$name")" >>"$WORK/has.$n"
+	echo "$row" >>"$WORK/pack.$n"
+done < <(grep -v '^#' kernels/museum/rows.txt)
+
 echo '| bug | class | found | seconds | operations | signature |'
 echo '|---|---|---|---|---|---|'
-while IFS= read -r row; do
-	name=$(trim "${row%%|*}")
-	[ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
-	# The regular expression may have a bar: it is all between the third and the last.
-	command=$(trim "${row##*| }") rest=${row#*|}
-	class=$(trim "${rest%%|*}") rest=${rest#*|}
-	budget=$(trim "${rest%%|*}") rest=${rest#*|}
-	regex=$(trim "${rest%| *}")
-	if ! "$ASSAY" kernel build "$FLAVOUR" --patch "kernels/museum/$name.patch" \
-		--name "museum-$name" -j "${JOBS:-2}" >"$WORK/built" 2>&1; then
-		echo "| $name | $class | no kernel: $(tail -n 1 "$WORK/built") | | | |"
-		missed=1
-		continue
+for ((n = 0; n < packs; n++)); do
+	names=()
+	while IFS= read -r row; do
+		split "$row"
+		names+=("$name")
+	done <"$WORK/pack.$n"
+	why=
+	build "$kernel" "museum-$n" "${names[@]}" || why=$(tail -n 1 "$WORK/built")
+	clean=$kernel
+	if [ -z "$why" ] && [[ $kernel == *,* ]]; then
+		clean=museum-clean
+		build "$kernel" "$clean" || why=$(tail -n 1 "$WORK/built")
 	fi
-	# shellcheck disable=SC2086 # the command is several words
-	read -r seconds ops signature < <(try "museum-$name" "$budget" "$regex" $command; echo)
-	if [ -z "${seconds:-}" ]; then
-		echo "| $name | $class | **no** | > $budget | | |"
-		missed=1
-		continue
-	fi
-	# shellcheck disable=SC2086
-	also=$(try "$FLAVOUR" "$((seconds * 2 + 10))" "$regex" $command)
-	found=yes
-	if [ -n "$also" ]; then
-		found="also without the patch: ${also#* * }"
-		missed=1
-	fi
-	echo "| $name | $class | $found | $seconds | $ops | $signature |"
-done < <(grep -v '^#' kernels/museum/rows.txt)
+	while IFS= read -r row; do
+		split "$row"
+		seconds=
+		# shellcheck disable=SC2086 # the command is several words
+		[ -n "$why" ] || read -r seconds ops signature < <(
+			try "museum-$n" "$budget" "$regex" $command
+			echo
+		)
+		if [ -z "${seconds:-}" ]; then
+			found=${why:+no kernel: $why}
+			echo "| $name | $class | ${found:-**no**} | > $budget | | |"
+			missed=1
+			continue
+		fi
+		found=yes also=
+		# shellcheck disable=SC2086
+		[ "${CLEAN:-}" = no ] ||
+			also=$(try "$clean" "$((seconds * 2 + 10))" "$regex" $command)
+		if [ -n "$also" ]; then
+			found="also without the patch: ${also#* * }"
+			missed=1
+		fi
+		echo "| $name | $class | $found | $seconds | $ops | $signature |"
+	done <"$WORK/pack.$n"
+done
 exit $missed
