@@ -36,7 +36,8 @@ typedef void (*as_bench_report)(const char *name, double value, const char *unit
 	X(uml)        \
 	X(mount)      \
 	X(checker)    \
-	X(fsck) X(gen) X(reduce) X(crash) X(cov) X(linear) X(bugs) X(cuts) X(check) X(sym) X(swarm)
+	X(fsck)       \
+	X(gen) X(reduce) X(crash) X(cov) X(linear) X(bugs) X(cuts) X(check) X(sym) X(swarm) X(kcov)
 #define X(name) void bench_##name(as_bench_report report);
 AS_BENCHES(X)
 #undef X

@@ -66,6 +66,7 @@ static int explore_kernel(bool boxed, struct as_check_status *status)
 	struct as_run_options run = { .deadline_ms = 60000 };
 	struct as_check_options options = { .nodes = 3,
 					    .crash = true,
+					    .falls = true,
 					    .crashes = as_crash_options_default(),
 					    .jobs = boxed ? 2 : 8,
 					    .max_states = 1u << 20,
@@ -101,6 +102,23 @@ static double rate(uint64_t n, const struct as_check_status *status)
 	return (double)n * 1e6 / (double)status->wall_us;
 }
 
+/* How many times as fast two jobs do what one has done. In equal times they would do more, and
+ * later transitions cost more: states are deeper. */
+static void bench_speedup(as_bench_report report, const struct row *two,
+			  const struct as_check_status *one)
+{
+	struct row row = *two;
+	struct as_check_status status;
+	char name[64];
+
+	row.transitions = one->counts.transitions;
+	row.for_us *= 10;
+	if (!row.transitions || explore(&row, "lab", &status))
+		return;
+	snprintf(name, sizeof(name), "%s.speedup", row.name);
+	report(name, (double)one->wall_us / (double)status.wall_us, "times");
+}
+
 static void bench_rates(as_bench_report report)
 {
 	static const struct row rows[] = {
@@ -111,6 +129,7 @@ static void bench_rates(as_bench_report report)
 		{ "check.lab.crash.once", 3, 0, 1, true, AS_SEARCH_bfs, 5000000, 0, NULL, true },
 		{ "check.lab.long", 3, 0, 1, false, AS_SEARCH_bfs, 20000000, 0, NULL, false },
 	};
+	struct as_check_status one = { 0 };
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct as_check_status status;
@@ -123,6 +142,10 @@ static void bench_rates(as_bench_report report)
 		report(name, (double)status.states, "state");
 		snprintf(name, sizeof(name), "%s.state_bytes", rows[i].name);
 		report(name, (double)status.bytes / (double)status.states, "byte");
+		if (rows[i].jobs == 1)
+			one = status;
+		else
+			bench_speedup(report, &rows[i], &one);
 	}
 }
 

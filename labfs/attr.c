@@ -87,7 +87,7 @@ int lab_truncate(struct as_fs *fs, struct lab_node *node, uint64_t size)
 {
 	int rc = 0;
 
-	if (size > LAB_MAX_SIZE)
+	if (size > LAB_MAX_SIZE - LAB_BUG_ON(fs, LARGEST))
 		return -EFBIG;
 	if (node->cut)
 		rc = lab_orphan_finish(fs, node);

@@ -71,6 +71,14 @@ static bool is_dots(const struct lab_dirent *de)
 	       (de->name_len == 2 && de->name[0] == '.' && de->name[1] == '.');
 }
 
+/* With bug DOT_NAMES, ".a" is taken for "..". */
+static bool is_listed(const struct as_fs *fs, const struct lab_dirent *de)
+{
+	if (de->name_len == 2 && de->name[0] == '.' && LAB_BUG_ON(fs, DOT_NAMES))
+		return false;
+	return de->ino && !is_dots(de);
+}
+
 /* Bytes of a record that its own entry does not need. */
 static uint32_t gap(const struct lab_dirent *de)
 {
@@ -349,7 +357,7 @@ static int add_block(struct as_fs *fs, struct lab_node *dir)
 	struct lab_buf *b;
 	int rc;
 
-	if (ix->nblocks >= LAB_MAX_BLOCKS)
+	if (ix->nblocks >= (LAB_BUG_ON(fs, DIR_FULL) ? 2 : LAB_MAX_BLOCKS))
 		return -ENOSPC;
 	rc = grow_blocks(fs, ix, ix->nblocks + 1);
 	if (!rc)
@@ -539,7 +547,7 @@ int lab_dir_check_empty(struct as_fs *fs, struct lab_node *dir)
 		for (uint32_t off = 0; off < LAB_BLOCK;) {
 			const struct lab_dirent *de = (const struct lab_dirent *)(b->data + off);
 
-			if (de->ino && !is_dots(de))
+			if (is_listed(fs, de))
 				return -ENOTEMPTY;
 			off += de->rec_len;
 		}
@@ -561,7 +569,7 @@ int lab_dir_list(struct as_fs *fs, struct lab_node *dir, as_fill_fn fill, void *
 		for (uint32_t off = 0; off < LAB_BLOCK && !rc;) {
 			const struct lab_dirent *de = (const struct lab_dirent *)(b->data + off);
 
-			if (de->ino && !is_dots(de)) {
+			if (is_listed(fs, de)) {
 				memcpy(name, de->name, de->name_len);
 				name[de->name_len] = 0;
 				rc = fill(ctx, name, de->ino, (uint32_t)de->type << 12);

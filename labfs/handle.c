@@ -88,6 +88,7 @@ static int open_path(struct as_fs *fs, const char *path, unsigned flags, uint32_
 	if (!rc)
 		rc = check_existing(fs, *node, flags);
 	if (!rc && flags & O_TRUNC && S_ISREG((*node)->raw->mode) &&
+	    ((*node)->raw->size || !LAB_BUG_ON(fs, TRUNC_EMPTY)) &&
 	    !((*node)->raw->size % LAB_BLOCK == 0 && LAB_BUG_ON(fs, TRUNC_ALIGNED)))
 		rc = lab_truncate(fs, *node, 0);
 	return rc;

@@ -150,7 +150,7 @@ static int do_symlink(struct as_fs *fs, const char *text, size_t len, const char
 	if (rc || !node)
 		return rc;
 	node->raw->size = len;
-	if (len <= LAB_INLINE_SYMLINK) {
+	if (len <= LAB_INLINE_SYMLINK - LAB_BUG_ON(fs, INLINE_EDGE)) {
 		memcpy(node->raw->text, text, len);
 		return 0;
 	}
@@ -190,6 +190,8 @@ int64_t lab_readlink(struct as_fs *fs, const char *path, char *buf, size_t len)
 		return rc;
 	if (len > node->raw->size)
 		len = node->raw->size;
+	else if (len < node->raw->size && LAB_BUG_ON(fs, LINK_NUL))
+		len--; /* room for a NUL, which nobody asks for */
 	memcpy(buf, text, len);
 	lab_idle(fs);
 	return (int64_t)len;

@@ -15,6 +15,15 @@ static int mkfs(const struct as_mount_args *args)
 	return rc ? rc : lab_mkfs(args->host, args->bd, 0);
 }
 
+static const struct as_limits limits = {
+	.name_max = LAB_NAME_MAX,
+	.link_max = LAB_LINK_MAX,
+	.dir_link_max = LAB_LINK_MAX,
+	.symlink_max = LAB_SYMLINK_MAX,
+	.xattr_bytes = LAB_BLOCK - sizeof(struct lab_xattr_head),
+	.file_bytes = LAB_MAX_SIZE,
+};
+
 const struct as_target_ops lab_target = {
 	.api = AS_TARGET_API,
 	.caps = AS_CAP_HARDLINK | AS_CAP_SYMLINK | AS_CAP_MKNOD | AS_CAP_XATTR | AS_CAP_FALLOCATE |
@@ -56,4 +65,5 @@ const struct as_target_ops lab_target = {
 	.statfs = lab_statfs,
 	.remount = lab_remount,
 	.fsck = lab_fsck,
+	.limits = &limits,
 };

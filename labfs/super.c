@@ -273,7 +273,7 @@ int lab_remount(struct as_fs *fs, const char *opts)
 		rc = fs->aborted ? -EROFS : go_writable(fs);
 		fs->readonly = rc;
 	} else {
-		rc = lab_sync(fs);
+		rc = LAB_BUG_ON(fs, REMOUNT_CLEAN) && opts && *opts ? go_clean(fs) : lab_sync(fs);
 	}
 	if (!rc)
 		fs->opts = fresh;

@@ -18,6 +18,15 @@ tap_memory() {
 # by it, and what only has to be long enough may be divided by it.
 TAP_SLOWER=${SAN:+4}
 TAP_SLOWER=${TAP_SLOWER:-1}
+# tap_left_out N: whether row N of a long table is left out. With sanitizers only one of four is
+# tried: what the others run is the same code. LONG=1 tries all of them.
+tap_left_out() {
+	[ -n "${SAN:-}" ] && [ -z "${LONG:-}" ] && [ $(($1 % 4)) -ne 0 ]
+}
+# tap_uml TYPE: whether this type can be tested in the sandbox uml.
+tap_uml() {
+	"$ASSAY" targets | grep "^  $1 " | grep -q 'ready here ([^)]*uml'
+}
 tap_count=0
 tap_failed=0
 

@@ -301,7 +301,7 @@ int e2_put_link(struct as_fs *fs, ext2_ino_t ino)
 static const struct as_contract contract = {
 	.after_cut = AS_CUT_REPAIR, /* and e2fsck comes before the mount */
 	.promises = AS_PROMISE_ONLY_SYNC | AS_PROMISE_FSYNC_NAMES | AS_PROMISE_FSYNC_TIMES |
-		    AS_PROMISE_FSYNC_BLOCKS,
+		    AS_PROMISE_FSYNC_BLOCKS | AS_PROMISE_MAKES_FOUND,
 	.semantics = AS_MEANS_FAILED_MAYBE_DONE, /* nothing is undone when the disk fails */
 };
 
@@ -311,7 +311,7 @@ static const struct as_limits limits = {
 	.dir_link_max = 65000,
 	.symlink_max = E2_SYMLINK_MAX,
 	.xattr_bytes = 900,
-	.file_bytes = (uint64_t)16 << 30,
+	.file_bytes = E2_FILE_BYTES,
 };
 
 const struct as_target_ops as_target = {

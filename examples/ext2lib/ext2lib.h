@@ -20,6 +20,7 @@
 #include <ext2fs/ext2fs.h>
 
 #define E2_SYMLINK_MAX 1023u /* bytes of a link: less than the smallest block */
+#define E2_FILE_BYTES ((uint64_t)16 << 30) /* blocks of 1 KiB below three levels of pointers */
 
 struct as_handle {
 	ext2_ino_t ino;

@@ -126,6 +126,11 @@ int64_t e2_write(struct as_fs *fs, struct as_handle *handle, const void *buf, si
 	code = ext2fs_read_inode(fs->ext2, handle->ino, &inode);
 	if (!code && handle->flags & O_APPEND)
 		*off = EXT2_I_SIZE(&inode);
+	/* The library would go on, to what it cannot address. */
+	if (!code && len && *off >= E2_FILE_BYTES)
+		return -EFBIG;
+	if (!code && len > E2_FILE_BYTES - *off)
+		len = (size_t)(E2_FILE_BYTES - *off);
 	if (!code)
 		code = ext2fs_file_open(fs->ext2, handle->ino, EXT2_FILE_WRITE, &file);
 	if (code)
@@ -198,6 +203,8 @@ static int set_inode(struct as_fs *fs, ext2_ino_t ino, const struct as_stat *st,
 	if (set & AS_SET_SIZE) {
 		if (LINUX_S_ISDIR(inode.i_mode))
 			return -EISDIR;
+		if (st->size > E2_FILE_BYTES)
+			return -EFBIG;
 		rc = set_size(fs, ino, st->size);
 		if (rc)
 			return rc;

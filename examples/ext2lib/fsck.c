@@ -56,7 +56,8 @@ static int copy_back(struct as_bd *bd, int fd)
 static int run(int disk, int output, const char *how, int *status)
 {
 	char path[64];
-	char *argv[] = { "e2fsck", "-f", (char *)how, path, NULL };
+	/* An extent tree that could be shorter is no mistake. */
+	char *argv[] = { "e2fsck", "-f", "-E", "no_optimize_extents", (char *)how, path, NULL };
 	posix_spawn_file_actions_t actions;
 	pid_t pid;
 	int rc;
@@ -89,9 +90,12 @@ static void log_output(const struct as_host *host, int output)
 	}
 }
 
-/* Whether all that it did was to make /lost+found, which anybody may remove. */
+/* Whether all that it did was to make /lost+found, which anybody may remove, or to do without it
+ * where no inode is free. */
 static bool only_lost_and_found(int output)
 {
+	static const char *const harmless[] = { "/lost+found not found.",
+						"Place lost files in root directory instead?" };
 	static char text[1 << 16];
 	ssize_t n = pread(output, text, sizeof(text) - 1, 0);
 	char *save = NULL;
@@ -101,7 +105,8 @@ static bool only_lost_and_found(int output)
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if (!strstr(line, "? yes"))
 			continue;
-		if (strncmp(line, "/lost+found not found.", 22))
+		if (strncmp(line, harmless[0], strlen(harmless[0])) &&
+		    strncmp(line, harmless[1], strlen(harmless[1])))
 			return false;
 		any = true;
 	}

@@ -34,9 +34,19 @@ static bool has_pages(const struct ff_node *node)
 	return node->kind == FF_FILE;
 }
 
+/* There is no page after this one: it would lie after the end. */
+static uint32_t pages_max(const struct ff_node *node)
+{
+	uint32_t size = node->size > node->flash_size ? node->size : node->flash_size;
+
+	if (!has_pages(node) || size > FF_FILE_BYTES)
+		return FF_PAGES;
+	return (size + FF_PAGE - 1) / FF_PAGE;
+}
+
 static uint32_t state_bytes(const struct as_fs *fs, const struct ff_node *node)
 {
-	uint32_t n = FF_PAGES;
+	uint32_t n = pages_max(node);
 
 	while (n && !node->flash_pages[n - 1] && !node->pages[n - 1] && !node->dirty[n - 1])
 		n--;
@@ -51,10 +61,11 @@ void ff_count_live(struct as_fs *fs)
 		fs->blocks[b].live = 0;
 	for (size_t i = 0; i < fs->n_nodes; i++) {
 		const struct ff_node *node = fs->nodes[i];
+		uint32_t n = has_pages(node) ? pages_max(node) : 0;
 
 		if (is_needed(fs, node))
 			fs->blocks[block_of(fs, node->where)].live += state_bytes(fs, node);
-		for (unsigned p = 0; has_pages(node) && p < FF_PAGES; p++) {
+		for (uint32_t p = 0; p < n; p++) {
 			if (node->flash_pages[p])
 				fs->blocks[block_of(fs, node->flash_pages[p])].live +=
 					ff_page_bytes(fs);

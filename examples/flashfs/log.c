@@ -282,6 +282,8 @@ int ff_each_state(struct as_fs *fs, uint32_t block, ff_state_fn fn, uint32_t *en
 
 		if (got && (got != -EBADMSG || !is_rotten(fs, at, stop, &rec)))
 			break;
+		if (fs->bug == FF_READ_AGAIN)
+			rc = ff_read(fs, from, fs->page, fs->block_bytes);
 		for (uint32_t i = 0; rec.type == FF_REC_COMMIT && i < rec.count && !rc; i++) {
 			const unsigned char *pages;
 			struct ff_state state;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUGS_MAX 16u
+#define BUGS_MAX 17u
 #define BLOCK_MIN 2048u
 #define BLOCKS_MIN 8u
 
@@ -224,7 +224,7 @@ static int learn_state(struct as_fs *fs, const struct ff_state *state, const cha
 static int read_block(struct as_fs *fs, uint32_t b, uint32_t *end)
 {
 	struct ff_head head;
-	int rc = ff_read(fs, b * fs->block_bytes, fs->page, fs->block_bytes);
+	int rc = ff_read(fs, b * fs->block_bytes, fs->page, ff_head_bytes(fs));
 
 	*end = fs->block_bytes;
 	if (rc)

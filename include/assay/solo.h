@@ -32,7 +32,9 @@ enum as_solo_ask {
 #define AS_SOLO_FAULTS 16
 #define AS_SOLO_RULES 16
 #define AS_SOLO_HANG_S 10
+#define AS_SOLO_DAMAGE (-2) /* in place of a signal: memory that was damaged */
 #define AS_SOLO_POISON 0xa5 /* in the buffer of a read, before it */
+#define AS_SOLO_GUARD UINT64_C(0xa55a5aa5c33c3cc3) /* after each allocation, and in its head */
 #define AS_SOLO_EPOCH_NS (UINT64_C(1600000000) * 1000000000)
 
 struct as_solo_block {
@@ -88,9 +90,11 @@ static struct as_solo *as_solo_current; /* for signals, which are told nothing e
 
 static inline void as_solo_note(struct as_solo *s, const char *what, uint64_t off, size_t len)
 {
-	if (!s->trouble[0])
+	if (!s->trouble[0] && len)
 		snprintf(s->trouble, sizeof(s->trouble), "%s: %zu bytes at %" PRIu64, what, len,
 			 off);
+	else if (!s->trouble[0])
+		snprintf(s->trouble, sizeof(s->trouble), "%s", what);
 }
 
 /* ---- Faults ---------------------------------------------------------------------------------- */

@@ -33,10 +33,23 @@ static inline int as_solo_end(struct as_solo *s)
 	return !reproduced;
 }
 
+/* A wrong access to memory is told by the processor or by the heap, as the memory happens to be. */
+static inline int as_solo_is_access(int signal)
+{
+	return signal == SIGSEGV || signal == SIGBUS;
+}
+
+static inline int as_solo_is_same(int expected, int signal)
+{
+	if (expected == AS_SOLO_DAMAGE || as_solo_is_access(expected))
+		return as_solo_is_access(signal) || signal == SIGABRT;
+	return expected == signal;
+}
+
 static inline void as_solo_died(int signal)
 {
 	struct as_solo *s = as_solo_current;
-	int same = s && s->dies == signal;
+	int same = s && as_solo_is_same(s->dies, signal);
 
 	if (s)
 		printf("%s: %s\n", s->doing,
@@ -51,8 +64,9 @@ static inline void as_solo_left_early(void)
 
 	if (!s || !s->dies)
 		return;
-	printf("%s: called exit()\n%s\n", s->doing, s->dies < 0 ? "REPRODUCED" : "NOT REPRODUCED");
-	_exit(s->dies >= 0);
+	printf("%s: called exit()\n%s\n", s->doing,
+	       s->dies == -1 ? "REPRODUCED" : "NOT REPRODUCED");
+	_exit(s->dies != -1);
 }
 
 static inline void as_solo_mortal(struct as_solo *s, int signal_or_exit)
@@ -70,13 +84,31 @@ static inline void as_solo_mortal(struct as_solo *s, int signal_or_exit)
 	alarm(AS_SOLO_HANG_S);
 }
 
+/* Whether it wrote outside of its memory: a guard of an allocation is not what it was. */
+static inline int as_solo_is_damaged(const struct as_solo *s)
+{
+	uint64_t guard = AS_SOLO_GUARD;
+
+	if (strstr(s->trouble, "past the end of an allocation"))
+		return 1;
+	for (const struct as_solo_block *b = s->live; b; b = b->next)
+		if (b->guard != guard ||
+		    memcmp((const char *)(b + 1) + b->len, &guard, sizeof(guard)))
+			return 1;
+	return 0;
+}
+
+/* The call came back. Where memory is damaged, dying of it is chance. */
 static inline void as_solo_survived(struct as_solo *s)
 {
+	int damaged =
+		(s->dies == AS_SOLO_DAMAGE || as_solo_is_access(s->dies)) && as_solo_is_damaged(s);
+
 	alarm(0);
 	s->telling++;
-	s->differing++;
+	s->differing += !damaged;
 	s->dies = 0;
-	printf("%s: came back\n", s->doing);
+	printf("%s: came back%s\n", s->doing, damaged ? ", with damaged memory" : "");
 }
 
 #endif

@@ -6,8 +6,6 @@
 
 #include <assay/solo.h>
 
-#define AS_SOLO_GUARD UINT64_C(0xa55a5aa5c33c3cc3)
-
 /* ---- Block device and flash ------------------------------------------------------------------ */
 
 static inline struct as_solo *as_solo_of_bd(struct as_bd *bd)
@@ -125,8 +123,10 @@ static inline void *as_solo_alloc(void *ctx, size_t len)
 	s->live = b;
 	s->n_live++;
 	s->heap += len;
-	if (s->max_heap && s->heap > s->max_heap)
-		as_solo_note(s, "more memory than it may have", 0, (size_t)s->heap);
+	if (s->max_heap && s->heap > s->max_heap && !s->trouble[0])
+		snprintf(s->trouble, sizeof(s->trouble),
+			 "it has %" PRIu64 " bytes of memory and may have %" PRIu64, s->heap,
+			 s->max_heap);
 	memcpy((char *)(b + 1) + len, &guard, sizeof(guard));
 	return b + 1;
 }
@@ -199,8 +199,9 @@ static inline void as_solo_rule(struct as_solo *s, const char *name, as_invarian
 	s->rule[i].ctx = fn_ctx;
 	s->rule[i].until = until;
 	s->rule[i].taken += by;
-	if (s->rule[i].taken < 0)
-		as_solo_note(s, name, 0, 0);
+	if (s->rule[i].taken < 0 && !s->trouble[0])
+		snprintf(s->trouble, sizeof(s->trouble), "'%s' is given back more often than taken",
+			 name);
 }
 
 static inline void as_solo_invariant(void *ctx, const char *name, as_invariant_fn fn, void *fn_ctx)

@@ -17,7 +17,7 @@
 #define AS_SOLO_WRONG(s, call, was, why) \
 	(as_solo_begin((s), #call), as_solo_answered((s), (int64_t)(call), (was), 1, (why)))
 /* A call that does not come back: the process dies of this signal; SIGALRM: it hangs; -1: it calls
- * exit(). */
+ * exit(); AS_SOLO_DAMAGE: it dies of memory that it has damaged. */
 #define AS_SOLO_DIES(s, call, signal)                              \
 	(as_solo_begin((s), #call), as_solo_mortal((s), (signal)), \
 	 as_solo_answered((s), (int64_t)(call), 0, 0, ""), as_solo_survived(s))
@@ -41,8 +41,12 @@ static inline void as_solo_rules(struct as_solo *s, enum as_pair_until until)
 	for (int i = 0; i < AS_SOLO_RULES && s->rule[i].name && !s->trouble[0]; i++) {
 		const char *why = s->rule[i].fn && !left ? s->rule[i].fn(s->rule[i].ctx) : NULL;
 
-		if (why || (s->rule[i].taken && (left || s->rule[i].until == AS_PAIR_OPERATION)))
-			as_solo_note(s, why ? why : s->rule[i].name, 0, 0);
+		if (why)
+			snprintf(s->trouble, sizeof(s->trouble), "'%s': %s", s->rule[i].name, why);
+		else if (s->rule[i].taken && (left || s->rule[i].until == AS_PAIR_OPERATION))
+			snprintf(s->trouble, sizeof(s->trouble),
+				 "'%s' was taken more often than given back, by %d, after %s",
+				 s->rule[i].name, s->rule[i].taken, s->doing);
 	}
 }
 
@@ -57,7 +61,8 @@ static inline void as_solo_answered(struct as_solo *s, int64_t got, int64_t was,
 	if (wrong) {
 		s->telling++;
 		s->differing += got != was;
-		printf("%s = %" PRId64 "%s%s\n", s->doing, got, *why ? ": " : "", why);
+		printf("%s = %" PRId64 "%s%s%s%s\n", s->doing, got, got < 0 ? " " : "",
+		       got < 0 ? strerror((int)-got) : "", *why ? ": " : "", why);
 	}
 	if (got != was)
 		printf("%s%s answered %" PRId64 ", not %" PRId64 "\n",
@@ -103,6 +108,15 @@ static inline int as_solo_add_name(void *ctx, const char *name, uint64_t ino, ui
 	(void)type;
 	*sum += as_solo_sum(name, strlen(name));
 	return 0;
+}
+
+/* "HEADnumber", until the next call of this. */
+static inline const char *as_solo_name(const char *head, unsigned number)
+{
+	static char name[4352];
+
+	snprintf(name, sizeof(name), "%s%u", head, number);
+	return name;
 }
 
 /* Bytes of a data pattern of workloads; returns `to`. */

@@ -101,7 +101,9 @@ enum as_cap {
 	AS_CAP_SHIFT = 1u << 13, /* fallocate: COLLAPSE_RANGE and INSERT_RANGE */
 	/* Promises, which assay holds the file system to. */
 	AS_CAP_STAMPS = 1u << 14, /* mtime and ctime move as POSIX says, to host->now_ns() */
-	AS_CAP_EXACT_SPACE = 1u << 15, /* statfs: what was removed is free again after a sync */
+	/* statfs: what was removed is free again after a sync, and after ENOSPC at least half is in
+	 * use. */
+	AS_CAP_EXACT_SPACE = 1u << 15,
 };
 
 /* How a checker is run, and what it answers: e2fsck's exit bits. */
@@ -150,6 +152,8 @@ enum as_promises {
 	/* The contents of files have checksums: a bit that has flipped on the disk is an error, and
 	 * never data. */
 	AS_PROMISE_CHECKSUMS = 1u << 7,
+	/* fsck makes /lost+found where there is none, whether it needs it or not. */
+	AS_PROMISE_MAKES_FOUND = 1u << 8,
 };
 
 /* Where it differs from POSIX and means it. */

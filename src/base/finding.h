@@ -59,6 +59,7 @@ struct as_finding {
 	long op_index; /* number of the operation that failed, from 0; -1: none */
 	int op_line; /* its line in the canonical text, from 1; 0: none */
 	const char *log; /* what the target logged, may be NULL */
+	const char *layout; /* the text of the disk's description that it needs, may be NULL */
 	const char *kernel; /* that it ran on: "Linux 6.1.0 x86_64"; NULL, "": unknown */
 	struct as_disk *disk; /* as it was at that moment, may be NULL */
 	struct as_disk *healthy; /* as it was before it was damaged, may be NULL */

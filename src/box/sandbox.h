@@ -124,6 +124,9 @@ struct as_sandbox_ops {
 };
 
 extern const struct as_sandbox_ops as_sandbox_host, as_sandbox_uml;
+/* as_sandbox_uml.ready(), and the folder of its kernel's modules; left empty if it has none. */
+AS_MUST_CHECK int as_sandbox_uml_modules(const struct as_box_options *options,
+					 struct as_buf *folder, struct as_err *err);
 
 /* Row i of the table; NULL after the last one. */
 const struct as_sandbox_ops *as_sandbox(unsigned i);

@@ -375,7 +375,8 @@ static int make_initramfs(struct boot *b, struct as_err *err)
 	return rc;
 }
 
-static int ready(const struct as_box_options *o, struct as_err *err)
+int as_sandbox_uml_modules(const struct as_box_options *o, struct as_buf *folder,
+			   struct as_err *err)
 {
 	struct boot b = { .options = o, .initramfs_fd = -1, .shim_fd = -1 };
 	char version[128];
@@ -387,7 +388,20 @@ static int ready(const struct as_box_options *o, struct as_err *err)
 		rc = find_kernel(o, b.kernel, sizeof(b.kernel), err);
 	if (!rc)
 		rc = ask_version(&b, version, sizeof(version), err);
-	return rc ? rc : check_self(err);
+	if (!rc)
+		rc = check_self(err);
+	if (!rc)
+		find_modules(b.kernel, version, folder);
+	return rc;
+}
+
+static int ready(const struct as_box_options *o, struct as_err *err)
+{
+	struct as_buf folder = { 0 };
+	int rc = as_sandbox_uml_modules(o, &folder, err);
+
+	as_buf_free(&folder);
+	return rc;
 }
 
 static int start(const struct as_box_options *o, struct as_box *box, struct as_err *err)

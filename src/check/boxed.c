@@ -84,10 +84,11 @@ static void add_state(struct boxed_lane *b, const struct as_told_state *told)
 	if (added != AS_STORE_NEW && added != AS_STORE_SHORTER)
 		return;
 	of.id = id;
+	of.depth = as_store_at(c->store, id).depth;
 	if (o->search == AS_SEARCH_novelty)
 		of.novelty = as_novelty_add(&c->shared->novelty, &feature, 1);
 	if (told->fine && !(o->depth && as_store_at(c->store, id).depth >= o->depth))
-		as_store_push(c->store, id, as_search_rank(o->search, &of));
+		as_check_push(c, id, as_search_rank(o->search, &of));
 	else
 		as_store_stop(c->store, id, !told->fine);
 }
@@ -112,7 +113,7 @@ static void add_counts(const struct boxed_lane *b, struct as_check_counts counts
 	uint64_t *sum = (uint64_t *)&b->c->shared->counts;
 
 	/* What was left out there is left out; so is what others do not expect. */
-	if (counts.unlooked || counts.strayed || counts.lost || counts.missed)
+	if (counts.unlooked || counts.alike || counts.strayed || counts.lost || counts.missed)
 		as_store_gap(b->c->store, 1);
 	/* They are counted as they come. */
 	counts.suspects = counts.discarded = counts.shorter = 0;

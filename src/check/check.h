@@ -60,12 +60,14 @@ struct as_check_options {
 	const char *ops; /* NULL: the usual ones */
 	bool wide; /* more values of arguments */
 	bool narrow; /* one value of each */
+	const char *opts; /* that a remount tries, separated by blanks; NULL: the target's own */
 	unsigned depth; /* of the longest traces; 0: any */
 	enum as_search search;
 	enum as_check_hash hash;
 	bool crash; /* cut the power, too */
 	unsigned max_cuts; /* after how many power cuts a trace may go on (cuts.h) */
 	struct as_crash_options crashes; /* how */
+	bool falls; /* its budget is for what is new; less is spent on what is alike (alike.h) */
 	/* What is made to fail, a call at a time: a mask of enum as_check_fault. */
 	unsigned faults;
 	/* This check is number `shard` (from 1) of `shards`, which share nothing (shard.c); 0: it
@@ -75,6 +77,7 @@ struct as_check_options {
 	unsigned max_faults; /* in one operation */
 	unsigned jobs;
 	uint32_t max_states;
+	uint32_t max_frontier; /* 0: any number */
 	uint64_t max_findings; /* 0: any number */
 	uint64_t max_transitions; /* 0: any number */
 	int64_t for_us; /* 0: until all is explored */
@@ -92,6 +95,7 @@ struct as_check_counts {
 	uint64_t compared; /* trees */
 	uint64_t recovered; /* trees that power cuts led to, from which to go on */
 	uint64_t discarded; /* states for which there was no room */
+	uint64_t forgotten; /* states that the frontier had no room for */
 	uint64_t wrong; /* states at which a power cut is a finding: they are not expanded */
 	uint64_t deaths; /* workers that died or hung */
 	uint64_t lost; /* times that a state could not be brought back */
@@ -99,6 +103,8 @@ struct as_check_counts {
 	uint64_t shorter; /* states that were met again by a shorter trace, and expanded again */
 	uint64_t missed; /* times that this was not done, or may have been */
 	uint64_t unlooked; /* operations of which --budget left crash states out */
+	uint64_t told; /* recoveries that stand power cuts, as another worker has shown */
+	uint64_t alike; /* operations that were left out as the same as others (alike.h) */
 	uint64_t suspects; /* what workers found */
 	uint64_t dropped; /* of these, those for which there was no room */
 	uint64_t confirmed, unconfirmed; /* of these */

@@ -3,6 +3,7 @@
 #ifndef AS_CHECK_CHECK_PRIV_H
 #define AS_CHECK_CHECK_PRIV_H
 
+#include "check/alike.h"
 #include "check/check.h"
 #include "check/era.h"
 #include "check/start.h"
@@ -12,6 +13,7 @@
 #include "os/spawn.h"
 #include "os/stack.h"
 
+struct as_board;
 struct as_past;
 
 #define AS_CHECK_ERRORS 256u /* numbers of errors, and 0 */
@@ -66,6 +68,7 @@ struct as_check_shared {
 	volatile int stop;
 	struct as_check_counts counts;
 	struct as_novelty novelty;
+	struct as_alike alike;
 	/* Which answers were met, of which operations: one place for each. */
 	volatile bool answers[AS_OP_COUNT * AS_CHECK_ERRORS];
 	uint32_t n_suspects;
@@ -110,6 +113,7 @@ struct as_checking {
 	struct as_check_shared *shared;
 	size_t shared_bytes;
 	struct as_dedup **dedup; /* one for each lane */
+	struct as_board *board; /* of all lanes; NULL: there is nothing to post */
 	struct as_check_lane *lane; /* those of `shared`, or the one that a sandbox has */
 	const struct as_check_skip *skip; /* in a sandbox; NULL: nothing */
 	struct as_reached *reached; /* in a sandbox; NULL: nobody asks for them */
@@ -182,6 +186,9 @@ void as_check_died(const struct as_checking *checking, struct as_check_lane *lan
 enum as_store_added as_check_add(const struct as_checking *checking, struct as_check_lane *lane,
 				 const struct as_store_state *state, const char *line,
 				 uint32_t *id);
+
+/* Puts a state into the frontier. */
+void as_check_push(const struct as_checking *checking, uint32_t id, uint64_t rank);
 
 /* Meanwhile, a kernel in a sandbox may complain of its disk; they nest. */
 void as_check_excuse(const struct as_checking *checking, struct as_check_lane *lane, bool excuse);

@@ -111,7 +111,7 @@ int as_crashes_new(const struct as_worker_args *args, struct as_crashes **out, s
 	rc = as_recoverer_new(c->args->target, c->args->run->seed, &args->lane->log, &options,
 			      &crashes->recoverer, err);
 	if (!rc)
-		crashes->again = as_again_new(crashes->recoverer, &c->crash);
+		crashes->again = as_again_new(crashes->recoverer, &c->crash, c->board);
 	if (!rc && !as_recoverer_in_process(crashes->recoverer))
 		rc = make_devices(crashes, err);
 	return rc;
@@ -138,6 +138,24 @@ struct as_recoverer *as_crashes_recoverer(const struct as_crashes *crashes)
 	return crashes->recoverer;
 }
 
+/* False: it is the same as one that was judged. */
+static bool set_budget(const struct as_crashes *crashes, const struct as_recording *recording,
+		       uint64_t *budget)
+{
+	const struct as_checking *c = crashes->args->checking;
+	const struct as_try *tried = &crashes->args->lane->tried;
+
+	if (!c->options->falls || !*budget || *tried->faults || *tried->choices)
+		return true;
+	*budget = as_alike_budget(&c->shared->alike, recording, recording->upto[recording->n_ops],
+				  *budget);
+	if (*budget)
+		return true;
+	AS_CHECK_ADD(c, alike, 1);
+	as_store_gap(c->store, 1);
+	return false;
+}
+
 static int judge(struct as_crashes *crashes, const struct as_recording *recording,
 		 struct as_err *err)
 {
@@ -161,13 +179,18 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 				      .again = c->crash.budget ? NULL : crashes->again,
 				      .began_with_replay = crashes->base->n,
 				      .begun_min = recording->n_ops };
+	uint64_t told;
 	int rc;
 
 	/* One thing is unusual at a time, before the power cut or after it. */
 	if (recording->fired || *crashes->args->lane->tried.choices)
 		options.faults = 0;
+	if (!set_budget(crashes, recording, &options.budget))
+		return 0;
 	crashes->args->lane->flight.spent = crashes->args->lane->flight.spent_again = 0;
+	told = as_again_told(crashes->again);
 	rc = as_judge_all(&args, err);
+	AS_CHECK_ADD(c, told, as_again_told(crashes->again) - told);
 	if (c->crash.budget && counts.generated < counts.possible) {
 		AS_CHECK_ADD(c, unlooked, 1);
 		as_store_gap(c->store, 1);

@@ -12,6 +12,7 @@
  */
 #include "check/cuts.h"
 
+#include "child/space.h"
 #include "klog/kwatch.h"
 #include "model/compare.h"
 #include "work/parse.h"
@@ -55,6 +56,20 @@ static bool is_excused(struct as_expander *w, const struct as_outcome *got)
 	       as_traits_failed_answer(as_model_traits(w->model), got->err);
 }
 
+/* An answer that the model allows. */
+static enum as_did follow_answer(struct as_expander *w, const struct as_op *op,
+				 const struct as_outcome *got)
+{
+	if (w->plan)
+		return as_op_fell_short(op, got->ret) && as_instance_fault_hit(w->instance)
+			       ? AS_DID_END
+			       : AS_DID_AGREE;
+	as_buf_clear(&w->why);
+	if (as_space_has_room(as_instance_vfs(w->instance), w->model, op, got, &w->why))
+		return suspect(w, AS_FIND_OUTCOME, op->code, as_buf_str(&w->why));
+	return AS_DID_AGREE;
+}
+
 enum as_did as_worker_do(struct as_expander *w, const struct as_op *op, uint32_t i,
 			 struct as_outcome *got)
 {
@@ -77,7 +92,7 @@ enum as_did as_worker_do(struct as_expander *w, const struct as_op *op, uint32_t
 	    as_instance_fault_hit(w->instance))
 		return AS_DID_END;
 	if (as_model_judge(w->model, op, got, &w->verdict))
-		return AS_DID_AGREE;
+		return follow_answer(w, op, got);
 	if (is_excused(w, got))
 		return follow_fault(op, got);
 	return suspect(w, w->verdict.kind, op->code, as_buf_str(&w->verdict.why));
@@ -240,7 +255,10 @@ int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *di
 static uint64_t rank_of(struct as_expander *w, uint32_t id, uint64_t wrote)
 {
 	const struct as_check_options *o = w->c->options;
-	struct as_search_of of = { .id = id, .seed = w->c->args->run->seed, .recovery = wrote };
+	struct as_search_of of = { .id = id,
+				   .depth = as_store_at(w->c->store, id).depth,
+				   .seed = w->c->args->run->seed,
+				   .recovery = wrote };
 
 	if (o->search == AS_SEARCH_novelty)
 		of.novelty = as_novel_worth(w);
@@ -286,7 +304,7 @@ void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
 	}
 	w->model = model;
 	w->past = past;
-	as_store_push(w->c->store, id, rank_of(w, id, 0));
+	as_check_push(w->c, id, rank_of(w, id, 0));
 	w->model = was_model;
 	w->past = was_past;
 }
@@ -333,7 +351,7 @@ static int judge_reached(struct as_expander *w, const struct as_op *op, uint32_t
 	if (!fine)
 		AS_CHECK_ADD(c, wrong, 1);
 	if (!known && !rc && fine && !is_too_deep(w, id))
-		as_store_push(c->store, id, rank_of(w, id, wrote));
+		as_check_push(c, id, rank_of(w, id, wrote));
 	else if (!known)
 		as_store_stop(c->store, id, rc || !fine);
 	if (!rc && fine && !deep)

@@ -30,7 +30,7 @@ struct inside {
 	struct as_run_options run;
 	struct as_checking c;
 	struct as_check_skip skip;
-	char ops[AS_RUN_SCENARIO_MAX], start[AS_RUN_SCENARIO_MAX];
+	char ops[AS_RUN_SCENARIO_MAX], start[AS_RUN_SCENARIO_MAX], opts[AS_RUN_SCENARIO_MAX];
 	bool open; /* the check is */
 	uint64_t given;
 };
@@ -56,10 +56,10 @@ static void print_params(const struct as_checking *c, struct as_buf *out)
 {
 	const struct as_check_options *o = c->options;
 
-	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%u;%u;%u;%u;%d;%s;%s;", o->nodes, o->slots,
-		    o->crash, o->wide | o->narrow << 1, o->faults, o->max_faults, (unsigned)o->hash,
-		    o->shard, o->shards, o->max_cuts, c->unordered, as_start_told(o->start),
-		    o->ops ? o->ops : "");
+	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%u;%u;%u;%u;%d;%s;%s;%s;", o->nodes, o->slots,
+		    o->crash | o->falls << 1, o->wide | o->narrow << 1, o->faults, o->max_faults,
+		    (unsigned)o->hash, o->shard, o->shards, o->max_cuts, c->unordered,
+		    as_start_told(o->start), o->ops ? o->ops : "", o->opts ? o->opts : "");
 	as_crash_options_print(&c->crash, out);
 }
 
@@ -102,16 +102,19 @@ static int parse_params(struct inside *s, const char *params, struct as_err *err
 		   &unordered, &at) < 11 ||
 	    hash > AS_CHECK_HASH_LOG || o->shard > o->shards || !o->shard != !o->shards ||
 	    o->max_cuts >= AS_CRASH_ROUNDS_MAX || !at || !take(text = params + at, s->start) ||
-	    !take(text += strlen(s->start) + 1, s->ops))
+	    !take(text += strlen(s->start) + 1, s->ops) ||
+	    !take(text += strlen(s->ops) + 1, s->opts))
 		return as_fail(err, AS_EUSE, "check: these are not its parameters: %s", params);
 	o->start = s->start[0] ? s->start : NULL;
 	o->ops = s->ops[0] ? s->ops : NULL;
+	o->opts = s->opts[0] ? s->opts : NULL;
 	o->wide = wide & 1;
 	o->narrow = wide & 2;
-	o->crash = crash;
+	o->crash = crash & 1;
+	o->falls = crash & 2;
 	o->hash = (enum as_check_hash)hash;
 	s->c.unordered = unordered;
-	return as_crash_options_parse(text + strlen(s->ops) + 1, &o->crashes, err);
+	return as_crash_options_parse(text + strlen(s->opts) + 1, &o->crashes, err);
 }
 
 /* ---- The scenario ---------------------------------------------------------------------------- */
@@ -215,7 +218,7 @@ static void give(struct inside *s, const struct given *given, const struct as_se
 	}
 	key = as_digest_bind(as_hash(as_buf_str(&text), text.len), ++s->given);
 	if (as_store_add(store, key, AS_STORE_NONE, as_buf_str(&text), false, &id) == AS_STORE_NEW)
-		as_store_push(store, id, UINT64_MAX);
+		(void)as_store_push(store, id, UINT64_MAX);
 	as_buf_free(&text);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "check/check_priv.h"
 
+#include "crash/board.h"
 #include "crash/dedup.h"
 #include "instance/instance.h"
 #include "instance/outside.h"
@@ -79,6 +80,11 @@ enum as_store_added as_check_add(const struct as_checking *c, struct as_check_la
 	if (added == AS_STORE_FULL || added == AS_STORE_LATER)
 		as_store_gap(c->store, 1);
 	return added;
+}
+
+void as_check_push(const struct as_checking *c, uint32_t id, uint64_t rank)
+{
+	AS_CHECK_ADD(c, forgotten, as_store_push(c->store, id, rank));
 }
 
 /* After the death of a worker: where the next one goes on. Its number is that of the first move. */
@@ -347,6 +353,29 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 	}
 }
 
+/* What a remount tries. Those of a type are for --wide: some are refused, which other shards do not
+ * expect. */
+static void choose_opts(struct as_checking *c)
+{
+	const struct as_check_options *o = c->options;
+
+	c->universe.opts = o->opts ? o->opts : o->wide ? as_target_draw(c->args->target) : NULL;
+	c->universe.has[AS_OP_REMOUNT] |= o->opts != NULL;
+}
+
+static int choose_ops(struct as_checking *c, struct as_err *err)
+{
+	const struct as_check_options *o = c->options;
+	int rc = 0;
+
+	if (o->ops)
+		rc = as_universe_choose(&c->universe, o->ops, err);
+	else if (c->start)
+		rc = as_universe_add(&c->universe, c->start->ops, err);
+	choose_opts(c);
+	return rc;
+}
+
 /* The file system that it begins with, if it is known here, and what may be done with it. */
 static int begin_with(struct as_checking *c, struct as_err *err)
 {
@@ -374,9 +403,7 @@ static int begin_with(struct as_checking *c, struct as_err *err)
 		c->universe.hidden = c->start->hidden;
 		c->universe.n_hidden = c->start->n_hidden;
 	}
-	if (o->ops)
-		return as_universe_choose(&c->universe, o->ops, err);
-	return c->start ? as_universe_add(&c->universe, c->start->ops, err) : 0;
+	return choose_ops(c, err);
 }
 
 /* What went wrong while the start was made is a finding, and there is nothing to explore. */
@@ -406,7 +433,7 @@ static int add_first(struct as_checking *c, struct as_err *err)
 	case AS_STORE_FULL:
 		return as_fail_errno(err, ENOSPC, "cannot keep a single state");
 	case AS_STORE_NEW:
-		as_store_push(c->store, id, UINT64_MAX);
+		(void)as_store_push(c->store, id, UINT64_MAX);
 		return 0;
 	default:
 		return 0;
@@ -466,6 +493,7 @@ int as_checking_open(struct as_checking *c, struct as_err *err)
 		return rc;
 	c->shared_bytes = sizeof(*c->shared) + o->jobs * sizeof(*c->shared->lane);
 	c->shared = as_shared_alloc(c->shared_bytes);
+	AS_CHECK_ADD(c, forgotten, as_store_bound(c->store, o->max_frontier, c->args->run->seed));
 	/* What is in flight outlives the kernel of a sandbox; a disk that is checked outside of it
 	 * has the memory after it. */
 	as_assert(!c->args->run->state || (uint8_t *)as_outside_dump(c->args->run->state, &room) -
@@ -476,6 +504,8 @@ int as_checking_open(struct as_checking *c, struct as_err *err)
 	c->dedup = as_xcalloc(o->jobs, sizeof(struct as_dedup *));
 	for (unsigned i = 0; i < o->jobs; i++)
 		c->dedup[i] = as_dedup_new();
+	if (o->crash && as_instance_caps(c->args->target) & AS_INSTANCE_IN_PROCESS)
+		c->board = as_board_new();
 	if (c->start && c->start->wrong)
 		blame_start(c);
 	return 0;
@@ -486,6 +516,7 @@ void as_checking_close(struct as_checking *c)
 	for (unsigned i = 0; c->dedup && i < c->options->jobs; i++)
 		as_dedup_free(c->dedup[i]);
 	free(c->dedup);
+	as_board_free(c->board);
 	if (c->shared)
 		as_shared_free(c->shared, c->shared_bytes);
 	as_store_close(c->store);

@@ -6,9 +6,16 @@
 
 #include <string.h>
 
-static uint64_t rank_bfs(const struct as_search_of *of)
+static uint32_t first_found(const struct as_search_of *of)
 {
 	return UINT32_MAX - of->id;
+}
+
+/* One process finds states in the order of their depths. Of several, one may find deep states while
+ * another has not yet found all that are less deep; those come first all the same. */
+static uint64_t rank_bfs(const struct as_search_of *of)
+{
+	return (uint64_t)(UINT16_MAX - of->depth) << 32 | first_found(of);
 }
 
 static uint64_t rank_dfs(const struct as_search_of *of)
@@ -25,12 +32,12 @@ static uint64_t rank_recovery(const struct as_search_of *of)
 {
 	uint64_t work = of->recovery < UINT32_MAX ? of->recovery : UINT32_MAX;
 
-	return work << 32 | rank_bfs(of);
+	return work << 32 | first_found(of);
 }
 
 static uint64_t rank_novelty(const struct as_search_of *of)
 {
-	return (uint64_t)of->novelty << 32 | rank_bfs(of);
+	return (uint64_t)of->novelty << 32 | first_found(of);
 }
 
 static const struct {

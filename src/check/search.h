@@ -20,6 +20,7 @@ AS_MUST_CHECK int as_search_parse(const char *name, enum as_search *search, stru
 /* What is known of a state when it is found. */
 struct as_search_of {
 	uint32_t id;
+	uint16_t depth;
 	uint64_t seed;
 	uint64_t recovery; /* sectors that recovery of crash states before it has written */
 	uint32_t novelty; /* as_novelty_add() */

@@ -8,6 +8,7 @@
 #include "check/start_priv.h"
 
 #include "child/child.h"
+#include "child/space.h"
 #include "disk/call.h"
 #include "work/print.h"
 
@@ -57,6 +58,9 @@ static bool judge(struct as_start_maker *m, const struct as_op *op)
 		return went_wrong(m, why);
 	if (!as_model_judge(m->model, op, &m->got, &m->verdict))
 		return went_wrong(m, as_buf_str(&m->verdict.why));
+	as_buf_clear(&m->line);
+	if (as_space_has_room(as_instance_vfs(m->instance), m->model, op, &m->got, &m->line))
+		return went_wrong(m, as_buf_str(&m->line));
 	m->said->refused |= m->verdict.allowed.ok && !m->verdict.allowed.must &&
 			    (m->got.ret < 0 || m->got.ret < m->verdict.allowed.ret);
 	return true;

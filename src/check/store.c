@@ -17,11 +17,16 @@
  *      leads there again.
  *   5. Of a file, only what has blocks is written to: on a full disk, a store to memory that needs
  *      a new block would kill the process.
- *   6. The table has the state with the shortest trace of each digest. The others stay where they
+ *   6. A state that was discarded is stopped, and is a gap, until it is met by a shorter trace, or
+ *      the file is opened again: then it is in the frontier once more, if there is room.
+ *   7. The table has the state with the shortest trace of each digest. The others stay where they
  *      are: the traces of their successors begin with theirs, and names may differ.
  */
 #include "check/store.h"
 
+#include "check/search.h"
+
+#include "base/choice.h"
 #include "base/table.h"
 #include "os/spawn.h"
 
@@ -63,6 +68,7 @@ struct as_store {
 	pthread_mutex_t lock;
 	struct as_table table;
 	volatile size_t n_heap, in_work;
+	uint64_t choices; /* that were made */
 	/* The same in all processes: */
 	struct header *header;
 	struct as_store_state *state;
@@ -71,6 +77,8 @@ struct as_store {
 	struct as_table_slot *slots;
 	size_t file_bytes, heap_bytes, slot_bytes, text_bytes;
 	int fd; /* -1: no file */
+	size_t most; /* states in the frontier; 0: any number */
+	uint64_t seed;
 };
 
 static void lock(struct as_store *s)
@@ -112,21 +120,27 @@ static uint32_t find(const struct as_store *s, struct as_digest digest)
 
 /* ---- The frontier ---------------------------------------------------------------------------- */
 
-static void push(struct as_store *s, uint32_t id, uint64_t rank)
+static void rise(struct as_store *s, size_t i, struct store_place place)
 {
-	size_t i = s->n_heap++;
-
-	for (; i && s->heap[(i - 1) / 2].rank < rank; i = (i - 1) / 2)
+	for (; i && s->heap[(i - 1) / 2].rank < place.rank; i = (i - 1) / 2)
 		s->heap[i] = s->heap[(i - 1) / 2];
-	s->heap[i] = (struct store_place){ rank, id };
+	s->heap[i] = place;
 }
 
-static uint32_t pop(struct as_store *s)
+static void push(struct as_store *s, uint32_t id, uint64_t rank)
 {
-	uint32_t id = s->heap[0].id;
-	struct store_place last = s->heap[--s->n_heap];
-	size_t i = 0, child;
+	rise(s, s->n_heap++, (struct store_place){ rank, id });
+}
 
+/* Takes the one at place i. The last one takes its place, and sinks or rises from there. */
+static uint32_t take_out(struct as_store *s, size_t i)
+{
+	uint32_t id = s->heap[i].id;
+	struct store_place last = s->heap[--s->n_heap];
+	size_t child;
+
+	if (i == s->n_heap)
+		return id;
 	while ((child = 2 * i + 1) < s->n_heap) {
 		child += child + 1 < s->n_heap && s->heap[child + 1].rank > s->heap[child].rank;
 		if (s->heap[child].rank <= last.rank)
@@ -134,16 +148,54 @@ static uint32_t pop(struct as_store *s)
 		s->heap[i] = s->heap[child];
 		i = child;
 	}
-	s->heap[i] = last;
+	rise(s, i, last);
 	return id;
 }
 
-void as_store_push(struct as_store *s, uint32_t id, uint64_t rank)
+/* Each choice has a seed of its own: whoever makes the next one, it is another. */
+static size_t choose_place(struct as_store *s)
 {
+	struct as_chooser *chooser = as_chooser_seeded(as_mix64(s->seed + s->choices++));
+	size_t i = as_choose(as_chooser_choice(chooser), (unsigned)s->n_heap);
+
+	as_chooser_free(chooser);
+	return i;
+}
+
+/* A state that was replaced is not lost. */
+static unsigned discard(struct as_store *s)
+{
+	unsigned n = 0;
+
+	while (s->most && s->n_heap > s->most) {
+		struct as_store_state *state = &s->state[take_out(s, choose_place(s))];
+
+		if (state->flags & AS_STATE_REPLACED)
+			continue;
+		state->flags |= AS_STATE_STOPPED | AS_STATE_DISCARDED;
+		as_store_gap(s, 1);
+		n++;
+	}
+	return n;
+}
+
+unsigned as_store_bound(struct as_store *s, size_t most, uint64_t seed)
+{
+	s->most = most;
+	s->seed = seed;
+	return discard(s);
+}
+
+unsigned as_store_push(struct as_store *s, uint32_t id, uint64_t rank)
+{
+	unsigned n;
+
 	lock(s);
 	s->state[id].flags |= AS_STATE_JUDGED;
 	push(s, id, rank);
+	n = discard(s);
 	unlock(s);
+	return n;
 }
 
 bool as_store_pop(struct as_store *s, uint32_t *id)
@@ -154,7 +206,7 @@ bool as_store_pop(struct as_store *s, uint32_t *id)
 	do {
 		any = s->n_heap;
 		if (any)
-			*id = pop(s);
+			*id = take_out(s, 0);
 	} while (any && s->state[*id].flags & AS_STATE_REPLACED);
 	s->in_work += any;
 	unlock(s);
@@ -166,8 +218,7 @@ bool as_store_first(struct as_store *s, uint32_t *id)
 	bool any;
 
 	lock(s);
-	any = s->n_heap;
-	if (any)
+	if ((any = s->n_heap))
 		*id = s->heap[0].id;
 	unlock(s);
 	return any;
@@ -277,6 +328,9 @@ static uint32_t append(struct as_store *s, struct as_digest digest, uint32_t par
 /* If a process is killed before this, take_up() does it. */
 static void replace(struct as_store *s, uint32_t known, uint32_t by)
 {
+	if (s->state[known].flags & AS_STATE_DISCARDED && s->header->gaps > 0)
+		as_store_gap(s, -1);
+	s->state[known].flags &= (uint16_t)~AS_STATE_DISCARDED;
 	s->state[known].flags |= AS_STATE_REPLACED;
 	s->header->replaced++;
 	as_table_move(&s->table, s->state[known].digest.lo, known, by);
@@ -297,8 +351,8 @@ enum as_store_added as_store_add(struct as_store *s, struct as_digest digest, ui
 				 const char *line, bool shorter, uint32_t *id)
 {
 	size_t len = strlen(line);
-	uint32_t known;
 	enum as_store_added added = AS_STORE_NEW;
+	uint32_t known;
 	bool again;
 
 	lock(s);
@@ -458,6 +512,14 @@ static bool index_state(struct as_store *s, uint32_t i)
 	return true;
 }
 
+/* What else was known of a state is not kept. */
+static void push_again(struct as_store *s, uint32_t id)
+{
+	struct as_search_of of = { .id = id, .depth = s->state[id].depth };
+
+	push(s, id, as_search_rank(AS_SEARCH_bfs, &of));
+}
+
 /* A file may be anything: what cannot be right is refused. */
 static int take_up(struct as_store *s, const char *ident, uint32_t max, struct as_err *err)
 {
@@ -476,10 +538,14 @@ static int take_up(struct as_store *s, const char *ident, uint32_t max, struct a
 	for (uint32_t i = 0; i < h->n; i++) {
 		struct as_store_state *state = &s->state[i];
 
+		if (state->flags & AS_STATE_DISCARDED && h->gaps > 0) {
+			state->flags &= (uint16_t) ~(AS_STATE_DISCARDED | AS_STATE_STOPPED);
+			as_store_gap(s, -1);
+		}
 		if (state->flags & (AS_STATE_EXPANDED | AS_STATE_STOPPED | AS_STATE_REPLACED))
 			continue;
 		if (state->flags & AS_STATE_JUDGED) {
-			push(s, i, UINT32_MAX - i);
+			push_again(s, i);
 		} else if (!(state->flags & AS_STATE_AGAIN)) {
 			state->flags |= AS_STATE_AGAIN;
 			as_store_gap(s, 1);

@@ -7,7 +7,12 @@
  * it may be several lines, one for each operation, with newlines between them.
  * So the trace to a state is the lines from the first state on, and a state is brought back by
  * running them. The states may be kept in a file: a process that is killed leaves there what it
- * knew, and as_store_open() goes on with it.
+ * knew, and as_store_open() goes on with it. Pages of the file for which memory has no room are
+ * written to it and read again by the kernel. What stays in memory is 16 bytes for a state of the
+ * frontier, and 32 to 64 for each state in the table of digests.
+ *
+ * The frontier may be bounded: then, for each state that is too many, one of all that are in it is
+ * discarded at random, as in FiSC section 5.1.
  */
 #ifndef AS_CHECK_STORE_H
 #define AS_CHECK_STORE_H
@@ -29,6 +34,7 @@ enum as_store_flag {
 	AS_STATE_AGAIN = 8, /* who was to judge it was killed: the next one who comes here does */
 	AS_STATE_WRONG = 16, /* a power cut on the way there is a finding, or it was left */
 	AS_STATE_REPLACED = 32, /* by a state with the same digest and a shorter trace */
+	AS_STATE_DISCARDED = 64, /* the frontier had no room for it */
 };
 
 struct as_store_state {
@@ -63,8 +69,11 @@ enum as_store_added {
  * asked for again (AS_STORE_LATER). */
 enum as_store_added as_store_add(struct as_store *store, struct as_digest digest, uint32_t parent,
 				 const char *line, bool shorter, uint32_t *id);
-/* Puts it into the frontier. */
-void as_store_push(struct as_store *store, uint32_t id, uint64_t rank);
+/* At most so many states are in the frontier from now on; 0: any number. Nobody else may have the
+ * store yet. It returns how many states are discarded at once. */
+unsigned as_store_bound(struct as_store *store, size_t most, uint64_t seed);
+/* Puts it into the frontier. It returns how many states are discarded for it; they are gaps. */
+unsigned as_store_push(struct as_store *store, uint32_t id, uint64_t rank);
 /* Takes the state with the largest rank; it is in work until as_store_done(). */
 bool as_store_pop(struct as_store *store, uint32_t *id);
 void as_store_done(struct as_store *store, uint32_t id);

@@ -15,6 +15,12 @@
 
 #define LONG_NAME 255u
 #define LIST_MAX (2 * AS_UNIVERSE_NODES_MAX + 2)
+#define TEXT_MAX 4000u /* of links; the path of one must fit, too */
+/* A tree with a larger file takes too long to compare. */
+#define FILE_MAX ((uint64_t)1 << 30)
+/* Values that depend on the type. */
+#define MOST_BASE (INT64_MAX - 4096)
+#define MOST(n) (MOST_BASE + (n))
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
@@ -230,12 +236,44 @@ static bool takes_fresh(const struct universe_walk *w, enum as_paths what)
 	}
 }
 
+/* A text of so many bytes that leads to /a. */
+static void with_text(struct universe_walk *w, struct as_op *op, unsigned arg, bool second,
+		      unsigned bytes)
+{
+	char *text = as_arena_alloc(&w->strings, bytes + 1);
+
+	memset(text, '/', bytes);
+	text[bytes - 1] = 'a';
+	text[bytes] = '\0';
+	with_path(w, op, arg, second, text);
+}
+
+/* Texts of a symbolic link, up to the longest and one that is longer. */
+static void with_texts(struct universe_walk *w, struct as_op *op, unsigned arg, bool second)
+{
+	unsigned most = as_model_traits(w->model)->symlink_max;
+
+	with_text(w, op, arg, second, 1);
+	if (!w->universe->wide)
+		return;
+	for (size_t i = 0; i < N_VALUES; i++) {
+		unsigned edge = values[i].kind == AS_ARG_PATH ? (unsigned)values[i].value : 0;
+
+		for (unsigned n = edge - 1; edge && n <= edge + 1 && n < most; n++)
+			with_text(w, op, arg, second, n);
+	}
+	if (most > 1 && most < TEXT_MAX) {
+		with_text(w, op, arg, second, most);
+		with_text(w, op, arg, second, most + 1);
+	}
+}
+
 static void with_paths(struct universe_walk *w, struct as_op *op, unsigned arg, bool second)
 {
 	enum as_paths what = as_op_table[op->code].path[second];
 
-	if (what == AS_PATHS_NONE) { /* the text of a symbolic link */
-		with_path(w, op, arg, second, "a");
+	if (what == AS_PATHS_NONE) {
+		with_texts(w, op, arg, second);
 		return;
 	}
 	for (size_t i = 1; i < w->n_names; i++) /* name 0 is the root */
@@ -259,22 +297,58 @@ static void with_slots(struct universe_walk *w, struct as_op *op, unsigned arg,
 	}
 }
 
+/* Whether the type has such a value; *value: it. */
+static bool resolve(const struct universe_walk *w, int64_t *value)
+{
+	uint64_t most = as_model_traits(w->model)->size_max;
+
+	if (*value < MOST_BASE - 4096)
+		return true;
+	*value = (int64_t)most + (*value - MOST_BASE);
+	return most && most <= FILE_MAX;
+}
+
 static void with_values(struct universe_walk *w, struct as_op *op, unsigned arg,
 			enum as_arg_kind kind)
 {
 	enum as_opcode code = has_own(op->code, kind) ? op->code : AS_OP_COUNT;
 	bool narrow = w->universe->narrow;
 	bool any = false;
+	int64_t value;
 
 	for (size_t i = 0; i < N_VALUES; i++)
 		if (values[i].code == code && values[i].kind == kind &&
 		    (narrow ? i == only(code, kind) : w->universe->wide || !values[i].wide)) {
-			set(op, kind, values[i].value);
-			fill(w, op, arg + 1);
 			any = true;
+			value = values[i].value;
+			if (!resolve(w, &value))
+				continue;
+			set(op, kind, value);
+			fill(w, op, arg + 1);
 		}
 	if (!any) /* its default */
 		fill(w, op, arg + 1);
+}
+
+/* Those of the target, and then others: of a remount, and with --wide of a mount. */
+static void with_opts(struct universe_walk *w, struct as_op *op, unsigned arg)
+{
+	const struct as_universe *u = w->universe;
+	const char *at = u->opts ? u->opts : "";
+
+	op->opts = "";
+	fill(w, op, arg + 1);
+	if (op->code != AS_OP_REMOUNT && !u->wide)
+		return;
+	at += strspn(at, " ");
+	while (*at) {
+		size_t len = strcspn(at, " ");
+
+		op->opts = as_arena_strndup(&w->strings, at, len);
+		fill(w, op, arg + 1);
+		at += len;
+		at += strspn(at, " ");
+	}
 }
 
 static void fill(struct universe_walk *w, struct as_op *op, unsigned arg)
@@ -292,6 +366,9 @@ static void fill(struct universe_walk *w, struct as_op *op, unsigned arg)
 	case AS_ARG_FD:
 	case AS_ARG_FD2:
 		with_slots(w, op, arg, kind);
+		break;
+	case AS_ARG_OPTS:
+		with_opts(w, op, arg);
 		break;
 	case AS_ARG_XNAME:
 		op->name = "user.a";
@@ -416,4 +493,6 @@ void as_universe_print(const struct as_universe *universe, struct as_buf *out)
 		as_buf_adds(out, ", wide");
 	if (universe->narrow)
 		as_buf_adds(out, ", narrow");
+	if (universe->opts && universe->has[AS_OP_REMOUNT])
+		as_buf_addf(out, ", options %s", universe->opts);
 }

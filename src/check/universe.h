@@ -19,6 +19,7 @@ struct as_universe {
 	unsigned long_bytes; /* of the long names */
 	bool wide; /* more values of arguments */
 	bool narrow; /* one value of each argument */
+	const char *opts; /* that a remount tries, separated by blanks; NULL: none */
 	bool has[AS_OP_COUNT];
 	/* Inodes that are not named, by their number (start.h); NULL: all are. */
 	const uint8_t *hidden;

@@ -10,6 +10,7 @@
 #include "os/limit.h"
 #include "os/sanitizer.h"
 #include "os/spawn.h"
+#include "target/facts.h"
 
 #include <malloc.h>
 #include <signal.h>
@@ -81,8 +82,8 @@ int as_child_open(struct child *c, struct as_err *err)
 		c->watch = as_kwatch_new(c->sh->device);
 	}
 	c->kfail = as_plan_kernel(c->args->plan);
-	if (!rc && c->kfail.kind)
-		rc = as_kfault_open(c->kfail.kind, c->sh->device, &c->kfault, err);
+	if (!rc && c->kfail.n)
+		rc = as_kfault_open(c->kfail.rule[0].kind, c->sh->device, &c->kfault, err);
 	if (!rc && c->args->code)
 		rc = as_kcov_open(c->args->code, &c->kcov, err);
 	return rc;
@@ -121,8 +122,10 @@ static bool mount_target(struct child *c, enum as_phase phase)
 		c->kfailing = false;
 		rc = as_instance_mount(c->instance);
 	}
-	if (!rc)
+	if (!rc) {
+		c->kfailing = false;
 		return !as_child_troubled(c, -1);
+	}
 	if (as_child_excused(c, -rc))
 		/* It may refuse to mount a disk that does not answer, but it must not leak. */
 		as_child_troubled(c, -1);
@@ -149,6 +152,16 @@ static bool unmount_target(struct child *c, enum as_phase phase)
 	return false;
 }
 
+/* A library that undoes nothing when the disk fails, and has no journal, leaves that to its
+ * checker: AS_MEANS_FAILED_MAYBE_DONE with AS_CUT_REPAIR. */
+static bool is_half_done(const struct child *c)
+{
+	struct as_contract contract = as_target_contract(c->args->target);
+
+	return c->sh->fired && c->args->plan && contract.after_cut == AS_CUT_REPAIR &&
+	       contract.semantics & AS_MEANS_FAILED_MAYBE_DONE;
+}
+
 /* A checker must have nothing to complain of on a disk that was unmounted as usual. */
 static bool check_disk(struct child *c)
 {
@@ -156,7 +169,7 @@ static bool check_disk(struct child *c)
 	struct as_instance_checked checked;
 
 	if (!as_instance_can(c->instance, AS_INSTANCE_CHECK) || as_child_writes_were_hit(c) ||
-	    c->aborted)
+	    is_half_done(c) || c->aborted)
 		return true;
 	as_child_enter(c, PHASE_FSCK);
 	sh->log.total_bytes = 0;

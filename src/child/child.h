@@ -49,8 +49,8 @@ struct as_child_shared {
 	volatile uint64_t done, done_ops, done_skipped, done_unjudged;
 	struct as_raced done_raced;
 	/* Of a sweep: what is to fail in the run in flight, and its place in the sweep. */
-	char sweep_plan[64];
-	volatile uint64_t sweep_op, sweep_n;
+	char sweep_plan[128];
+	struct as_sweep_at sweep_at;
 	/* From here on: of the one in flight. */
 	volatile enum as_phase phase;
 	volatile int64_t op; /* in flight */
@@ -61,6 +61,7 @@ struct as_child_shared {
 	bool unjudged; /* too many orders of the calls to be judged */
 	bool finished; /* the child came to its own end */
 	bool fired; /* a fault hit */
+	unsigned kfired; /* so many of those inside the kernel did */
 	struct as_recent recent[RECENT]; /* by index % RECENT */
 	struct as_host_log log;
 	char device[32]; /* the disk's name in the kernel's log; "": none */
@@ -72,6 +73,10 @@ struct as_child_shared {
 	bool has_disk;
 	char summary[2048], detail[8192], signature[1024];
 	char answers[2048]; /* what the target asked and was not answered 0 */
+	/* What is wrong on the disk that is mounted (as_run_options.alter), and the name of that
+	 * field; "": nothing is, or it has no name. */
+	char alter[AS_RUN_ALTER_MAX], altered[128];
+	volatile bool tried; /* that mount has come to its end */
 
 	int tool_rc;
 	struct as_err tool_err;

@@ -4,10 +4,13 @@
  * well: one bit was flipped, or a field has another value (child_fields.c). The mount may refuse,
  * reads may fail, the tree may be another one. But nothing may die or hang (then the parent sees
  * it), and a library whose contract says that what it reads has checksums (AS_PROMISE_CHECKSUMS)
- * may not hand out what was changed as data.
+ * may not hand out what was changed as data, also not after a byte was written next to it.
  *
  * Method. Each change is on a copy of the sound disk. Three of four bits are where a mount and a
  * look at the whole tree have read, the others in any chunk that is not all zeros.
+ *
+ * Each mount is in a process of its own: it may damage memory, and then a later one would die for
+ * what it did.
  *
  * What is read wrong and is no garbage (an older version of a file, say) is told from it by reading
  * once more with the changed bytes mended: garbage is what makes the tree right then. A field that
@@ -20,17 +23,23 @@
 #include "base/array.h"
 #include "base/choice.h"
 #include "disk/cow.h"
+#include "disk/flash.h"
 #include "host/trail.h"
 #include "model/compare.h"
+#include "os/spawn.h"
 #include "target/facts.h"
 #include "vfs/vfs.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define SECTOR 512u
 #define CHUNK 4096u
+#define AGAIN_TIMES 64u /* mounts, if a field is given */
 
 /* ---- Mending --------------------------------------------------------------------------------- */
 
@@ -174,29 +183,42 @@ static void say(struct child *c, const char *words)
 	as_host_log_add(&c->sh->log, "\n");
 }
 
-/* False: there is nothing on the disk. */
-static bool flip(struct child *c, const struct used *used, struct as_choice *choice,
-		 struct as_child_altered *a)
+/* False: it cannot be. */
+static bool flip(struct child *c, uint64_t at, unsigned bit, struct as_child_altered *a)
 {
 	struct as_bd *bd = as_medium_bd(c->disk);
 	unsigned char sector[SECTOR];
-	uint64_t at;
-	unsigned bit;
 
-	if (!used->n)
-		return false;
-	at = choose_byte(used, choice);
-	bit = as_choose(choice, 8);
 	if (at >= bd->size_bytes || as_bd_read(bd, at / SECTOR * SECTOR, sector, SECTOR))
 		return false;
 	*a = (struct as_child_altered){ .mask = { (unsigned char)(1u << bit) },
 					.n = 1,
 					.guarded = true };
 	sector[at % SECTOR] ^= a->mask[0];
+	snprintf(a->again, sizeof(a->again), "%llu.%u", (unsigned long long)at, bit);
 	snprintf(a->words, sizeof(a->words),
 		 "bit %u of byte %llu of the disk was flipped before the mount", bit,
 		 (unsigned long long)at);
 	return !as_bd_write(bd, at / SECTOR * SECTOR, sector, SECTOR);
+}
+
+static bool flip_drawn(struct child *c, const struct used *used, struct as_choice *choice,
+		       struct as_child_altered *a)
+{
+	uint64_t at;
+
+	if (!used->n)
+		return false;
+	at = choose_byte(used, choice);
+	return flip(c, at, as_choose(choice, 8), a);
+}
+
+static bool flip_again(struct child *c, const char *again, struct as_child_altered *a)
+{
+	unsigned long long at;
+	unsigned bit;
+
+	return sscanf(again, "%llu.%u", &at, &bit) == 2 && bit < 8 && flip(c, at, bit, a);
 }
 
 /* "/a: byte at offset 7 is 0x01, model says 0x00": whether the changed bytes alone are wrong. */
@@ -342,19 +364,75 @@ static void judge_value(struct child *c, const struct attempt *t, struct as_chil
 	as_buf_free(&last);
 }
 
-/* A damaged disk may lead to a read outside of it, which is refused: then that is no finding. All
- * else that a library may not do is one. */
+/* A damaged disk may lead to a read outside of it, which is refused, and a flipped bit may make
+ * flash look programmed that was erased: then that is no finding. All else that a library may not
+ * do is one. */
 static void judge_calls(struct child *c)
 {
 	const char *misuse = as_instance_misuse(c->instance);
 
-	if (!misuse || strncmp(misuse, "read of ", strlen("read of ")))
+	if (!misuse || as_flash_misuse_rank(misuse) > 2)
 		(void)as_child_troubled(c, -1);
+}
+
+static int64_t do_op(struct as_vfs *vfs, const struct as_op *op)
+{
+	struct as_outcome got = { 0 };
+
+	as_vfs_exec(vfs, op, &got);
+	return got.ret;
+}
+
+static int extend(void *ctx, const char *path, const struct as_attrs *attrs)
+{
+	struct as_op open = as_op_make(AS_OP_OPEN), append = as_op_make(AS_OP_PWRITE);
+	struct as_op cut = as_op_make(AS_OP_FTRUNCATE), close = as_model_closing(0);
+	struct as_vfs *vfs = ctx;
+	struct as_stat st;
+
+	if (!S_ISREG(attrs->type) || as_vfs_tree(vfs)->stat(vfs, path, &st))
+		return 0;
+	open.path = path;
+	open.flags = AS_O_RDWR;
+	open.slot = append.fd = cut.fd = 0;
+	append.off = (int64_t)st.size;
+	append.len = append.fill = 1;
+	cut.len = st.size;
+	if (do_op(vfs, &open) < 0)
+		return 0;
+	if (do_op(vfs, &append) >= 0)
+		(void)do_op(vfs, &cut);
+	(void)do_op(vfs, &close);
+	return 0;
+}
+
+/* Writes a byte after the end of each file and cuts it off again. What was in the last block comes
+ * from the disk, and gets a new checksum: if the old one was not looked at, it is data now. */
+static void extend_files(struct child *c, struct as_buf *why)
+{
+	struct as_vfs *vfs = as_instance_vfs(c->instance);
+
+	(void)!as_model_each(c->model, false, extend, vfs);
+	as_buf_clear(why);
+	(void)!as_model_compare(c->model, as_vfs_tree(vfs), vfs, why);
+	as_child_enter(c, PHASE_CORRUPT);
+}
+
+static void tell_garbage(struct child *c, const struct attempt *t, struct as_buf *why)
+{
+	found(c, why,
+	      t->fields
+		      ? "; that value was put on the disk, and the contract says that there are "
+			"checksums"
+		      : "; that bit was flipped on the disk, and the contract says that there are "
+			"checksums",
+	      t->fields ? "data: a value with a wrong checksum is read as data"
+			: "data: a flipped bit is read as data");
 }
 
 static void try_altered(struct child *c, const struct attempt *t, struct as_child_altered *a)
 {
-	struct as_buf why = { 0 };
+	struct as_buf why = { 0 }, later = { 0 };
 	bool judged = t->checksums && a->guarded;
 
 	say(c, a->words);
@@ -363,19 +441,63 @@ static void try_altered(struct child *c, const struct attempt *t, struct as_chil
 		as_buf_free(&why);
 		return;
 	}
-	if (judged && why.len && is_garbage(c, as_buf_str(&why), a))
-		found(c, &why,
-		      t->fields ? "; that value was put on the disk, and the contract says that "
-				  "there are checksums"
-				: "; that bit was flipped on the disk, and the contract says that "
-				  "there are checksums",
-		      t->fields ? "data: a value with a wrong checksum is read as data"
-				: "data: a flipped bit is read as data");
+	if (judged && why.len && is_garbage(c, as_buf_str(&why), a)) {
+		tell_garbage(c, t, &why);
+	} else if (judged) {
+		extend_files(c, &later);
+		if (later.len && is_garbage(c, as_buf_str(&later), a)) {
+			as_buf_adds(&later, ", after a byte was appended and cut off");
+			tell_garbage(c, t, &later);
+		}
+	}
 	unmount_it(c);
 	judge_calls(c);
 	if (judged && why.len && t->fields && a->shown && !c->sh->found)
 		judge_value(c, t, a, &why);
 	as_buf_free(&why);
+	as_buf_free(&later);
+}
+
+struct apart {
+	struct child *c;
+	const struct attempt *t;
+	struct as_child_altered *a;
+};
+
+static int run_apart(void *ctx)
+{
+	struct apart *apart = ctx;
+
+	try_altered(apart->c, apart->t, apart->a);
+	apart->c->sh->tried = true;
+	return 0;
+}
+
+/* In a process of its own. If that one dies, we do, of the same: the parent has but one child to
+ * look at. The parent also watches the time. */
+static void try_apart(struct child *c, const struct attempt *t, struct as_child_altered *a)
+{
+	struct as_child_shared *sh = c->sh;
+	struct apart apart = { c, t, a };
+	struct as_ended ended;
+	int rc;
+
+	sh->tried = false;
+	snprintf(sh->alter, sizeof(sh->alter), "%s", a->again);
+	snprintf(sh->altered, sizeof(sh->altered), "%s", a->name);
+	rc = as_spawn_fork(run_apart, &apart, 0, NULL, &ended, &sh->tool_err);
+	/* That process has its own errors in the same place. */
+	if (rc)
+		sh->tool_rc = rc;
+	else if (!sh->tried) {
+		if (ended.how == AS_END_SIGNAL) {
+			signal(ended.status, SIG_DFL);
+			raise(ended.status);
+		}
+		_exit(ended.status);
+	}
+	if (!sh->found)
+		sh->alter[0] = sh->altered[0] = '\0';
 }
 
 /* False: they cannot be read. */
@@ -395,25 +517,35 @@ static bool prepare(struct child *c, struct attempt *t)
 	return true;
 }
 
+/* Attempt i. */
+static bool alter_disk(struct child *c, const struct attempt *t, unsigned i,
+		       struct as_choice *choice, struct as_child_altered *a)
+{
+	const char *again = c->args->options->alter;
+	struct as_disk *disk = as_medium_disk(c->disk);
+
+	if (t->fields)
+		return *again ? as_child_fields_again(t->fields, again, i, disk, a)
+			      : as_child_fields_draw(t->fields, choice, disk, a);
+	return *again && !i ? flip_again(c, again, a) : flip_drawn(c, &t->used, choice, a);
+}
+
 void as_child_corrupt(struct child *c)
 {
 	const struct as_run_options *o = c->args->options;
-	unsigned times = o->fields ? o->fields : o->corrupt;
-	struct as_disk *disk;
+	unsigned times = *o->alter ? AGAIN_TIMES : o->fields ? o->fields : o->corrupt;
 	struct as_chooser *chooser;
 	struct attempt t = { 0 };
 
 	if (!times || c->blind || !as_instance_can(c->instance, AS_INSTANCE_MEMORY))
 		return;
-	disk = as_medium_disk(c->disk);
 	chooser = as_chooser_seeded(as_seq_digest(c->args->seq).lo ^ o->seed);
-	for (unsigned i = prepare(c, &t) ? 0 : times; i < times && !c->sh->found; i++) {
-		struct as_choice *choice = as_chooser_choice(chooser);
+	for (unsigned i = prepare(c, &t) ? 0 : times; i < times && !c->sh->found && !c->sh->tool_rc;
+	     i++) {
 		struct as_child_altered a;
 
-		if (t.fields ? as_child_fields_draw(t.fields, choice, disk, &a)
-			     : flip(c, &t.used, choice, &a))
-			try_altered(c, &t, &a);
+		if (alter_disk(c, &t, i, as_chooser_choice(chooser), &a))
+			try_apart(c, &t, &a);
 		go_back(c, t.sound);
 	}
 	as_disk_free(t.sound);

@@ -8,6 +8,10 @@
  * which there are hundreds. Three times of four the checksums are computed anew: only then does
  * what is after the comparison of checksums see the value. The fourth time they are left wrong.
  *
+ * A finding keeps what was drawn: the field's name, which of its instances, the way and the seal.
+ * In a workload that was made shorter the instance may be another one: then the other instances
+ * are tried, and after them the other values.
+ *
  * Raw flash is kept exclusive-or'ed with its erased value (disk/flash.c). The description speaks of
  * what the library reads, so the disk is turned over, altered, and turned back.
  */
@@ -101,16 +105,28 @@ void as_child_fields_free(struct as_child_fields *f)
 
 /* ---- Altering one ---------------------------------------------------------------------------- */
 
-static size_t draw_field(const struct as_child_fields *f, struct as_choice *choice)
+static size_t count_alike(const struct as_child_fields *f, size_t first)
 {
-	size_t first = f->groups[as_choose(choice, (unsigned)f->n_groups)], n = 0, k;
+	size_t n = 0;
 
 	for (size_t i = first; i < as_fields_n(f->fields); i++)
 		n += is_alike(as_fields_at(f->fields, first), as_fields_at(f->fields, i));
-	k = as_choose(choice, (unsigned)n);
+	return n;
+}
+
+/* Number k of those that are like this one. */
+static size_t nth_alike(const struct as_child_fields *f, size_t first, size_t k)
+{
 	for (size_t i = first;; i++)
 		if (is_alike(as_fields_at(f->fields, first), as_fields_at(f->fields, i)) && !k--)
 			return i;
+}
+
+/* "inode.size", "inode.size of directory". */
+static void name_group(const struct as_field *field, char *name, size_t room)
+{
+	snprintf(name, room, "%s.%.*s%s%s", field->structure, (int)strcspn(field->name, "[ "),
+		 field->name, *field->class ? " of " : "", field->class);
 }
 
 static void alter(const struct as_child_fields *f, struct as_child_altered *a, struct as_disk *disk)
@@ -148,14 +164,46 @@ void as_child_fields_alter(const struct as_child_fields *f, struct as_child_alte
 bool as_child_fields_draw(const struct as_child_fields *f, struct as_choice *choice,
 			  struct as_disk *disk, struct as_child_altered *a)
 {
-	size_t ways;
+	size_t first = f->groups[as_choose(choice, (unsigned)f->n_groups)];
+	size_t k = as_choose(choice, (unsigned)count_alike(f, first)), ways;
 
-	*a = (struct as_child_altered){ .field = draw_field(f, choice) };
+	*a = (struct as_child_altered){ .field = nth_alike(f, first, k) };
+	name_group(as_fields_at(f->fields, first), a->name, sizeof(a->name));
 	as_disk_turn_over(disk, f->erased);
 	ways = as_field_ways(f->fields, a->field, disk);
 	if (ways) {
 		a->way = as_choose(choice, (unsigned)ways);
 		a->seal = as_choose(choice, 4) != 0;
+		snprintf(a->again, sizeof(a->again), "%s:%zu:%zu:%d", a->name, k, a->way, a->seal);
+		alter(f, a, disk);
+	}
+	as_disk_turn_over(disk, f->erased);
+	return ways != 0;
+}
+
+bool as_child_fields_again(const struct as_child_fields *f, const char *again, unsigned times,
+			   struct as_disk *disk, struct as_child_altered *a)
+{
+	size_t len = strcspn(again, ":"), n, k, way, ways, g = 0;
+	unsigned seal;
+
+	*a = (struct as_child_altered){ 0 };
+	for (; g < f->n_groups; g++) {
+		name_group(as_fields_at(f->fields, f->groups[g]), a->name, sizeof(a->name));
+		if (strlen(a->name) == len && !strncmp(a->name, again, len))
+			break;
+	}
+	if (g == f->n_groups || sscanf(again + len, ":%zu:%zu:%u", &k, &way, &seal) != 3)
+		return false;
+	n = count_alike(f, f->groups[g]);
+	k = (k % n + times) % n;
+	a->field = nth_alike(f, f->groups[g], k);
+	a->seal = seal;
+	as_disk_turn_over(disk, f->erased);
+	ways = as_field_ways(f->fields, a->field, disk);
+	if (ways) {
+		a->way = (way + times / n) % ways;
+		snprintf(a->again, sizeof(a->again), "%s:%zu:%zu:%d", a->name, k, a->way, a->seal);
 		alter(f, a, disk);
 	}
 	as_disk_turn_over(disk, f->erased);

@@ -2,6 +2,7 @@
 /* child_found: what a child finds: its words in the shared memory, and the disk handed over. */
 #include "child/child_priv.h"
 
+#include "disk/flash.h"
 #include "host/trail.h"
 #include "klog/kwatch.h"
 #include "symptom/checker_words.h"
@@ -187,6 +188,14 @@ static const char *name_leaker(const struct child *c, const char *why, struct as
 	return as_buf_str(out);
 }
 
+/* A bit that was flipped, or an erase that was not done, makes flash look programmed that the file
+ * system takes for erased, and rightly. */
+static bool was_lied_to(struct child *c, const char *why)
+{
+	return as_flash_misuse_rank(why) == 2 && c->args->plan &&
+	       as_plan_is_silent(c->args->plan) && as_child_fault_hit(c);
+}
+
 bool as_child_troubled(struct child *c, int64_t op)
 {
 	struct as_buf words = { 0 };
@@ -199,7 +208,7 @@ bool as_child_troubled(struct child *c, int64_t op)
 		kind = AS_FIND_MISUSE;
 		why = as_instance_misuse(c->instance);
 	}
-	if (!why)
+	if (!why || (kind == AS_FIND_MISUSE && was_lied_to(c, why)))
 		return c->watch && kernel_spoke(c, op, about);
 	if (kind == AS_FIND_LEAK)
 		why = name_leaker(c, why, &words);

@@ -112,6 +112,9 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 		c->blind = true;
 		return false;
 	default:
+		/* What an operation before had written may be what could not reach the disk now. */
+		if (c->kfault && got->err == EIO)
+			c->blind = true;
 		if (as_op_writes_then_syncs(op) || as_model_view_in_doubt(c->model, op) ||
 		    (as_op_table[op->code].calls == AS_CALLS_MANY && got->done))
 			c->blind = true;
@@ -139,7 +142,9 @@ static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
 	if (as_model_judge(c->model, op, got, &c->verdict)) {
 		c->sh->skipped += got->ret < 0 &&
 				  (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT);
-		return true;
+		c->unsure |=
+			as_op_fell_short(op, got->ret) && c->args->plan && as_child_fault_hit(c);
+		return as_child_space_full(c, i, got);
 	}
 	if (got->ret < 0 && as_child_excused(c, got->err))
 		return follow_fault(c, op, got);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * child_kfail: one failure inside the kernel during one operation, and how that is judged.
+ * child_kfail: a failure inside the kernel during an operation (or one in each of two operations),
+ * and how that is judged.
  *
  *   1. The operation in which it hit may answer any error. If it answers one, it has changed
  *      nothing: the model stays where it is. If it answers success, it has done what it says.
@@ -20,16 +21,25 @@
 
 void as_child_kfail_begin(struct child *c, uint64_t op)
 {
-	if (!c->kfault || c->sh->fired || c->kfail.op != op)
-		return;
-	c->kfailing = true;
-	as_kfault_arm(c->kfault, c->kfail.nth);
+	for (unsigned i = 0; c->kfault && i < c->kfail.n; i++) {
+		if (c->kfail.rule[i].op != op || c->kfail_met >> i & 1)
+			continue;
+		c->kfail_met |= 1u << i;
+		c->karmed = c->kfailing = true;
+		as_kfault_arm(c->kfault, c->kfail.rule[i].nth);
+	}
 }
 
 void as_child_kfail_end(struct child *c)
 {
-	if (c->kfailing && as_kfault_disarm(c->kfault))
-		c->sh->fired = true;
+	/* Who is not armed reads 0, as one who was and has failed. */
+	bool armed = c->karmed;
+
+	c->karmed = false;
+	if (!armed || !as_kfault_disarm(c->kfault))
+		return;
+	c->sh->fired = true;
+	c->sh->kfired++;
 }
 
 bool as_child_kfail_aborts(int err)

@@ -29,8 +29,10 @@ struct child {
 	bool unsure; /* an operation that a fault made fail may be on the disk, or not */
 	bool blind; /* the model no longer knows the state: answers are not judged */
 	struct as_kfault *kfault; /* inside the kernel; NULL: none */
-	struct as_kfail_rule kfail; /* which one */
-	bool kfailing; /* the call in flight may meet it */
+	struct as_kfail_rules kfail; /* which ones, */
+	unsigned kfail_met; /* and bits of those whose operation has begun */
+	bool karmed; /* the call in flight may meet it, */
+	bool kfailing; /* and is judged as one that may have met it */
 	bool aborted; /* the file system has turned itself off because of it */
 	struct as_kcov *kcov; /* NULL: nobody asks what code is reached */
 	bool quick; /* on a disk that nobody watches (as_instance_args.quick) */
@@ -83,6 +85,8 @@ bool as_child_kfail_aborts(int err);
 
 /* ---- child_space.c ---- */
 
+/* After an answer that the model allows: false if it is ENOSPC and there is room. */
+bool as_child_space_full(struct child *c, int64_t op, const struct as_outcome *got);
 void as_child_space_begin(struct child *c); /* on the fresh mount */
 void as_child_space_end(struct child *c); /* after the workload, still mounted */
 /* After the next mount; removes everything. False: space is missing, which is found. */
@@ -118,6 +122,8 @@ struct as_child_altered {
 	/* Which field, in which way, and whether checksums were to be computed anew. */
 	size_t field, way;
 	bool seal;
+	/* To do the same once more (as_run_options.alter), and the field's name for a signature. */
+	char again[AS_RUN_ALTER_MAX], name[128];
 };
 
 struct as_child_fields;
@@ -128,6 +134,10 @@ void as_child_fields_free(struct as_child_fields *fields); /* takes NULL */
 /* Alters one. False: there is no other value for it. */
 bool as_child_fields_draw(const struct as_child_fields *fields, struct as_choice *choice,
 			  struct as_disk *disk, struct as_child_altered *altered);
+/* Alters what `again` of one that was drawn says; times > 0: another instance of that field, or in
+ * another way. False: there is no such field. */
+bool as_child_fields_again(const struct as_child_fields *fields, const char *again, unsigned times,
+			   struct as_disk *disk, struct as_child_altered *altered);
 /* The same field in the same way once more, on a disk that is sound. */
 void as_child_fields_alter(const struct as_child_fields *fields, struct as_child_altered *altered,
 			   struct as_disk *disk);

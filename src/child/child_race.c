@@ -2,6 +2,7 @@
 /* child_race: a workload in several threads (race/race.h), carried out and judged in a child. */
 #include "child/child_priv.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #define RACE_LINES 60 /* of calls that a finding shows */
@@ -51,6 +52,16 @@ static void found_race(struct child *c, const struct as_race_history *history,
 	as_buf_free(&detail);
 }
 
+/* Whether it was full, and may have dropped what was not synced. */
+static bool has_dropped(const struct child *c, const struct as_race_history *history)
+{
+	bool full = false;
+
+	for (size_t i = 0; i < history->n; i++)
+		full |= history->calls[i].got.ret < 0 && history->calls[i].got.err == ENOSPC;
+	return full && c->args->traits->quirks & AS_QUIRK_FULL_DROPS;
+}
+
 static void judge_race(struct child *c, const struct as_race_history *history,
 		       const struct as_race_watch *watch)
 {
@@ -62,6 +73,10 @@ static void judge_race(struct child *c, const struct as_race_history *history,
 
 		c->sh->skipped += got->ret < 0 &&
 				  (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT);
+	}
+	if (has_dropped(c, history)) {
+		c->blind = true;
+		return;
 	}
 	as_race_judge(history, c->model, as_instance_vfs(c->instance), watch, &verdict);
 	as_raced_add(&c->sh->raced, &verdict.raced);
@@ -80,16 +95,21 @@ void as_child_race(struct child *c)
 {
 	const struct as_child_args *args = c->args;
 	struct as_race_watch watch = { race_begins, race_ended, race_beats, c->sh };
-	struct as_race_run run = { .form = args->seq,
-				   .options = &args->options->race,
-				   .seed = args->race_seed,
-				   .delays = as_race_delays(&args->options->race, args->race_seed,
-							    args->race_first),
-				   .vfs = as_instance_vfs(c->instance),
-				   .remounts = as_instance_can(c->instance, AS_INSTANCE_REMOUNT),
-				   .watch = &watch,
-				   .plays = race_plays,
-				   .ctx = c->instance };
+	struct as_race_run run = {
+		.form = args->seq,
+		.options = &args->options->race,
+		.seed = args->race_seed,
+		.delays = as_race_delays(&args->options->race, args->race_seed, args->race_first),
+		.vfs = as_instance_vfs(c->instance),
+		.remounts = as_instance_can(c->instance, AS_INSTANCE_REMOUNT),
+		/* A view becomes the file's when it is closed or synced: race/linear does not know
+		 * that such calls change a file. */
+		.alone = args->traits->quirks & AS_QUIRK_OWN_VIEWS,
+		.in_turn = args->traits->quirks & AS_QUIRK_OWN_VIEWS,
+		.watch = &watch,
+		.plays = race_plays,
+		.ctx = c->instance
+	};
 	struct as_race_history history;
 
 	c->delay = as_race_delay_new(run.options, ~run.delays);

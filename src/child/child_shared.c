@@ -2,6 +2,7 @@
 /* child_shared: the memory that a child shares with its parent (child/child.h), and its words. */
 #include "child/child.h"
 
+#include "base/detail.h"
 #include "instance/outside.h"
 #include "work/print.h"
 
@@ -82,7 +83,6 @@ void as_shared_describe(const struct as_child_shared *sh, const struct as_seq *s
 	if (faults && *faults)
 		as_buf_addf(out, "with the fault %s\n", faults);
 	if (sh->answers[0])
-		as_buf_addf(out, "with these answers to its questions, and 0 to the others\n%s",
-			    sh->answers);
+		as_buf_addf(out, AS_DETAIL_ANSWERS ", and 0 to the others\n%s", sh->answers);
 	as_buf_free(&op);
 }

@@ -20,6 +20,20 @@ static void tell(struct child *c, struct as_buf *why)
 	as_buf_free(why);
 }
 
+bool as_child_space_full(struct child *c, int64_t op, const struct as_outcome *got)
+{
+	const struct as_op *is = &c->args->seq->ops[op];
+	struct as_buf why = { 0 };
+	bool has_room = is_judged(c, AS_SPACE_ROOM) && !c->kfault &&
+			as_space_has_room(as_instance_vfs(c->instance), c->model, is, got, &why);
+
+	if (has_room)
+		as_child_found(c, AS_FIND_OUTCOME, op, as_op_table[is->code].name,
+			       as_buf_str(&why));
+	as_buf_free(&why);
+	return !has_room;
+}
+
 void as_child_space_begin(struct child *c)
 {
 	c->space = (struct as_space_seen){ 0 };

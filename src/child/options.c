@@ -46,15 +46,49 @@ bool as_sweep_by_op(enum as_sweep sweep)
 	return sweep >= AS_SWEEP_KALLOC;
 }
 
-void as_sweep_plan(enum as_sweep sweep, unsigned long long op, unsigned long long n, char *text,
-		   size_t len)
+void as_sweep_plan(enum as_sweep sweep, const struct as_sweep_at *at, char *text, size_t len)
 {
-	if (as_sweep_by_op(sweep) && !op)
-		snprintf(text, len, "%s:mount:%llu", sweeps[sweep].kind, n);
-	else if (as_sweep_by_op(sweep))
-		snprintf(text, len, "%s:%llu:%llu", sweeps[sweep].kind, op, n);
+	const char *kind = sweeps[sweep].kind;
+	struct as_buf plan = { 0 };
+
+	if (!as_sweep_by_op(sweep))
+		as_buf_addf(&plan, "%s:%llu%s", kind, (unsigned long long)at->n,
+			    sweeps[sweep].action);
+	else if (!at->op)
+		as_buf_addf(&plan, "%s:mount:%llu", kind, (unsigned long long)at->n);
 	else
-		snprintf(text, len, "%s:%llu%s", sweeps[sweep].kind, n, sweeps[sweep].action);
+		as_buf_addf(&plan, "%s:%llu:%llu", kind, (unsigned long long)at->op,
+			    (unsigned long long)at->n);
+	if (at->op2)
+		as_buf_addf(&plan, " %s:%llu:%llu", kind, (unsigned long long)at->op2,
+			    (unsigned long long)at->n2);
+	snprintf(text, len, "%s", as_buf_str(&plan));
+	as_buf_free(&plan);
+}
+
+bool as_sweep_before(const struct as_sweep_at *a, const struct as_sweep_at *b)
+{
+	/* Of single failures, those of the mount come last. */
+	const uint64_t x[] = { a->op2 != 0, !a->op2 && !a->op && a->n, a->op, a->n, a->op2, a->n2 };
+	const uint64_t y[] = { b->op2 != 0, !b->op2 && !b->op && b->n, b->op, b->n, b->op2, b->n2 };
+
+	for (size_t i = 0; i < sizeof(x) / sizeof(x[0]); i++)
+		if (x[i] != y[i])
+			return x[i] < y[i];
+	return false;
+}
+
+/* `program` is flash's word for a write, and EIO may be said. */
+static bool is_named(const char *name, size_t i)
+{
+	const char *is = sweeps[i].name;
+	size_t len = strlen(is);
+
+	if (!strncmp(name, "program", 7) && (!name[7] || name[7] == ':') &&
+	    !strncmp(is, "write", 5))
+		return !strcmp(name + 7, is + 5) || (!strcmp(name + 7, ":eio") && !is[5]);
+	return !strncmp(name, is, len) &&
+	       (!name[len] || (!strcmp(name + len, ":eio") && !strcmp(sweeps[i].action, ":eio")));
 }
 
 int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err)
@@ -63,7 +97,7 @@ int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err)
 	int rc;
 
 	for (size_t i = 0; i < NSWEEPS; i++)
-		if (!strcmp(name, sweeps[i].name)) {
+		if (is_named(name, i)) {
 			*sweep = (enum as_sweep)i;
 			return 0;
 		}
@@ -161,6 +195,10 @@ void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
 		as_buf_adds(out, " layout=");
 		print_path(o->layout, out);
 	}
+	if (o->alter[0]) {
+		as_buf_adds(out, " alter=");
+		print_path(o->alter, out);
+	}
 	if (o->choices[0])
 		as_buf_addf(out, " choices=%s", o->choices);
 	if (o->scenario[0])
@@ -232,6 +270,8 @@ static int parse_word(const char *word, struct as_run_options *o, struct as_buf 
 	}
 	if (!strncmp(word, "layout=", 7))
 		return parse_path(word + 7, o->layout, sizeof(o->layout), err);
+	if (!strncmp(word, "alter=", 6))
+		return parse_path(word + 6, o->alter, sizeof(o->alter), err);
 	if (!strncmp(word, AS_FINDING_KERNEL, strlen(AS_FINDING_KERNEL)))
 		return parse_kernel(word + strlen(AS_FINDING_KERNEL), o, err);
 	if (!strncmp(word, "choices=", 8))

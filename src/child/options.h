@@ -16,6 +16,7 @@ struct as_watch;
 #define AS_RUN_SCENARIO_MAX 384
 #define AS_RUN_CHOICES_MAX 512
 #define AS_RUN_LAYOUT_MAX 512
+#define AS_RUN_ALTER_MAX 256
 
 /* Run a workload again and again, failing call 1, 2, 3, ... of a kind, until a run ends in which
  * nothing failed. */
@@ -38,6 +39,14 @@ enum as_sweep {
 	AS_SWEEP_KIO,
 };
 
+/* How far a sweep by operations is. */
+struct as_sweep_at {
+	/* The run in flight, or the last one. Two operations: a pair of failures; pairs come after
+	 * all single ones. n 0: none yet. */
+	uint64_t op, n, op2, n2;
+	uint64_t points; /* so many failures were tried before it */
+};
+
 struct as_answers;
 
 struct as_run_options {
@@ -53,9 +62,8 @@ struct as_run_options {
 	/* Of a directory of the machine; 0: the defaults of vfs/bounds.def. */
 	uint64_t max_bytes, max_entries;
 	const char *faults; /* see host/medium.h; NULL: none */
-	/* A sweep by operations begins with this operation and call in the first workload: it was
-	 * interrupted. */
-	uint64_t sweep_op, sweep_n;
+	uint32_t max_faults; /* 2: a sweep by operations goes on with pairs of failures */
+	struct as_sweep_at sweep_at; /* the sweep of the first workload was interrupted there */
 	bool draw_faults; /* in place of these, what is drawn for each workload (run/draw.h) */
 	/* A finding with this symptom is looked for: if the faults do not show it, they are tried
 	 * at earlier calls, as the workload may be a shorter one. NULL: nothing is looked for. */
@@ -67,6 +75,9 @@ struct as_run_options {
 	 * (docs/LAYOUT.md); "": assay has one. */
 	uint32_t fields;
 	char layout[AS_RUN_LAYOUT_MAX];
+	/* What a finding had wrong on its disk: "byte.bit", or "structure.field:instance:way:seal".
+	 * It is tried first, and then the same field of other instances. "": any is drawn. */
+	char alter[AS_RUN_ALTER_MAX];
 	/* Bytes that a call of a library may have allocated, and of stack that it may use; more is
 	 * a finding. 0: any number. With `measure_`, what it uses is measured in any case
 	 * (host/usage.h). */
@@ -96,9 +107,10 @@ AS_MUST_CHECK int as_run_choices(const char *text, struct as_run_options *option
 const char *as_sweep_name(enum as_sweep sweep);
 /* Whether it sweeps each operation on its own. */
 bool as_sweep_by_op(enum as_sweep sweep);
-/* The plan of its nth run; `op` is for those that sweep each operation (0: the mount). */
-void as_sweep_plan(enum as_sweep sweep, unsigned long long op, unsigned long long n, char *text,
-		   size_t len);
+/* The plan of the run at that place; for sweeps that are not by operations, only n counts. */
+void as_sweep_plan(enum as_sweep sweep, const struct as_sweep_at *at, char *text, size_t len);
+/* Whether a comes before b in a sweep. */
+bool as_sweep_before(const struct as_sweep_at *a, const struct as_sweep_at *b);
 AS_MUST_CHECK int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err);
 
 #endif

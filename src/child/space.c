@@ -2,11 +2,14 @@
 /* space: see space.h. */
 #include "child/space.h"
 
+#include <errno.h>
+
 uint32_t as_space_promised(const struct as_traits *traits)
 {
 	return traits->features & AS_FEAT_PROJECT ? 0 : traits->space;
 }
 
+/* root_bytes may be NULL. */
 static bool ask(struct as_vfs *vfs, struct as_statfs *sfs, uint64_t *root_bytes)
 {
 	struct as_op op = as_op_make(AS_OP_STATFS), stat = as_op_make(AS_OP_STAT);
@@ -17,6 +20,8 @@ static bool ask(struct as_vfs *vfs, struct as_statfs *sfs, uint64_t *root_bytes)
 	if (got.ret < 0)
 		return false;
 	*sfs = got.sfs;
+	if (!root_bytes)
+		return true;
 	as_vfs_exec(vfs, &stat, &got);
 	*root_bytes = got.st.size;
 	return got.ret >= 0;
@@ -27,6 +32,53 @@ static void do_op(struct as_vfs *vfs, struct as_op op)
 	struct as_outcome got = { 0 };
 
 	as_vfs_exec(vfs, &op, &got);
+}
+
+/* What an operation wants at most, by the length that it names. */
+static uint64_t bytes_wanted(const struct as_op *op)
+{
+	enum as_cost_bytes cost = as_op_table[op->code].cost.bytes;
+
+	return cost == AS_COST_BYTES_NONE || cost == AS_COST_BYTES_GROWTH ? 0 : op->len;
+}
+
+/* Whether ENOSPC of this operation is judged. */
+static bool needs_room(const struct as_model *model, const struct as_op *op)
+{
+	enum as_changes changes = as_op_table[op->code].changes;
+	bool vague;
+
+	return changes & AS_CHANGES_EITHER && !(changes & AS_CHANGES_XATTRS) &&
+	       as_model_mounted(model) &&
+	       as_space_promised(as_model_traits(model)) & AS_SPACE_ROOM &&
+	       !as_model_has_limits(model, &vague);
+}
+
+bool as_space_has_room(struct as_vfs *vfs, const struct as_model *model, const struct as_op *op,
+		       const struct as_outcome *got, struct as_buf *why)
+{
+	const struct as_watch *watch = vfs->watch;
+	struct as_statfs sfs;
+	uint64_t free_bytes;
+	bool known;
+
+	if (got->ret >= 0 || got->err != ENOSPC || !needs_room(model, op))
+		return false;
+	vfs->watch = NULL;
+	known = ask(vfs, &sfs, NULL);
+	vfs->watch = watch;
+	if (!known)
+		return false;
+	free_bytes = sfs.blocks_free * sfs.block_bytes;
+	if (sfs.blocks_free <= sfs.blocks / 2 || bytes_wanted(op) > free_bytes - free_bytes / 4 ||
+	    (sfs.files && sfs.files_free <= sfs.files / 2))
+		return false;
+	as_buf_addf(why, "returned -1 ENOSPC, but %llu of %llu blocks are free",
+		    (unsigned long long)sfs.blocks_free, (unsigned long long)sfs.blocks);
+	if (sfs.files)
+		as_buf_addf(why, ", and %llu of %llu inodes", (unsigned long long)sfs.files_free,
+			    (unsigned long long)sfs.files);
+	return true;
 }
 
 static int close_slot(void *ctx, int slot, uint32_t ino, int64_t flags)

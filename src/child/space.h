@@ -13,6 +13,8 @@
  * (model/footprint.h): a hole that was punched, and an end that was cut, have no blocks. Most holes
  * that a workload makes are too small to tell. So a few files are then punched from end to end, and
  * may have next to nothing afterwards.
+ * And when an operation on names or data says that the disk is full, statfs may not say that more
+ * than half of it is free. (An attribute that is too long for its place is ENOSPC on any disk.)
  * What each type promises is a trait (as_traits.space). A root directory that became longer may
  * keep its blocks; then only the number of free inodes is judged.
  *
@@ -39,6 +41,11 @@ bool as_space_files(struct as_vfs *vfs, const struct as_model *model, bool spoil
 /* What is judged: the trait, but nothing where inodes belong to projects: of a directory that gives
  * its project away, statfs tells the project's limits. */
 uint32_t as_space_promised(const struct as_traits *traits);
+/* After an answer that the model allows, of a target without faults: whether it is ENOSPC though
+ * there is room, and the type promises otherwise; `why` tells. Nobody who watches sees what is
+ * asked. */
+bool as_space_has_room(struct as_vfs *vfs, const struct as_model *model, const struct as_op *op,
+		       const struct as_outcome *got, struct as_buf *why);
 void as_space_begin(struct as_space_seen *space, struct as_vfs *vfs); /* on the fresh mount */
 /* At the end of the workload, still mounted: closes what the model has open. */
 void as_space_end(struct as_space_seen *space, struct as_vfs *vfs, const struct as_model *model);

@@ -15,6 +15,10 @@
 	{ .name = "kcov",                                                                         \
 	  .help = "record which code of fs/ in the kernel is reached, in the file " AS_CLI_CODE    \
 		  " of the folder, for `assay cov code`; needs a kernel with kcov" }
+#define AS_CLI_NO_BREED_OPT                                                                       \
+	{ .name = "no-breed",                                                                     \
+	  .help = "with --kcov: draw each workload afresh, and make none of those that reached "  \
+		  "new code" }
 /* clang-format on */
 
 /* In the folder of a run. */

@@ -3,9 +3,10 @@
  * expect: see expect.h.
  *
  * Method. The model goes through the workload alone, always with its first choice. The answer that
- * the finding is about is compared, if the model allows exactly one. That the others succeed or
- * fail as the model says first is an assumption: if the file system answers otherwise, the program
- * says so and compares nothing more, because there may be several right answers.
+ * the finding is about is compared, if the model allows exactly one; so is what the call hands over
+ * (bytes, names, attributes), if that was wrong. That the others succeed or fail as the model says
+ * first is an assumption: if the file system answers otherwise, the program says so and compares
+ * nothing more, because there may be several right answers.
  */
 #include "cli/expect.h"
 
@@ -25,6 +26,8 @@ struct expecting {
 	struct as_model *model;
 	struct as_outcome *answers;
 	enum as_emit_how *how;
+	struct as_handed told; /* what the guilty one hands over, if that was wrong */
+	bool hands_over;
 	bool inside; /* it is about what is in the files */
 };
 
@@ -62,17 +65,33 @@ static void expect_op(struct expecting *x, size_t i)
 	} else if (i == x->guilty && !(allowed.ok && errors)) {
 		x->how[i] = allowed.ok ? AS_EMIT_MUST_SUCCEED : AS_EMIT_MUST_FAIL;
 	}
-	as_model_apply(x->model, op);
+	if (i != x->guilty || !x->hands_over) {
+		as_model_apply(x->model, op);
+		return;
+	}
+	/* It succeeded. If the program cannot compare what it hands over, nor does it compare its
+	 * value, which was right. */
+	as_handed_clear(&x->told);
+	if (as_model_hand_over(x->model, op, &x->told) || !as_emit_c_handed_section(op, &x->told)) {
+		x->told.payload = AS_PAYLOAD_NONE;
+		x->how[i] = allowed.must ? AS_EMIT_FAILURE : AS_EMIT_SUCCESS;
+	}
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 static int write_program(const struct expecting *x, const struct as_dir *folder, struct as_err *err)
 {
+	const struct as_emit_plan plan = {
+		.expected = x->answers,
+		.how = x->how,
+		.told = x->told.payload ? &x->told : NULL,
+		.told_at = x->guilty,
+	};
 	struct as_buf text = { 0 };
 	int rc;
 
-	as_emit_c_how(x->seq, x->answers, x->how, &text);
+	as_emit_c_plan(x->seq, &plan, &text);
 	rc = as_dir_write(folder, "repro.c", &text, err);
 	as_buf_free(&text);
 	return rc;
@@ -91,6 +110,7 @@ static int expect_all(struct expecting *x, const struct as_dir *folder, struct a
 		rc = as_cli_expect_tree(x->model, x->inside, folder, err);
 	free(x->answers);
 	free(x->how);
+	as_handed_free(&x->told);
 	return rc;
 }
 
@@ -99,7 +119,7 @@ static size_t guilty_of(const struct as_stored *stored, const struct as_seq *seq
 {
 	const struct as_finding *f = &stored->record.finding;
 
-	if (f->kind != AS_FIND_OUTCOME || !seq->n)
+	if ((f->kind != AS_FIND_OUTCOME && f->kind != AS_FIND_DATA) || !seq->n)
 		return seq->n;
 	if (stored->reduced)
 		return seq->n - 1;
@@ -131,6 +151,7 @@ int as_cli_expect(const struct as_dir *folder, const struct as_stored *stored, s
 		as_run_traits(target, &traits);
 		x.seq = seq;
 		x.guilty = guilty_of(stored, seq);
+		x.hands_over = f->kind == AS_FIND_DATA;
 		x.inside = f->kind == AS_FIND_DATA || f->kind == AS_FIND_TREE;
 		x.model = as_model_new(&traits);
 		rc = expect_all(&x, folder, err);

@@ -92,9 +92,7 @@ static int open_store(const struct as_dir *folder, struct as_sink **sink, struct
 	return as_store_sink_in(folder, as_cli_save_disk, sink, err);
 }
 
-static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index,
-		char scenario[AS_RUN_SCENARIO_MAX], struct as_buf *target, struct as_buf *plan,
-		struct as_err *err)
+static int load(const struct as_dir *folder, struct as_hunt_found *found, struct as_err *err)
 {
 	struct as_run_options options;
 	struct as_stored stored;
@@ -103,14 +101,15 @@ static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index
 
 	if (rc)
 		return rc;
-	*op_index = stored.record.finding.op_index;
-	rc = as_cli_stored_parse(&stored, "workload.txt", stored.workload, seq, err);
+	found->op_index = stored.record.finding.op_index;
+	rc = as_cli_stored_parse(&stored, "workload.txt", stored.workload, &found->seq, err);
 	if (!rc)
 		rc = as_run_options_parse(stored.record.finding.options, &options, &faults, err);
 	if (!rc) {
-		memcpy(scenario, options.scenario, sizeof(options.scenario));
-		as_buf_adds(target, stored.record.finding.target);
-		as_buf_adds(plan, faults ? faults : "");
+		memcpy(found->scenario, options.scenario, sizeof(found->scenario));
+		memcpy(found->alter, options.alter, sizeof(found->alter));
+		as_buf_adds(&found->target, stored.record.finding.target);
+		as_buf_adds(&found->faults, faults ? faults : "");
 	}
 	free(faults);
 	as_stored_free(&stored);
@@ -127,6 +126,15 @@ const struct as_hunt_store as_cli_hunt_store = {
 };
 
 /* ---- The end --------------------------------------------------------------------------------- */
+
+int as_cli_hunt_nothing(const struct as_hunt_state *state, struct as_err *err)
+{
+	return as_fail(
+		err, AS_EUSE,
+		"no workload was run: the time was up before the first was done; --for "
+		"gives it more%s",
+		strncmp(state->scenario, "crash", 5) ? "" : ", and a smaller --budget needs less");
+}
 
 static void say_json(const struct as_hunt_state *s, const struct as_hunt_groups *g)
 {

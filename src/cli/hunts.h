@@ -27,4 +27,7 @@ extern const struct as_hunt_store as_cli_hunt_store;
 void as_cli_hunt_summary(const struct as_hunt_state *state, const char *folder, bool json,
 			 bool stopped, struct as_sink *talk);
 
+/* The error of a hunt that has run nothing. */
+int as_cli_hunt_nothing(const struct as_hunt_state *state, struct as_err *err);
+
 #endif

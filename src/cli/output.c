@@ -172,6 +172,8 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 	/* Findings are reported even if an error of ours follows them. */
 	if (stats->findings && out->store && !out->json && !failed)
 		as_emit_note(out->chain, "findings are kept in %s/findings", out->folder);
+	if (stats->findings && out->store && !out->json && !failed && !rc && out->reports)
+		as_cli_page_say(out->reports, out->folder, out->chain);
 	if (!rc || stats->workloads)
 		as_emit_done(out->chain, stats);
 	rc = rc ? rc : failed;

@@ -62,6 +62,12 @@ static bool is_file(const char *path)
 	return path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+void as_cli_page_say(const struct as_args *args, const char *folder, struct as_sink *talk)
+{
+	if (!as_args_has(args, "no-report"))
+		as_emit_note(talk, "%s/" AS_CLI_PAGE " shows them in a browser", folder);
+}
+
 void as_cli_page_write(const struct as_args *args, const char *folder, const char *cov)
 {
 	struct as_report_extras extras = { 0 };

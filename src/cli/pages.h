@@ -3,6 +3,7 @@
 #ifndef AS_CLI_PAGES_H
 #define AS_CLI_PAGES_H
 
+#include "base/event.h"
 #include "cli/cli.h"
 #include "figure/figure_cover.h"
 
@@ -26,5 +27,7 @@ void as_cli_suites_free(struct as_cli_suites *s);
 /* Writes the report into the run folder, unless --no-report; `cov`: the file of --cov, or NULL. The
  * report is of use, but a run does not fail for want of it: what goes wrong is said. */
 void as_cli_page_write(const struct as_args *args, const char *folder, const char *cov);
+/* Says where it will be, after what says where the findings are. */
+void as_cli_page_say(const struct as_args *args, const char *folder, struct as_sink *talk);
 
 #endif

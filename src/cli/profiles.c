@@ -9,6 +9,9 @@
 #include <string.h>
 
 #define PROFILE_MAX_BYTES ((size_t)1 << 20)
+#define SPARED 256 /* operations that fit a disk */
+#define MOST_MIN 512u /* bytes */
+#define WALK_LONG 100
 
 int as_cli_read_profile(const char *name, struct as_profile *profile, struct as_err *err)
 {
@@ -50,6 +53,7 @@ static void steer(struct as_profile *profile, const struct as_target *target)
 		return;
 	profile->steer = 50;
 	profile->compare = 2;
+	profile->again = profile->far = 0; /* steered commands have places of their own */
 }
 
 /* Of a library whose handles have views of their own, mappings and what has two descriptors are not
@@ -64,6 +68,18 @@ static void keep_views(struct as_profile *profile, const struct as_target *targe
 			profile->weight[op] = 0;
 }
 
+/* Of a library that may drop what is not synced when it is full, nothing is judged afterwards.
+ * Short walks do not fill a disk. */
+static void keep_room(struct as_profile *profile, const struct as_target *target)
+{
+	uint64_t bytes;
+
+	if (profile->walk_max >= WALK_LONG &&
+	    as_target_contract(target).semantics & AS_MEANS_FULL_DROPS &&
+	    !as_target_disk_bytes(target, 0, &bytes, NULL))
+		profile->spare = bytes / SPARED > MOST_MIN ? bytes / SPARED : MOST_MIN;
+}
+
 void as_cli_fit_hunt(const struct as_args *args, size_t n_targets, const struct as_target *target,
 		     struct as_profile *profile)
 {
@@ -73,6 +89,7 @@ void as_cli_fit_hunt(const struct as_args *args, size_t n_targets, const struct 
 	if (!as_args_has(args, "profile")) {
 		steer(profile, target);
 		keep_views(profile, target);
+		keep_room(profile, target);
 	}
 }
 

@@ -169,7 +169,7 @@ static int get_ready(struct as_cli_runs *r, const struct as_cli_job *job, struct
 
 bool as_cli_has_swept(const struct as_run_result *r)
 {
-	return r->runs > 2;
+	return r->points;
 }
 
 int as_cli_runs_next(struct as_cli_runs *r, const struct as_cli_jobs *all, size_t *first,

@@ -23,6 +23,8 @@ struct as_cli_runs {
 	bool json;
 
 	bool swept; /* a sweep has made some call fail */
+	/* Of sweeps: workloads, those of which every failure was tried, and the failures. */
+	uint64_t n_swept, n_complete, points;
 
 	/* The target that is open: */
 	struct as_target *target;
@@ -50,8 +52,7 @@ AS_MUST_CHECK int as_cli_runs_known(struct as_cli_runs *runs, const char *path, 
  * *first goes on to the next. */
 AS_MUST_CHECK int as_cli_runs_next(struct as_cli_runs *runs, const struct as_cli_jobs *all,
 				   size_t *first, struct as_run_stats *stats, struct as_err *err);
-/* A sweep runs a workload once without a fault, and ends with a run in which no call failed. If
- * there were more runs, a call was made to fail. */
+/* Whether a sweep has made some call fail. */
 bool as_cli_has_swept(const struct as_run_result *result);
 void as_cli_runs_close(struct as_cli_runs *runs);
 

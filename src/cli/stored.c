@@ -184,6 +184,18 @@ static int explain_kernel(const struct as_args *args, const struct as_stored *st
 			  stored->record.id, name);
 }
 
+/* As it was found, but with the finding's own copy of the description of its disk. */
+static int parse_options(const struct as_stored *stored, struct as_cli_again *again,
+			 struct as_err *err)
+{
+	struct as_run_options *o = &again->options;
+	int rc = as_run_options_parse(stored->record.finding.options, o, &again->faults, err);
+
+	if (!rc && stored->layout && o->layout[0] && strlen(stored->layout) < sizeof(o->layout))
+		memcpy(o->layout, stored->layout, strlen(stored->layout) + 1);
+	return rc;
+}
+
 int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
 		      const struct as_seq *seq, struct as_sink *sinks, struct as_cli_again *again,
 		      struct as_err *err)
@@ -195,8 +207,7 @@ int as_cli_again_open(const struct as_args *args, const struct as_stored *stored
 	int rc;
 
 	*again = (struct as_cli_again){ .stored = stored };
-	rc = as_run_options_parse(stored->record.finding.options, &again->options, &again->faults,
-				  err);
+	rc = parse_options(stored, again, err);
 	again->options.near = stored->record.finding.signature;
 	if (!rc)
 		rc = choose_targets(args, again, &specs, err);
@@ -223,8 +234,7 @@ int as_cli_again_trail(const struct as_stored *stored, struct as_trail *trail,
 	int rc;
 
 	*again = (struct as_cli_again){ .stored = stored, .spec = stored->record.finding.target };
-	rc = as_run_options_parse(stored->record.finding.options, &again->options, &again->faults,
-				  err);
+	rc = parse_options(stored, again, err);
 	return rc ? rc : open_here(sinks, trail, again, err);
 }
 

@@ -37,6 +37,7 @@ static void print_json(const struct as_check_words *s, const struct as_check_sta
 	as_json_kuint(&j, "during_recovery", c->crash.again);
 	as_json_kuint(&j, "recovered", c->recovered);
 	as_json_kuint(&j, "discarded", c->discarded);
+	as_json_kuint(&j, "forgotten", c->forgotten);
 	as_json_kuint(&j, "lost", c->lost);
 	as_json_kuint(&j, "wrong", c->wrong);
 	as_json_kuint(&j, "deaths", c->deaths);
@@ -47,6 +48,7 @@ static void print_json(const struct as_check_words *s, const struct as_check_sta
 	as_json_kuint(&j, "unconfirmed", c->unconfirmed);
 	as_json_kuint(&j, "dropped", c->dropped);
 	as_json_kuint(&j, "unlooked", c->unlooked);
+	as_json_kuint(&j, "alike", c->alike);
 	as_json_kuint(&j, "shorter", c->shorter);
 	as_json_kuint(&j, "missed", c->missed);
 	as_json_kuint(&j, "gaps", status->gaps);
@@ -55,6 +57,7 @@ static void print_json(const struct as_check_words *s, const struct as_check_sta
 	if (status->percent >= 0)
 		as_json_kuint(&j, "percent", (uint64_t)status->percent);
 	as_json_kuint(&j, "recoveries_known", c->crash.again_known);
+	as_json_kuint(&j, "recoveries_told", c->told);
 	if (s->options->shards) {
 		as_json_kuint(&j, "foreign", c->foreign);
 		as_json_kuint(&j, "followed", c->followed);
@@ -127,7 +130,9 @@ static void print_table(const struct as_check_words *s, const struct as_check_st
 		{ "recoveries from the memo", c->crash.memoised },
 		{ "crash states during recovery", c->crash.again },
 		{ "recoveries known to stand them", c->crash.again_known },
+		{ "of these, from other processes", c->told },
 		{ "recovered trees to go on from", c->recovered },
+		{ "operations the same to a power cut", c->alike },
 		{ "bytes of the states", status->bytes },
 		{ "milliseconds", (uint64_t)status->wall_us / 1000 },
 		{ "transitions a second", (uint64_t)per_second(c->transitions, status->wall_us) },
@@ -149,9 +154,10 @@ static const char *gap_words(const struct as_check_status *status)
 	const struct as_check_counts *c = &status->counts;
 
 	return c->discarded			   ? "there was no room for some states"
+	       : c->forgotten			   ? "states were discarded (--max-frontier)"
 	       : c->lost			   ? "some states could not be brought back"
 	       : status->frontier || !status->gaps ? "it was stopped before the end"
-	       : c->unlooked			   ? "crash states were left out (--budget)"
+	       : c->unlooked || c->alike	   ? "crash states were left out (--budget)"
 	       : c->missed
 		       ? "states were met by longer traces first; --search bfs and one job do not"
 	       : c->strayed		      ? "answers were not those that other shards expect"
@@ -185,6 +191,33 @@ static void say_bounds(const struct as_check_words *s, const struct as_check_sta
 		as_emit_note(s->sinks, "what follows after a mistake was not tried");
 }
 
+/* Which crash states were left out. */
+static void say_crashes(const struct as_check_words *s, const struct as_check_status *status)
+{
+	const struct as_check_counts *c = &status->counts;
+	const struct as_check_options *o = s->options;
+
+	if (o->crashes.budget && is_sampled(status))
+		as_emit_note(
+			s->sinks,
+			"at most about %llu recoveries were spent on an operation%s (--budget): "
+			"%llu of %llu crash states were looked at",
+			(unsigned long long)o->crashes.budget,
+			o->falls ? ", and fewer on one like others before it" : "",
+			(unsigned long long)c->crash.generated,
+			(unsigned long long)c->crash.possible);
+	else if (is_sampled(status))
+		as_emit_note(s->sinks,
+			     "where more than %u writes were pending, a sample of the crash "
+			     "states was tried",
+			     o->crashes.perm.t);
+	if (c->alike)
+		as_emit_note(s->sinks,
+			     "%llu operations made the same requests as others that may leave the "
+			     "same, and had no power cuts of their own; --budget 32 cuts them, too",
+			     (unsigned long long)c->alike);
+}
+
 static void say_end(const struct as_check_words *s, const struct as_check_status *status)
 {
 	const struct as_check_counts *c = &status->counts;
@@ -206,19 +239,13 @@ static void say_end(const struct as_check_words *s, const struct as_check_status
 			s->sinks,
 			"%llu states were discarded for want of room: --max-states, or a full disk",
 			(unsigned long long)c->discarded);
-	if (o->crash && o->crashes.budget && is_sampled(status))
-		as_emit_note(
-			s->sinks,
-			"at most about %llu recoveries were spent on an operation (--budget): %llu "
-			"of %llu crash states were looked at",
-			(unsigned long long)o->crashes.budget,
-			(unsigned long long)c->crash.generated,
-			(unsigned long long)c->crash.possible);
-	else if (o->crash && is_sampled(status))
+	if (c->forgotten)
 		as_emit_note(s->sinks,
-			     "where more than %u writes were pending, a sample of the crash "
-			     "states was tried",
-			     o->crashes.perm.t);
+			     "%llu states were discarded at random: more than %u were to go "
+			     "(--max-frontier); --resume takes them up again where there is room",
+			     (unsigned long long)c->forgotten, o->max_frontier);
+	if (o->crash)
+		say_crashes(s, status);
 	if (c->unconfirmed)
 		as_emit_note(s->sinks,
 			     "%llu of what was found did not come back when it was run alone",

@@ -113,6 +113,7 @@ static int read_options(struct check_session *s, struct as_err *err)
 		.ops = as_args_text(args, "ops", NULL),
 		.wide = as_args_has(args, "wide"),
 		.narrow = as_args_has(args, "narrow"),
+		.opts = as_args_text(args, "remount", NULL),
 		.start = as_args_text(args, "start", NULL),
 		.depth = (unsigned)as_args_number(args, "depth", 0),
 		.crash = !as_args_has(args, "no-crash"),
@@ -121,6 +122,7 @@ static int read_options(struct check_session *s, struct as_err *err)
 		.crashes = as_crash_options_default(),
 		.jobs = (unsigned)as_args_number(args, "jobs", 1),
 		.max_states = (uint32_t)as_args_number(args, "max-states", STATES_DEFAULT),
+		.max_frontier = (uint32_t)as_args_number(args, "max-frontier", 0),
 		.max_findings = as_args_number(args, "max-findings", 0),
 		.max_transitions = as_args_number(args, "max-transitions", 0),
 		.max_faults = (unsigned)as_args_number(args, "max-faults", 1),
@@ -148,6 +150,8 @@ static int read_options(struct check_session *s, struct as_err *err)
 		rc = read_faults(as_args_text(args, "faults", ""), &o->faults, err);
 	if (!rc && as_args_has(args, "shard"))
 		rc = read_shard(as_args_text(args, "shard", ""), o, err);
+	if (!rc && o->opts && (!*o->opts || strpbrk(o->opts, ";\n#")))
+		rc = as_fail(err, AS_EUSE, "--remount %s: expected mount options", o->opts);
 	if (!rc && o->wide && o->narrow)
 		rc = as_fail(err, AS_EUSE, "--wide and --narrow exclude each other");
 	if (!rc && as_args_has(args, "max-faults") && !o->faults)
@@ -266,8 +270,10 @@ static int open_target(struct check_session *s, const char *spec, struct as_err 
 		rc = as_target_open(spec, &s->target, err);
 	if (!rc && as_cli_fstype(spec) && s->options.faults)
 		rc = take_disk_faults(&s->options.faults, err);
-	if (!rc && s->options.crashes.budget == AS_BUDGET_UNSAID)
-		s->options.crashes.budget = as_cli_fstype(spec) ? AS_CHECK_BUDGET_KERNEL : 0;
+	if (!rc && s->options.crashes.budget == AS_BUDGET_UNSAID) {
+		s->options.falls = as_cli_fstype(spec);
+		s->options.crashes.budget = s->options.falls ? AS_CHECK_BUDGET_KERNEL : 0;
+	}
 	if (!rc && !s->run.size_bytes)
 		s->run.size_bytes = as_target_small_bytes(s->target);
 	if (!rc && boxed) {
@@ -351,11 +357,18 @@ static const struct as_opt opts[] = {
 		  "mount" },
 	{ .name = "wide",
 	  .help = "try more values of arguments, such as O_APPEND, O_SYNC, ranges that are "
-		  "inserted or collapsed, large writes, a size within a block and a second "
+		  "inserted or collapsed, large writes, a size within a block, the largest one, "
+		  "links of lengths at which they are kept in another way, and a second "
 		  "attribute" },
 	{ .name = "narrow",
 	  .help = "try one value of each argument: fewer states, so longer traces in the same "
 		  "time" },
+	{ .name = "remount",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "OPTIONS",
+	  .help = "also remount with each of these options, separated by blanks; with --wide and "
+		  "`remount` in --ops, the default is those that the type of the kernel "
+		  "knows" },
 	{ .name = "start",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME|FILE",
@@ -388,7 +401,8 @@ static const struct as_opt opts[] = {
 	  .help = "how the disk may lose writes, as in `assay crash`; default: all" },
 	AS_CLI_AGAIN_OPT,
 	AS_CLI_QUEUE_OPTS,
-	AS_CLI_BUDGET_OPT("operation", "default 0, and 32 for types of the kernel"),
+	AS_CLI_BUDGET_OPT("operation", "default 0, and for types of the kernel 32, with fewer for "
+				       "operations like others before"),
 	{ .name = "faults",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "KINDS",
@@ -426,6 +440,13 @@ static const struct as_opt opts[] = {
 	  .min = 1,
 	  .max = AS_STORE_MAX,
 	  .help = "how many states to keep; further ones are discarded; default 4194304" },
+	{ .name = "max-frontier",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = AS_STORE_MAX,
+	  .help = "how many states may wait to be expanded; of more, some are discarded at random; "
+		  "default: any number" },
 	{ .name = "resume", .help = "go on with the check whose states are in the folder" },
 	AS_CLI_SIZE_OPT,
 	AS_CLI_DEADLINE_OPT("how long one operation or one recovery may take before it is a hang"),

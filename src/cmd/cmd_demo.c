@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_demo: what assay does, shown on real things. The demonstration is a script (demo/demo.sh)
  * that this program contains: it needs no other file. */
+#include "base/advise.h"
 #include "base/embed.h"
 #include "cli/cli.h"
 #include "os/dir.h"
@@ -29,6 +30,8 @@ static int write_script(const char *path, struct as_dir *dir, struct as_err *err
 	bool made = false;
 	int rc = as_dir_open(path, &made, dir, err);
 
+	if (rc)
+		as_fail_advise(err, "choose another folder with -o");
 	if (!rc && !made && as_dir_each(dir, is_entry, NULL) && !as_dir_has(dir, "demo.sh"))
 		rc = as_fail(err, AS_EUSE,
 			     "%s: there are files in this folder: choose another one with -o",

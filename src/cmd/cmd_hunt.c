@@ -410,6 +410,7 @@ static int open_code(const struct as_args *args, struct hunt_session *s, struct 
 {
 	as_cli_code_open(args, &s->code, &s->hunt.run);
 	s->hunt.code = s->code.set;
+	s->hunt.no_breed = as_args_has(args, "no-breed");
 	return s->resume ? as_cli_code_recall(&s->code, &s->folders.run.dir, err) : 0;
 }
 
@@ -479,13 +480,10 @@ static int run(const struct as_args *given, struct as_err *err)
 		as_cli_hunt_summary(
 			&s.state, s.folder, s.json,
 			(as_cli_stopped() || rc) && as_hunt_state_exists(&s.folders.hunt), s.talk);
+		if (!rc && s.live && s.state.n_signs && !s.json)
+			as_cli_page_say(given, s.folder, s.talk);
 		if (!rc && !s.state.workloads && !as_cli_stopped())
-			rc = as_fail(err, AS_EUSE,
-				     "no workload was run: the time was up before the first was "
-				     "done; --for gives it more%s",
-				     strncmp(s.state.scenario, "crash", 5)
-					     ? ""
-					     : ", and a smaller --budget needs less");
+			rc = as_cli_hunt_nothing(&s.state, err);
 		if (!rc && !(rc = as_cli_accepted(given, &s.state, s.talk, &fails, err)))
 			rc = fails		? AS_EXIT_FOUND
 			     : as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped()
@@ -552,6 +550,7 @@ static const struct as_opt opts[] = {
 	  .min = 1,
 	  .max = 1000000,
 	  .help = "how long to reduce each kind of finding; default 60" },
+	AS_CLI_NO_BREED_OPT,
 	{ .name = "no-draw",
 	  .help = "always make and mount the target in the same way; default: a type named without "
 		  "options also gets drawn options of mkfs (`assay targets --mkfs`) and mount" },

@@ -2,6 +2,7 @@
 /*
  * cmd_plugin: for authors of plugins: a start that compiles, and what assay makes of one.
  */
+#include "base/advise.h"
 #include "base/buf.h"
 #include "base/embed.h"
 #include "cli/cli.h"
@@ -308,8 +309,11 @@ static int make_new(const char *name, struct as_err *err)
 			       "'%.40s' is no name of a plugin: a small letter, then small "
 			       "letters, digits and _, up to 32",
 			       name);
-	if (mkdir(name, 0777))
-		return as_fail_errno(err, errno, "cannot make the folder %s", name);
+	if (mkdir(name, 0777)) {
+		as_fail_errno(err, errno, "cannot make the folder %s", name);
+		return as_fail_advise(err, "it is made in the current folder, so choose another "
+					   "name, or go to another folder");
+	}
 	dir = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return as_fail_errno(err, errno, "cannot open the folder %s", name);

@@ -4,6 +4,7 @@
  * far is kept, also when the time is up, or after an interrupt or an error.
  */
 #include "base/show.h"
+#include "cli/hunts.h"
 #include "cli/live/live.h"
 #include "cli/output.h"
 #include "cli/repro/repro.h"
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FOR_DEFAULT_SECONDS 300
+#define FOR_DEFAULT "5m"
 
 /* A signal sets it, and the one thread that works reads it. */
 static volatile sig_atomic_t interrupted;
@@ -151,10 +152,14 @@ static int run(const struct as_args *args, struct as_err *err)
 	struct as_stored stored = { 0 };
 	struct as_dir folder;
 	bool json = as_args_has(args, "json");
+	int64_t for_us = 0;
 	int rc = as_cli_stored_find(args, &folder, err);
 
+	if (!rc)
+		rc = as_cli_read_duration("for", as_args_text(args, "for", FOR_DEFAULT), &for_us,
+					  err);
 	r.talk = as_cli_talk_new(json, as_args_has(args, "quiet"));
-	r.end_us = r.start_us + (int64_t)as_args_number(args, "for", FOR_DEFAULT_SECONDS) * 1000000;
+	r.end_us = r.start_us + for_us;
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
 	if (!rc)
@@ -178,11 +183,10 @@ static int run(const struct as_args *args, struct as_err *err)
 
 static const struct as_opt opts[] = {
 	{ .name = "for",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "SECONDS",
-	  .min = 1,
-	  .max = 1000000,
-	  .help = "how long to reduce; then the best so far is kept; default 300" },
+	  .kind = AS_OPT_TEXT,
+	  .arg = "TIME",
+	  .help = "how long to reduce, such as 90s or 10m; then the best so far is kept; "
+		  "default " FOR_DEFAULT },
 	{ .name = "runs",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_report: what run folders hold, as one page for a browser, or one finding as text. */
+#include "base/advise.h"
 #include "base/show.h"
 #include "cli/cli.h"
 #include "cli/output.h"
@@ -93,6 +94,8 @@ static int page(const struct as_args *args, struct as_err *err)
 	if (!rc) {
 		path = as_args_text(args, "out", form ? "-" : "report.html");
 		rc = as_out_check(path, err);
+		if (rc && !as_args_has(args, "out"))
+			as_fail_advise(err, "choose another file with -o");
 	}
 	if (!rc)
 		rc = read_extras(args, &suites, &score, &extras, err);

@@ -55,6 +55,8 @@ static void say_workload(const char *name, const char *spec, const struct as_run
 			    name, spec, (unsigned long long)r->ops, as_plural(r->ops));
 		if (r->runs > 1)
 			as_buf_addf(&line, " in %llu runs", (unsigned long long)r->runs);
+		if (r->points)
+			as_buf_addf(&line, ", %llu failures tried", (unsigned long long)r->points);
 		if (r->skipped)
 			as_buf_addf(&line, ", %llu not possible here",
 				    (unsigned long long)r->skipped);
@@ -75,8 +77,16 @@ struct run_talk {
 	bool json, together;
 	struct as_sink *sinks;
 	struct as_live *live;
-	bool *swept;
+	struct as_cli_runs *runs;
 };
+
+static void count_sweep(struct as_cli_runs *runs, const struct as_run_result *r)
+{
+	runs->swept |= as_cli_has_swept(r);
+	runs->n_swept++;
+	runs->n_complete += r->swept;
+	runs->points += r->points;
+}
 
 static void show(struct as_live *live, const struct as_run_result *r, size_t done)
 {
@@ -94,6 +104,7 @@ static void told(void *ctx, const struct as_cli_job *job, size_t done,
 	struct as_buf line = { 0 };
 
 	show(talk->live, result, done);
+	count_sweep(talk->runs, result);
 	if (talk->together) {
 		as_wire_event_print(&(struct as_wire_event){ .kind = AS_WIRE_BATCH,
 							     .done = done,
@@ -112,9 +123,20 @@ static void boxed_workload(void *ctx, const struct as_boxed_job *job,
 {
 	const struct run_talk *talk = ctx;
 
-	*talk->swept |= as_cli_has_swept(result);
+	count_sweep(talk->runs, result);
 	show(talk->live, result, 1);
 	say_workload(job->name, talk->spec, result, talk->json, talk->sinks);
+}
+
+/* Of the workload that is swept; those before are in the runs' sum. */
+static void boxed_swept(void *ctx, const struct as_sweep_at *at)
+{
+	const struct run_talk *talk = ctx;
+	char plan[128];
+
+	as_sweep_plan(talk->runs->options.sweep, at, plan, sizeof(plan));
+	as_live_set(talk->live, AS_COUNT_failures, talk->runs->points + at->points);
+	as_live_phase(talk->live, plan);
 }
 
 /* Workloads from `first` on that have the same target run in one box, one after the other. */
@@ -127,7 +149,7 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 				 .json = out->json,
 				 .sinks = out->talk,
 				 .live = out->live,
-				 .swept = &r->runs.swept };
+				 .runs = &r->runs };
 	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
 	struct as_cli_share share;
 	struct as_cli_box box;
@@ -147,6 +169,7 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 		box.boxed.notes = r->code.set ? &r->code.sink : out->chain;
 		box.boxed.findings = out->chain;
 		box.boxed.workload = boxed_workload;
+		box.boxed.swept = boxed_swept;
 		box.boxed.ctx = &talk;
 		rc = as_boxed_run(&box.boxed, jobs, n, stats, err);
 		as_cli_box_close(&box);
@@ -176,6 +199,10 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 	rc = as_cli_run_options(args, o, err);
 	if (!rc)
 		rc = as_sweep_parse(as_args_text(args, "sweep", "none"), &o->sweep, err);
+	o->max_faults = (uint32_t)as_args_number(args, "max-faults", 1);
+	if (!rc && o->max_faults > 1 && !as_sweep_by_op(o->sweep))
+		rc = as_fail(err, AS_EUSE,
+			     "--max-faults: needs --sweep kalloc, --sweep kpage or --sweep kio");
 	if (!rc && o->sweep && faults->len)
 		rc = as_fail(err, AS_EUSE, "--sweep and --fault exclude each other");
 	return rc;
@@ -264,6 +291,24 @@ static int check_something(const struct as_cli_runs *b, const struct as_run_stat
 	return 0;
 }
 
+/* "All" is said only if every sweep came to its end by itself. */
+static void say_swept(const struct as_cli_runs *b, struct as_sink *sinks)
+{
+	unsigned long long points = b->points, left = b->n_swept - b->n_complete;
+
+	if (!b->options.sweep || !points)
+		return;
+	if (!left)
+		as_emit_note(sinks, "all %llu failures%s of %s workload%s were tried", points,
+			     b->options.max_faults > 1 ? " and pairs of failures" : "",
+			     b->n_swept == 1 ? "this" : "these", as_plural(b->n_swept));
+	else
+		as_emit_note(sinks,
+			     "%llu failures were tried, but not all: %llu of %llu sweeps did not "
+			     "come to their end",
+			     points, left, (unsigned long long)b->n_swept);
+}
+
 static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bool lists,
 		   struct as_err *err)
 {
@@ -290,6 +335,7 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 	r.runs.sinks = r.code.set ? &r.code.sink : out.chain;
 	talk.json = r.runs.json = out.json;
 	talk.live = out.live;
+	talk.runs = &r.runs;
 	rc = open_cov(args, all, &out, &r, err);
 	if (!rc && as_args_has(args, "known") &&
 	    as_cli_runs_known(&r.runs, as_args_text(args, "known", ""), err))
@@ -299,6 +345,8 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 		rc = lists ? run_lists(args, &r, &out, &stats, err)
 			   : run_jobs(args, all, &r, &out, &stats, err);
 	as_cli_runs_say(&r.runs);
+	if (!rc && !out.json)
+		say_swept(&r.runs, out.chain);
 	stats.wall_us = as_now_us() - start_us;
 	if (rc == AS_ESTOP)
 		as_emit_note(out.chain, "stopped by %s: %llu of %zu workloads were run",
@@ -356,6 +404,13 @@ static const struct as_opt opts[] = {
 		  "flash, with EIO; or read:eilseq, read:flip, write:enospc, write:eilseq, "
 		  "write:drop, write:flip, erase:drop. In a kernel that can do it (--kernel "
 		  "debug): kalloc, kpage or kio, of the mount and of each operation in turn" },
+	{ .name = "max-faults",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = 2,
+	  .help = "with 2, a sweep inside a kernel goes on with pairs: after each failure, those "
+		  "of all later operations; default 1" },
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
 	AS_CLI_CORRUPT_OPT,

@@ -2,6 +2,8 @@
 /* cmd_targets: what can be tested, and the bugs that labfs can be given. */
 #include "base/buf.h"
 #include "base/json.h"
+#include "box/guest_programs.h"
+#include "box/kmodule.h"
 #include "box/sandbox.h"
 #include "cli/cli.h"
 #include "labfs/bug.h"
@@ -40,15 +42,42 @@ struct places {
 	struct as_buf host, uml; /* empty: ready */
 };
 
-static void look_around(const struct as_fstype *type, const struct as_err *uml,
-			struct places *places)
+/* What uml has on this machine. */
+struct uml {
+	struct as_err err; /* code 0: it runs */
+	struct as_buf modules; /* their folder; empty: all that it has is built in */
+};
+
+/* Whether its kernel has not got the type. */
+static bool uml_lacks(const struct uml *uml, const struct as_fstype *type)
+{
+	struct as_guest_programs needs = { 0 };
+	struct as_buf files = { 0 };
+	struct as_err err;
+	bool lacks;
+
+	as_guest_programs_add(&needs, type);
+	lacks = uml->modules.len &&
+		as_kmodule_order(as_buf_str(&uml->modules),
+				 (const char *const *)needs.modules.names, &files, &err);
+	as_guest_programs_free(&needs);
+	as_buf_free(&files);
+	return lacks;
+}
+
+static void look_around(const struct as_fstype *type, const struct uml *uml, struct places *places)
 {
 	as_fstype_lacks_host(type, &places->host);
 	if (type->server)
 		as_buf_adds(&places->uml, "the server: it is a separate process");
-	else if (!as_fstype_lacks_tools(type, &places->uml) &&
-		 !as_fstype_lacks_build(&places->uml) && uml->code)
-		as_buf_adds(&places->uml, uml->msg);
+	else if (as_fstype_lacks_tools(type, &places->uml) || as_fstype_lacks_build(&places->uml))
+		return;
+	else if (uml->err.code)
+		as_buf_adds(&places->uml, uml->err.msg);
+	else if (uml_lacks(uml, type))
+		as_buf_addf(&places->uml,
+			    "%s in its kernel; `assay kernel build` builds one that has it",
+			    type->name);
 }
 
 static void print_type(const struct as_fstype *type, const struct places *places,
@@ -105,11 +134,11 @@ static void print_type_json(const struct as_fstype *type, const struct places *p
 static void list_types(bool json_lines, struct as_buf *out)
 {
 	const struct as_box_options options = { .core = AS_CORE_ANY };
-	struct as_err uml = { 0 };
+	struct uml uml = { 0 };
 	const struct as_fstype *type;
 
-	if (!as_sandbox_uml.ready(&options, &uml))
-		uml.code = 0;
+	if (!as_sandbox_uml_modules(&options, &uml.modules, &uml.err))
+		uml.err.code = 0;
 	for (unsigned i = 0; (type = as_fstype_at(i)); i++) {
 		struct places places = { 0 };
 
@@ -121,6 +150,7 @@ static void list_types(bool json_lines, struct as_buf *out)
 		as_buf_free(&places.host);
 		as_buf_free(&places.uml);
 	}
+	as_buf_free(&uml.modules);
 }
 
 static void list_bugs(bool json_lines, struct as_buf *out)

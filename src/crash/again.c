@@ -3,6 +3,7 @@
 #include "crash/again.h"
 
 #include "base/array.h"
+#include "crash/board.h"
 #include "crash/recrash.h"
 #include "snapshot/tree.h"
 
@@ -21,16 +22,23 @@ struct known_reads {
 /* The memo answers with the digest of the tree, in words. */
 struct as_again {
 	struct as_recoverer *recoverer;
-	struct as_memo *memo;
+	/* Of recoveries, and of their crash states: an answer of the first kind is worth a hundred
+	 * of the second, which would take its place. */
+	struct as_memo *memo, *states;
 	bool verifies; /* what is known is tried all the same */
 	bool known[AS_WAYS]; /* of the last recovery by this way, then */
 	struct as_disk_reads now; /* of the crash state that is tried */
 	unsigned char *buf;
 	size_t buf_cap;
+	struct as_board *board; /* NULL: there is none */
+	uint64_t board_at; /* up to where it was read */
+	uint64_t told; /* as_again_told() */
+	struct as_buf notice;
 	struct known_reads kept[KEPT];
 };
 
-struct as_again *as_again_new(struct as_recoverer *recoverer, const struct as_crash_options *o)
+struct as_again *as_again_new(struct as_recoverer *recoverer, const struct as_crash_options *o,
+			      struct as_board *board)
 {
 	struct as_again *again;
 
@@ -41,7 +49,9 @@ struct as_again *as_again_new(struct as_recoverer *recoverer, const struct as_cr
 	again = as_xcalloc(1, sizeof(*again));
 	again->recoverer = recoverer;
 	again->memo = as_memo_new(MEMO_BYTES);
+	again->states = as_memo_new(MEMO_BYTES);
 	again->verifies = o->memo == AS_MEMO_VERIFY;
+	again->board = board;
 	return again;
 }
 
@@ -53,7 +63,9 @@ void as_again_free(struct as_again *again)
 		free(again->kept[i].span);
 	as_disk_reads_free(&again->now);
 	as_memo_free(again->memo);
+	as_memo_free(again->states);
 	free(again->buf);
+	as_buf_free(&again->notice);
 	free(again);
 }
 
@@ -80,21 +92,48 @@ static bool is_tree(const struct as_memo_answer *answer, const struct as_tree *t
 	return !strcmp(answer->why, hex);
 }
 
+/* What others have found out since the last look. */
+static void read_board(struct as_again *again)
+{
+	while (again->board && as_board_next(again->board, &again->board_at, &again->notice))
+		(void)as_memo_import(again->memo, again->notice.data, again->notice.len);
+}
+
+static void post(struct as_again *again)
+{
+	if (!again->board)
+		return;
+	as_buf_clear(&again->notice);
+	as_memo_export(again->memo, &again->notice);
+	as_board_post(again->board, again->notice.data, again->notice.len);
+}
+
+uint64_t as_again_told(const struct as_again *again)
+{
+	return again ? again->told : 0;
+}
+
 int as_again_recover(const struct as_judge_args *args, enum as_way way, struct as_disk *disk,
 		     unsigned flags, struct as_recovered *recovered, struct as_err *err)
 {
 	struct as_again *again = flags & AS_RECOVER_LOG ? args->again : NULL;
-	const struct as_memo_answer *answer =
-		again ? as_memo_find(again->memo, kind_of_recovery(way), disk) : NULL;
-	bool with_log = !answer || again->verifies;
-	int rc = as_recover(args->recoverer, way, disk,
-			    with_log ? flags : flags & ~(unsigned)AS_RECOVER_LOG, recovered, err);
-	bool known = !rc && is_tree(answer, recovered->tree);
+	const struct as_memo_answer *answer = NULL;
+	bool with_log, known;
+	int rc;
 
+	if (again) {
+		read_board(again);
+		answer = as_memo_find(again->memo, kind_of_recovery(way), disk);
+	}
+	with_log = !answer || again->verifies;
+	rc = as_recover(args->recoverer, way, disk,
+			with_log ? flags : flags & ~(unsigned)AS_RECOVER_LOG, recovered, err);
+	known = !rc && is_tree(answer, recovered->tree);
 	if (again)
 		again->known[way] = known;
 	if (known) {
 		args->counts->again_known++;
+		again->told += answer->told;
 		recovered->wrote_sectors = answer->mark;
 	} else if (!rc && !with_log) {
 		as_recovered_free(recovered);
@@ -121,20 +160,22 @@ void as_again_begin(struct as_again_trial *t, struct as_again *again, enum as_wa
 }
 
 /* All was read there, and is right. */
-static void learn(struct as_again_trial *t, uint32_t kind, struct as_disk *disk,
-		  const struct as_disk_reads *reads, uint64_t mark)
+static bool learn(struct as_again_trial *t, struct as_memo *memo, uint32_t kind,
+		  struct as_disk *disk, const struct as_disk_reads *reads, uint64_t mark)
 {
 	struct as_memo_answer answer = { .why = t->tree, .mark = mark };
 	struct as_reclog *log = as_reclog_new(as_disk_bd(disk), AS_RECLOG_READS, 0);
 	struct as_again *again = t->again;
+	bool kept;
 
 	for (size_t i = 0; i < reads->n; i++) {
 		AS_ARRAY_ROOM_FOR(again->buf, 0, reads->span[i].len, again->buf_cap);
 		as_assert(!as_bd_read(as_reclog_bd(log), reads->span[i].off, again->buf,
 				      reads->span[i].len));
 	}
-	(void)as_memo_add(again->memo, kind, disk, log, NULL, &answer);
+	kept = as_memo_add(memo, kind, disk, log, NULL, &answer);
 	as_reclog_free(log);
+	return kept;
 }
 
 /* From now on, what the state's writes put there is not the disk's. */
@@ -174,11 +215,11 @@ bool as_again_knows(struct as_again_trial *t, const struct as_again_state *of, s
 
 	if (!t->again)
 		return false;
-	answer = as_memo_find(t->again->memo, kind_of_state(t->way, how), disk);
+	answer = as_memo_find(t->again->states, kind_of_state(t->way, how), disk);
 	t->known = answer && !strcmp(answer->why, t->tree);
 	if (t->known && !t->again->verifies) {
 		begin_reads(t, of);
-		as_memo_reads(t->again->memo, &t->reads);
+		as_memo_reads(t->again->states, &t->reads);
 		return true;
 	}
 	as_disk_reads_clear(&t->again->now);
@@ -217,7 +258,7 @@ void as_again_keep(struct as_again_trial *t, const struct as_again_state *of, st
 		return;
 	keep(&t->again->kept[of->key.lo % KEPT], of->key, now);
 	if (!excused)
-		learn(t, kind_of_state(t->way, how), disk, now, 0);
+		(void)learn(t, t->again->states, kind_of_state(t->way, how), disk, now, 0);
 }
 
 void as_again_mind_writes(struct as_again_trial *t, const struct as_reclog *log)
@@ -242,8 +283,10 @@ void as_again_end(struct as_again_trial *t, struct as_disk *crashed,
 	if (!t->again)
 		return;
 	as_recoverer_note_reads(t->again->recoverer, NULL);
-	if (right && !t->reads.lost)
-		learn(t, kind_of_recovery(t->way), crashed, &t->reads, first->wrote_sectors);
+	if (right && !t->reads.lost &&
+	    learn(t, t->again->memo, kind_of_recovery(t->way), crashed, &t->reads,
+		  first->wrote_sectors))
+		post(t->again);
 	as_digests_free(&t->tried);
 	as_disk_reads_free(&t->reads);
 }

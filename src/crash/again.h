@@ -33,6 +33,7 @@
 #include "crash/judge.h"
 #include "recover/recover.h"
 
+struct as_board;
 struct as_readset;
 
 #define AS_AGAIN_HOWS 8u
@@ -40,15 +41,19 @@ struct as_readset;
 /* What is known of other recoveries. */
 struct as_again;
 
-/* NULL: nothing can be known. The recoverer outlives it. */
+/* NULL: nothing can be known. The recoverer and the board outlive it. board: where others who do
+ * the same with the same target post what they know (board.h); NULL: there are none. */
 struct as_again *as_again_new(struct as_recoverer *recoverer,
-			      const struct as_crash_options *options);
+			      const struct as_crash_options *options, struct as_board *board);
 void as_again_free(struct as_again *again); /* takes NULL */
 
 /* As as_recover(). AS_RECOVER_LOG is left out where power cuts during it are known to be right. */
 AS_MUST_CHECK int as_again_recover(const struct as_judge_args *args, enum as_way way,
 				   struct as_disk *disk, unsigned flags,
 				   struct as_recovered *recovered, struct as_err *err);
+
+/* How many recoveries were known because another process had posted it. */
+uint64_t as_again_told(const struct as_again *again); /* takes NULL */
 
 /* One recovery while it is disturbed. The functions do nothing if its `again` is NULL. */
 struct as_again_trial {

@@ -302,6 +302,15 @@ static void report_wrong_answer(const struct as_crash_args *args,
 	as_problem_free(&problem);
 }
 
+static void count_calls(struct as_crash_shared *sh, const struct as_reclog *log)
+{
+	sh->writes = sh->flushes = 0;
+	for (size_t i = 0; i < as_reclog_len(log); i++) {
+		sh->writes += as_reclog_at(log, i)->kind == AS_CALL_WRITE;
+		sh->flushes += as_reclog_at(log, i)->kind == AS_CALL_FLUSH;
+	}
+}
+
 int as_crash_record(const struct as_crash_args *args, struct as_disk *crashed,
 		    bool (*begins)(void *ctx, const struct as_tree *tree, struct as_buf *why),
 		    void *ctx, struct as_recording *recording, struct as_err *err)
@@ -340,6 +349,7 @@ int as_crash_record(const struct as_crash_args *args, struct as_disk *crashed,
 	if (rc)
 		return rc;
 	sh->recorded = true;
+	count_calls(sh, recording->log);
 	if (recording->wrong && recording->kind != AS_FIND_SILENT)
 		report_wrong_answer(args, recording);
 	return 0;

@@ -37,6 +37,7 @@ struct as_crash_shared {
 	struct as_raced raced;
 	char plan[AS_DRAW_TEXT_MAX]; /* that was drawn for this workload; "": none */
 	uint64_t ops;
+	uint64_t writes, flushes; /* of the recording, or of the last of several rounds */
 	struct as_crash_counts counts;
 	struct as_shares shares;
 	struct as_host_log log;

@@ -5,7 +5,6 @@
  */
 #include "crash/crash.h"
 
-#include "crash/boxed.h"
 #include "crash/crash_priv.h"
 #include "disk/image.h"
 #include "instance/instance.h"
@@ -20,106 +19,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-/* Recoveries. */
-#define BUDGET_HUNT 96
-#define BUDGET_NAMED 4096
 #define NEAR_MAX 24u /* runs with faults at other calls than a finding names */
-
-static int vet(const struct as_target *target, const struct as_crash_options *o, struct as_err *err)
-{
-	if (!(as_instance_caps(target) & AS_INSTANCE_DISK))
-		return as_fail(err, AS_EUSE,
-			       "target %s: a directory's disk is not ours to crash; name a file "
-			       "system type, a plugin or lab",
-			       as_target_spec(target));
-	if (o->perm.t > AS_PERM_T_MAX)
-		return as_fail(err, AS_EUSE,
-			       "t=%u: 2^t subsets are tried at every point, so at most %u",
-			       o->perm.t, AS_PERM_T_MAX);
-	if (o->race.threads && (o->record == AS_RECORD_SWEEP || o->rounds > 1 || o->from[0].view))
-		return as_fail(err, AS_EUSE, "in a race, nothing fails, and there is one round");
-	if (o->perm.trials > AS_PERM_TRIALS_MAX)
-		return as_fail(err, AS_EUSE, "trials=%u: at most %u", o->perm.trials,
-			       AS_PERM_TRIALS_MAX);
-	return 0;
-}
-
-static int read_plan(struct as_crasher *c, struct as_err *err)
-{
-	const char *faults = c->run.faults ? c->run.faults : "";
-	int rc = *faults ? as_plan_parse(faults, &c->plan, err) : 0;
-
-	if (!rc && c->plan && c->options.race.threads)
-		rc = as_fail(err, AS_EUSE, "faults cannot be combined with a race");
-	if (!rc && c->plan && as_plan_is_silent(c->plan))
-		rc = as_fail(err, AS_EUSE,
-			     "fault %s: no promise can hold on a disk that loses or changes data "
-			     "and reports no error; use faults that are reported, such as "
-			     "write:2:eio",
-			     faults);
-	return rc;
-}
-
-uint64_t as_crash_budget(const struct as_target *target, bool hunt)
-{
-	bool here = as_target_traits(target).source == AS_TRAITS_CAPS;
-
-	/* In this process a recovery takes 50 microseconds, in a kernel 5 to 50 milliseconds. */
-	return hunt ? BUDGET_HUNT : here ? 0 : BUDGET_NAMED;
-}
-
-int as_crasher_new(const struct as_target *target, const struct as_run_options *run,
-		   const struct as_crash_options *options, struct as_sink *sinks,
-		   struct as_crasher **out, struct as_err *err)
-{
-	struct as_crasher *c = as_xcalloc(1, sizeof(*c));
-	int rc = vet(target, options, err);
-
-	c->target = target;
-	c->run = *run;
-	if (!c->run.size_bytes)
-		c->run.size_bytes = as_target_small_bytes(target);
-	c->options = *options;
-	if (!c->options.perm.sector_bytes)
-		c->options.perm.sector_bytes = as_target_sector_bytes(target);
-	c->so_far = options->so_far;
-	c->sinks = sinks;
-	c->dedup = as_dedup_new();
-	c->disk_fd = memfd_create("assay-crash", MFD_CLOEXEC);
-	if (!rc && c->disk_fd < 0)
-		rc = as_fail_errno(err, errno, "cannot make a file in memory");
-	if (!rc)
-		rc = read_plan(c, err);
-	if (!rc)
-		rc = as_runner_new(target, &c->run, sinks, &c->runner, err);
-	if (!rc)
-		/* The runner has used that memory before, to make the fresh disk. */
-		c->shared = run->state ? as_crash_box_shared(run->state)
-				       : as_shared_alloc(sizeof(*c->shared));
-	if (rc) {
-		as_crasher_free(c);
-		c = NULL;
-	}
-	*out = c;
-	return rc;
-}
-
-void as_crasher_free(struct as_crasher *c)
-{
-	if (!c)
-		return;
-	as_runner_free(c->runner);
-	as_dedup_free(c->dedup);
-	as_plan_free(c->plan);
-	if (!c->run.state && c->shared)
-		as_shared_free(c->shared, sizeof(*c->shared));
-	if (c->disk_fd >= 0)
-		close(c->disk_fd);
-	free(c);
-}
+/* Where a run costs as much as some ten recoveries: short runs after each workload, with a fault at
+ * a call that the workload is known to make, and how many recoveries each has. */
+#define SHORT_RUNS 2u
+#define SHORT_BUDGET 8u
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
@@ -180,6 +86,7 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 struct drawn_how {
 	struct as_drawn_queue queue;
 	struct as_share share;
+	bool is_short;
 };
 
 /* What was asked for comes before what was drawn. */
@@ -274,6 +181,11 @@ static struct as_crash_options options_of(const struct as_crasher *c, const stru
 	/* What is written back early is written between operations, and there is no such time. */
 	if (options.race.threads)
 		options.early = 0;
+	if (how->is_short) {
+		options.views &= 1u << AS_VIEW_SYNC_ATOMIC;
+		options.again = 0;
+		options.budget = SHORT_BUDGET;
+	}
 	return options;
 }
 
@@ -471,6 +383,25 @@ static int with_fewest(struct crash_run *r, const struct as_drawn *drawn,
 	return rc;
 }
 
+/* What only shows if one certain call fails, such as the write of one file's data, is seldom drawn
+ * before it is known which calls there are; and then it shows in most states. So there are runs
+ * with few states each. */
+static int short_runs(struct crash_run *r, uint64_t writes, uint64_t flushes)
+{
+	char text[AS_DRAW_TEXT_MAX];
+	int rc = 0;
+
+	r->how = (struct drawn_how){ .is_short = true };
+	for (unsigned i = 0; i < SHORT_RUNS && !rc && !r->result->findings; i++) {
+		if (!as_draw_among(r->seq, r->c->run.seed + i, writes, flushes, text))
+			break;
+		rc = once_with(r, text);
+		if (!rc)
+			tell(r, text);
+	}
+	return rc;
+}
+
 static int draw(struct crash_run *r)
 {
 	unsigned one_in = r->c->run.draw_faults ? 1 : AS_DRAW_EVERY;
@@ -484,9 +415,14 @@ static int draw(struct crash_run *r)
 	    (r->c->shared->fired || r->how.queue.hold || r->how.queue.early) &&
 	    as_instance_caps(r->c->target) & AS_INSTANCE_CERTAIN)
 		rc = with_fewest(r, &drawn, text);
-	if (!rc)
-		tell(r, text);
-	return rc;
+	if (rc)
+		return rc;
+	tell(r, text);
+	if (r->result->findings || r->c->options.spot.view ||
+	    !(r->c->options.views & 1u << AS_VIEW_SYNC_ATOMIC) ||
+	    !(as_instance_caps(r->c->target) & AS_INSTANCE_CERTAIN))
+		return 0;
+	return short_runs(r, r->c->shared->writes, r->c->shared->flushes);
 }
 
 /* A finding with faults is looked for. A workload that was made shorter makes fewer calls before

@@ -255,6 +255,19 @@ size_t as_perm_cuts(const struct as_perm *p)
 	return p->n_cuts;
 }
 
+/* Only what has no cache is programmed by steps. */
+static bool is_step(const struct as_perm *p, size_t at)
+{
+	const struct as_log_entry *e, *next;
+
+	if (!at || at == as_reclog_len(p->log))
+		return false;
+	e = as_reclog_at(p->log, at - 1);
+	next = as_reclog_at(p->log, at);
+	return e->kind == AS_CALL_WRITE && next->kind == AS_CALL_WRITE && e->fua && next->fua &&
+	       e->op == next->op && e->off == next->off && e->len == next->len;
+}
+
 struct as_perm_cut as_perm_cut(const struct as_perm *p, size_t k)
 {
 	const struct as_perm_window *cut = &p->cuts[k];
@@ -268,6 +281,7 @@ struct as_perm_cut as_perm_cut(const struct as_perm *p, size_t k)
 		.next_op = cut->next_op,
 		.flushed = cut->flushed,
 		.in_flight = k + 1 < p->n_cuts && p->cuts[k + 1].at == cut->at,
+		.step = is_step(p, cut->at),
 	};
 }
 

@@ -75,6 +75,7 @@ struct as_perm_cut {
 	uint32_t next_op; /* of entry at; AS_RECLOG_NO_OP after the last */
 	bool flushed; /* something has become stable here: by a flush, or by FUA */
 	bool in_flight; /* the next cut is here, too: entry at-1 was issued, and no more is known */
+	bool step; /* of one program of flash: the place is written again at once (disk/flash.c) */
 };
 
 struct as_perm_state {

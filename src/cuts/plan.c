@@ -29,15 +29,48 @@ static bool is_promised(const struct as_crash_plan *p, size_t k)
 	       (k + 1 < p->n && of->all(of->ctx, AS_VIEW_SYNC_ATOMIC, k + 1));
 }
 
+/* A program of flash has many steps, and what lies between two programs would be lost among them:
+ * so both are halved on their own, and steps are a round later: a third of the looks is for them.
+ * Both cuts of a write, issued and stable, are met together. */
+static void rank_flash(const struct as_crash_plan *p, unsigned *rank)
+{
+	size_t n[2] = { 0 }, nth[2] = { 0 };
+
+	for (size_t k = 0; k < p->n; k++) {
+		struct as_perm_cut cut = as_perm_cut(p->of.perm, k);
+
+		n[cut.step] += !cut.in_flight;
+	}
+	for (size_t k = 0; k < p->n; k++) {
+		struct as_perm_cut cut = as_perm_cut(p->of.perm, k);
+
+		rank[k] = 1 + cut.step + as_perm_round(nth[cut.step], n[cut.step]);
+		nth[cut.step] += !cut.in_flight;
+	}
+}
+
+static bool has_steps(const struct as_crash_plan *p)
+{
+	for (size_t k = 0; k < p->n; k++)
+		if (as_perm_cut(p->of.perm, k).step)
+			return true;
+	return false;
+}
+
 /* Cuts with the same rank stay in order. */
 static void sort_cuts(struct as_crash_plan *p)
 {
-	unsigned ranks = as_perm_rounds(p->n) + 2, *rank = as_xcalloc(p->n, sizeof(*rank));
+	unsigned ranks = as_perm_rounds(p->n) + 3, *rank = as_xcalloc(p->n, sizeof(*rank));
 	uint64_t first = p->of.first ? p->of.first : p->of.limit / 2;
 	size_t n = 0;
 
 	for (size_t k = 0; k < p->n; k++)
-		rank[k] = is_promised(p, k) ? 0 : 1 + as_perm_round(k, p->n);
+		rank[k] = 1 + as_perm_round(k, p->n);
+	if (has_steps(p))
+		rank_flash(p, rank);
+	for (size_t k = 0; k < p->n; k++)
+		if (is_promised(p, k))
+			rank[k] = 0;
 	for (unsigned r = 0; r < ranks; r++)
 		for (size_t k = 0; k < p->n; k++)
 			if (rank[k] == r)

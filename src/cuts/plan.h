@@ -9,7 +9,8 @@
  *   2. In round 1, each cut gives one state of each other view. Each later round gives twice as
  *      many, halfway between those of the rounds before. In the end all states have been given.
  *   3. In these rounds, the cuts at which something is promised come first, and then the others:
- *      the first, the middle one, those in the middle of the halves, and so on.
+ *      the first, the middle one, those in the middle of the halves, and so on. Cuts within a
+ *      program of flash come later than those between programs.
  *   4. If view 1 alone would take more than half of the limit, round 0 has fewer cuts, in the order
  *      of 3; the others are a part of round 1.
  *

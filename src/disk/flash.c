@@ -13,6 +13,9 @@
  *         sector by sector from the start, as every write of a record may.
  *   bits  the same, and before each of them a state in which some of the bits have changed and
  *         others have not, all over the unit or the block
+ *   unstable  the same as unit, and until a program or an erase is done as a whole, the bits that
+ *         it changes read now so and now otherwise (flash_unstable.h); the last block of the
+ *         device is not the flash's then
  *   off   a program or an erase is done or not
  * The bits are drawn from the place and the bytes: the same calls give the same states.
  *
@@ -25,6 +28,7 @@
 #include "disk/flash.h"
 
 #include "base/hash.h"
+#include "disk/flash_unstable.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -38,11 +42,13 @@ struct as_emuflash {
 	struct as_flash seam; /* first: it is a flash */
 	struct as_flash_setup setup;
 	struct as_bd *bd;
+	struct as_bd *own; /* what a program and an erase ask, which are no reads of the user's */
 	uint32_t n_blocks;
 	uint32_t *erases; /* of each block */
 	uint32_t *reads; /* of each block, since it was erased */
 	uint64_t hits;
 	bool tears;
+	struct as_unstable unstable; /* bd is NULL: the setup has none */
 	char misuse[200];
 };
 
@@ -56,13 +62,14 @@ static struct as_emuflash *of(struct as_flash *flash)
 static void note(struct as_emuflash *f, const char *fmt, ...) AS_PRINTF(2, 3);
 static void note(struct as_emuflash *f, const char *fmt, ...)
 {
+	char text[sizeof(f->misuse)];
 	va_list ap;
 
-	if (f->misuse[0])
-		return;
 	va_start(ap, fmt);
-	vsnprintf(f->misuse, sizeof(f->misuse), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	if (as_flash_misuse_rank(text) > as_flash_misuse_rank(f->misuse))
+		memcpy(f->misuse, text, sizeof(text));
 }
 
 static int check(struct as_emuflash *f, const char *what, uint64_t off, uint64_t len, uint32_t unit)
@@ -85,12 +92,25 @@ static uint32_t block_of(const struct as_emuflash *f, uint64_t off)
 	return (uint32_t)(off / f->seam.geometry.erase_bytes);
 }
 
-static bool is_bad(const struct as_emuflash *f, uint32_t block)
+static bool is_bad(const struct as_emuflash *f, uint32_t block, uint32_t call)
 {
-	for (uint32_t i = 0; i < f->setup.n_bad; i++)
-		if (f->setup.bad[i].block == block && f->erases[block] >= f->setup.bad[i].after)
+	for (uint32_t i = 0; i < f->setup.n_bad; i++) {
+		const struct as_flash_bad *bad = &f->setup.bad[i];
+
+		if (bad->block == block && bad->calls & call && f->erases[block] >= bad->after)
 			return true;
-	return f->setup.cycles && f->erases[block] >= f->setup.cycles;
+	}
+	return call != AS_FLASH_READS && f->setup.cycles && f->erases[block] >= f->setup.cycles;
+}
+
+static bool is_unreadable(const struct as_emuflash *f, uint64_t off, uint64_t len)
+{
+	for (uint32_t block = block_of(f, off); f->setup.n_bad; block++)
+		if (is_bad(f, block, AS_FLASH_READS))
+			return true;
+		else if (block == block_of(f, off + len - 1))
+			break;
+	return false;
 }
 
 static bool is_weak(const struct as_emuflash *f, uint64_t off, uint64_t len)
@@ -167,7 +187,7 @@ static void turn(const struct as_emuflash *f, unsigned char *bytes, size_t len)
 }
 
 /* Reads bytes as they are beneath. */
-static int fetch(struct as_emuflash *f, uint64_t off, unsigned char *buf, size_t len)
+static int fetch(struct as_bd *bd, uint64_t off, unsigned char *buf, size_t len)
 {
 	unsigned char sector[SECTOR];
 	size_t done = 0;
@@ -179,10 +199,10 @@ static int fetch(struct as_emuflash *f, uint64_t off, unsigned char *buf, size_t
 
 		if (!in && n >= SECTOR) {
 			n -= n % SECTOR;
-			rc = as_bd_read(f->bd, at, buf + done, n);
+			rc = as_bd_read(bd, at, buf + done, n);
 		} else {
 			n = n < SECTOR - in ? n : SECTOR - (size_t)in;
-			rc = as_bd_read(f->bd, at - in, sector, SECTOR);
+			rc = as_bd_read(bd, at - in, sector, SECTOR);
 			memcpy(buf + done, sector + in, n);
 		}
 		if (rc)
@@ -202,7 +222,7 @@ static int put(struct as_emuflash *f, uint64_t off, const unsigned char *buf, si
 	if (from == off && to == off + len)
 		return as_bd_write(f->bd, off, buf, len);
 	sectors = as_xmalloc((size_t)(to - from));
-	rc = as_bd_read(f->bd, from, sectors, (size_t)(to - from));
+	rc = as_bd_read(f->own, from, sectors, (size_t)(to - from));
 	memcpy(sectors + (off - from), buf, len);
 	if (!rc)
 		rc = as_bd_write(f->bd, from, sectors, (size_t)(to - from));
@@ -217,7 +237,13 @@ static int emu_read(struct as_flash *flash, uint64_t off, void *buf, size_t len)
 
 	if (rc || !len)
 		return rc;
-	rc = fetch(f, off, buf, len);
+	if (is_unreadable(f, off, len)) {
+		f->hits++;
+		return -EIO;
+	}
+	rc = fetch(f->bd, off, buf, len);
+	if (!rc && f->unstable.bd)
+		rc = as_unstable_read(&f->unstable, off, buf, len);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < f->setup.n_rot; i++) {
@@ -246,6 +272,18 @@ static void draw_bits(uint64_t off, const unsigned char *from, const unsigned ch
 	}
 }
 
+/* A power cut may come in each of them. Those whose first read loses bits are further from the end
+ * of a program. */
+static int all_phases(struct as_emuflash *f, uint64_t off, size_t len)
+{
+	static const unsigned phases[AS_UNSTABLE_PHASES] = { 1, 3, 0, 2 };
+	int rc = 0;
+
+	for (size_t i = 0; i < AS_UNSTABLE_PHASES && !rc; i++)
+		rc = as_unstable_set(&f->unstable, off, len, phases[i]);
+	return rc;
+}
+
 /* The bytes go from `was` to `now` with what a power cut may leave on the way. */
 static int put_torn(struct as_emuflash *f, uint64_t off, unsigned char *was,
 		    const unsigned char *now, size_t len)
@@ -254,6 +292,9 @@ static int put_torn(struct as_emuflash *f, uint64_t off, unsigned char *was,
 	unsigned char *way = as_xmalloc(len);
 	int rc = 0;
 
+	/* Bits that were programmed before stay as they are. */
+	if (f->unstable.bd && !was[0] && !memcmp(was, was + 1, len - 1))
+		rc = as_unstable_set(&f->unstable, off, len, 1);
 	memcpy(way, was, len);
 	for (size_t at = 0; at < len && !rc; at += unit) {
 		if (f->setup.tear == AS_FLASH_TEAR_BITS) {
@@ -269,6 +310,8 @@ static int put_torn(struct as_emuflash *f, uint64_t off, unsigned char *was,
 		if (!rc)
 			rc = put(f, off + at, way + at, unit);
 	}
+	if (!rc && f->unstable.bd && f->unstable.len)
+		rc = all_phases(f, off, len);
 	free(way);
 	return rc;
 }
@@ -276,7 +319,7 @@ static int put_torn(struct as_emuflash *f, uint64_t off, unsigned char *was,
 static int program_part(struct as_emuflash *f, uint64_t off, const unsigned char *buf, size_t len)
 {
 	unsigned char *was = as_xmalloc(2 * len), *now = was + len, *is = as_xmalloc(len);
-	int rc = fetch(f, off, was, len);
+	int rc = fetch(f->own, off, was, len);
 
 	if (!rc) {
 		memcpy(is, was, len);
@@ -287,6 +330,8 @@ static int program_part(struct as_emuflash *f, uint64_t off, const unsigned char
 			rc = put_torn(f, off, was, is, len);
 		else
 			rc = put(f, off, is, len);
+		if (!rc && f->unstable.bd)
+			rc = as_unstable_end(&f->unstable, off, len);
 	}
 	free(was);
 	free(is);
@@ -304,7 +349,7 @@ static int emu_program(struct as_flash *flash, uint64_t off, const void *buf, si
 		size_t n = len - done, room = flash->geometry.erase_bytes - (size_t)in;
 
 		n = n < room ? n : room;
-		if (is_bad(f, block_of(f, off + done)))
+		if (is_bad(f, block_of(f, off + done), AS_FLASH_PROGRAMS))
 			return -EIO;
 		rc = program_part(f, off + done, (const unsigned char *)buf + done, n);
 		done += n;
@@ -316,7 +361,7 @@ static int erase_by_bits(struct as_emuflash *f, uint64_t off)
 {
 	uint32_t len = f->seam.geometry.erase_bytes;
 	unsigned char *was = as_xcalloc(3, len), *zeros = was + len, *way = zeros + len;
-	int rc = fetch(f, off, was, len);
+	int rc = fetch(f->own, off, was, len);
 
 	if (!rc) {
 		draw_bits(off, was, zeros, len, way);
@@ -336,7 +381,7 @@ static void check_wear(struct as_emuflash *f, uint32_t block)
 	if (!f->setup.spread || n <= f->setup.spread)
 		return;
 	for (uint32_t i = 0; i < f->n_blocks; i++)
-		if (!is_bad(f, i) && f->erases[i] < least)
+		if (!is_bad(f, i, AS_FLASH_ERASES) && f->erases[i] < least)
 			least = f->erases[i];
 	if (n - least > f->setup.spread)
 		note(f,
@@ -353,12 +398,16 @@ static int emu_erase(struct as_flash *flash, uint64_t off)
 	if (rc)
 		return rc;
 	block = block_of(f, off);
-	if (is_bad(f, block))
+	if (is_bad(f, block, AS_FLASH_ERASES))
 		return -EIO;
 	if (f->tears && f->setup.tear == AS_FLASH_TEAR_BITS)
 		rc = erase_by_bits(f, off);
+	if (f->tears && f->unstable.bd)
+		rc = all_phases(f, off, len);
 	if (!rc)
 		rc = as_bd_zero(f->bd, off, len);
+	if (!rc && f->unstable.bd)
+		rc = as_unstable_end(&f->unstable, off, len);
 	if (rc)
 		return rc;
 	f->erases[block]++;
@@ -388,9 +437,14 @@ struct as_emuflash *as_emuflash_new(const struct as_flash_setup *setup, struct a
 	f->seam.geometry = setup->geometry;
 	f->seam.geometry.size_bytes = bd->size_bytes;
 	f->setup = *setup;
-	f->bd = bd;
-	f->n_blocks = (uint32_t)(bd->size_bytes / setup->geometry.erase_bytes);
-	f->erases = as_xcalloc(f->n_blocks, sizeof(*f->erases));
+	f->bd = f->own = bd;
+	if (setup->tear == AS_FLASH_TEAR_UNSTABLE) {
+		f->seam.geometry.size_bytes -= setup->geometry.erase_bytes;
+		f->unstable.bd = bd;
+		f->unstable.note_at = f->seam.geometry.size_bytes;
+	}
+	f->n_blocks = (uint32_t)(f->seam.geometry.size_bytes / setup->geometry.erase_bytes);
+	f->erases = as_xcalloc(f->n_blocks + 1, sizeof(*f->erases));
 	f->reads = as_xcalloc(f->n_blocks, sizeof(*f->reads));
 	return f;
 }
@@ -409,6 +463,11 @@ struct as_flash *as_emuflash_seam(struct as_emuflash *f)
 	return &f->seam;
 }
 
+void as_emuflash_asks(struct as_emuflash *f, struct as_bd *own)
+{
+	f->own = own;
+}
+
 void as_emuflash_tears(struct as_emuflash *f)
 {
 	f->tears = true;
@@ -419,6 +478,16 @@ void as_emuflash_replaced(struct as_emuflash *f)
 	memset(f->erases, 0, f->n_blocks * sizeof(*f->erases));
 	memset(f->reads, 0, f->n_blocks * sizeof(*f->reads));
 	f->misuse[0] = '\0';
+	as_unstable_forget(&f->unstable);
+}
+
+int as_flash_misuse_rank(const char *misuse)
+{
+	if (!*misuse)
+		return 0;
+	if (!strncmp(misuse, "read of ", strlen("read of ")))
+		return 1;
+	return strncmp(misuse, "programs ", strlen("programs ")) ? 3 : 2;
 }
 
 const char *as_emuflash_misuse(const struct as_emuflash *f)

@@ -7,7 +7,8 @@
  * words KEY=VALUE, separated by commas.
  *
  *	erase=N program=N read=N erased=N    geometry; over=1: AS_FLASH_OVERWRITE
- *	bad=B[@N][+B...]  block B cannot be programmed and erased, from the start or after N erases
+ *	bad=B[@N][r][p][e][+B...]  block B cannot be read, programmed, erased (without a letter:
+ *	                  neither programmed nor erased), from the start or after N erases
  *	cycles=N          every block fails after N erases
  *	weak=B[+B...]     reads of block B answer EUCLEAN with the right bytes, until it is erased
  *	disturb=N         ... and those of any block that was read more than N times since then
@@ -15,7 +16,7 @@
  *	wear=N            it is a finding if a block is erased more than N times
  *	spread=N          ... or N times more than the block that is erased least
  *	show=1            how often blocks were erased is told at the end of a run
- *	tear=unit|bits|off  what a power cut leaves of a program or an erase: see flash.c
+ *	tear=unit|bits|unstable|off  what a power cut leaves of a program or an erase: see flash.c
  *	cache=1           the flash has a cache: programs are stable in any order, until the end
  */
 #ifndef AS_DISK_FLASH_H
@@ -31,13 +32,20 @@
 
 #define AS_FLASH_SPOTS 16u
 
-enum as_flash_tear { AS_FLASH_TEAR_UNIT, AS_FLASH_TEAR_BITS, AS_FLASH_TEAR_OFF };
+enum as_flash_tear {
+	AS_FLASH_TEAR_UNIT,
+	AS_FLASH_TEAR_BITS,
+	AS_FLASH_TEAR_UNSTABLE,
+	AS_FLASH_TEAR_OFF,
+};
+
+enum as_flash_calls { AS_FLASH_READS = 1, AS_FLASH_PROGRAMS = 2, AS_FLASH_ERASES = 4 };
 
 /* All zeros: no flash. */
 struct as_flash_setup {
 	struct as_flash_geometry geometry; /* erase_bytes is not 0; size_bytes is not used */
 	struct as_flash_bad {
-		uint32_t block, after;
+		uint32_t block, after, calls; /* enum as_flash_calls */
 	} bad[AS_FLASH_SPOTS];
 	uint32_t weak[AS_FLASH_SPOTS];
 	uint64_t rot[AS_FLASH_SPOTS];
@@ -61,13 +69,19 @@ struct as_emuflash;
 struct as_emuflash *as_emuflash_new(const struct as_flash_setup *setup, struct as_bd *bd);
 void as_emuflash_free(struct as_emuflash *flash); /* takes NULL */
 struct as_flash *as_emuflash_seam(struct as_emuflash *flash);
+/* What was there before a program or an erase is asked of this device, which has the same bytes and
+ * does not fail. */
+void as_emuflash_asks(struct as_emuflash *flash, struct as_bd *own);
 /* From now on each program and erase is several writes, between which a power cut may come. */
 void as_emuflash_tears(struct as_emuflash *flash);
 /* The contents are others: what is known of erases is forgotten. */
 void as_emuflash_replaced(struct as_emuflash *flash);
-/* The first rule that was broken, in words; NULL: none. */
+/* The first rule that was broken, in words; NULL: none. One that breaks more takes the place of one
+ * that breaks less. */
 const char *as_emuflash_misuse(const struct as_emuflash *flash);
-/* How many reads gave wrong bytes, as the setup says. */
+/* 0: none (""); 1: a read that was refused; 2: a program of what is not erased; 3: all else. */
+int as_flash_misuse_rank(const char *misuse);
+/* How many reads gave wrong bytes or failed, as the setup says. */
 uint64_t as_emuflash_hits(const struct as_emuflash *flash);
 /* How often a block was erased. */
 uint32_t as_emuflash_wear(const struct as_emuflash *flash, uint32_t block);

@@ -30,6 +30,17 @@ static bool one_number(const char *text, uint64_t max, uint32_t *out)
 	return true;
 }
 
+/* Which calls fail; without a letter, programs and erases. */
+static uint32_t read_calls(const char **text)
+{
+	static const char letters[] = "rpe";
+	uint32_t calls = 0;
+
+	for (const char *at; **text && (at = strchr(letters, **text)); ++*text)
+		calls |= 1u << (at - letters);
+	return calls ? calls : AS_FLASH_PROGRAMS | AS_FLASH_ERASES;
+}
+
 static bool read_bad(struct as_flash_setup *s, const char *text)
 {
 	while (s->n_bad < AS_FLASH_SPOTS) {
@@ -39,7 +50,8 @@ static bool read_bad(struct as_flash_setup *s, const char *text)
 			return false;
 		if (*text == '@' && (text++, !number(&text, &after) || after > UINT32_MAX))
 			return false;
-		s->bad[s->n_bad++] = (struct as_flash_bad){ (uint32_t)block, (uint32_t)after };
+		s->bad[s->n_bad++] = (struct as_flash_bad){ (uint32_t)block, (uint32_t)after,
+							    read_calls(&text) };
 		if (!*text)
 			return true;
 		if (*text++ != '+')
@@ -77,7 +89,7 @@ static bool read_weak(struct as_flash_setup *s, const char *text)
 
 static bool read_tear(struct as_flash_setup *s, const char *text)
 {
-	static const char *const names[] = { "unit", "bits", "off" };
+	static const char *const names[] = { "unit", "bits", "unstable", "off" };
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(text, names[i])) {
@@ -148,8 +160,8 @@ int as_flash_setup_word(struct as_flash_setup *setup, const char *word, struct a
 	return as_fail(
 		err, AS_EUSE,
 		"flash: '%.60s' is none of erase=N, program=N, read=N, erased=0|255, over=1, "
-		"bad=B[@N][+B...], cycles=N, weak=B[+B...], disturb=N, rot=A[+A...], wear=N, "
-		"spread=N, show=1, tear=unit|bits|off, cache=1",
+		"bad=B[@N][rpe][+B...], cycles=N, weak=B[+B...], disturb=N, rot=A[+A...], wear=N, "
+		"spread=N, show=1, tear=unit|bits|unstable|off, cache=1",
 		word);
 }
 

@@ -3,8 +3,8 @@
  * corrupt_suite: the model `suite` (SWIFT, section 5.3.2). The disks are the images of a checker's
  * own test suite, each damaged in a way that its authors thought of. The checker was run on each of
  * them (as_judge_base()); the bytes that it changed are where its repairs are decided. These bytes
- * get other values, a few at a time. The first lots are the first places of all images, the next
- * ones their second places, and so on.
+ * get other values, a few at a time. The first lots are the images as they are, the next ones the
+ * first places of all images, then their second places, and so on.
  */
 #include "fsck/corrupt_priv.h"
 
@@ -20,7 +20,7 @@
 
 struct suite_place {
 	uint32_t base, nth;
-	size_t first, n; /* bytes of base->writes */
+	size_t first, n; /* bytes of base->writes; n 0: the image as it is */
 };
 
 struct suite_model {
@@ -49,7 +49,7 @@ static void add_places(struct suite_model *m, uint32_t base, const struct as_dam
 			AS_ARRAY_ROOM(m->places, m->n, m->cap);
 			m->places[m->n++] = (struct suite_place){
 				.base = base,
-				.nth = (uint32_t)(n / step) +
+				.nth = 1 + (uint32_t)(n / step) +
 				       (as_subject_is_book(books, writes->bytes[first].off) ? LATER
 											    : 0),
 				.first = first,
@@ -72,16 +72,20 @@ static int open_suite(struct as_corrupt *c, struct as_err *err)
 {
 	struct suite_model *m = c->own = as_xcalloc(1, sizeof(*m));
 	struct as_err ignored;
+	bool repaired = false;
 
 	m->of = as_xcalloc(c->setup.n, sizeof(struct as_fields *));
 	for (size_t i = 0; i < c->setup.n; i++) {
+		repaired |= c->setup.bases[i].called_damaged || c->setup.bases[i].writes.n;
+		AS_ARRAY_ROOM(m->places, m->n, m->cap);
+		m->places[m->n++] = (struct suite_place){ .base = (uint32_t)i };
 		add_places(m, (uint32_t)i, &c->setup.bases[i].writes, c->setup.books);
 		/* What cannot be read cannot be sealed, and is damaged all the same. */
 		if (c->setup.seal &&
 		    as_fields_read(c->setup.type, c->setup.bases[i].disk, &m->of[i], &ignored))
 			m->of[i] = NULL;
 	}
-	if (!m->n)
+	if (!repaired)
 		return as_fail(err, AS_EUSE,
 			       "--model suite: the checker changes nothing on any of "
 			       "these images");
@@ -175,8 +179,10 @@ static void suite_lot(struct as_corrupt *c, uint64_t i, struct as_corrupt_lot *l
 	const struct as_fsck_base *base = &c->setup.bases[p->base];
 	const struct as_damaged_byte *bytes = &base->writes.bytes[p->first];
 	uint64_t values[7 + 8 * PLACE_BYTES];
-	size_t n = values_of(bytes, p->n, values);
+	size_t n = p->n ? values_of(bytes, p->n, values) : 0;
 
+	if (!p->n)
+		as_buf_addf(&as_corrupt_add(lot, p->base)->words, "%s: as it is", base->name);
 	for (size_t k = 0; k < n; k++) {
 		struct as_disk *disk = as_disk_snapshot(base->disk);
 		struct as_damage *d = as_corrupt_add(lot, p->base);
@@ -194,7 +200,7 @@ static void suite_lot(struct as_corrupt *c, uint64_t i, struct as_corrupt_lot *l
 
 const struct as_corrupt_row as_corrupt_suite = {
 	.name = "suite",
-	.help = "bytes that the checker repairs on the images of a test suite",
+	.help = "the images of a test suite, and bytes that the checker repairs on them",
 	.open = open_suite,
 	.lots = suite_lots,
 	.lot = suite_lot,

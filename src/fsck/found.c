@@ -15,6 +15,7 @@
 
 #define DOUBTS_MAX 3u
 #define TESTS 300 /* of disks, to make one damage smaller */
+#define SMALLER_US (INT64_C(10) * 1000000) /* no more tries after that: each may take a deadline */
 #define OUTPUT_BYTES 6000 /* of a run, on the page */
 
 /* ---- Clusters -------------------------------------------------------------------------------- */
@@ -71,6 +72,7 @@ struct smaller {
 	const struct as_fsck_found *f;
 	struct as_fsck_verdict v;
 	struct as_err *err;
+	int64_t until_us;
 	int rc;
 };
 
@@ -83,7 +85,7 @@ static int still_shows(void *ctx, bool *kept, size_t n)
 	int shows = 0;
 
 	(void)n;
-	if (s->rc)
+	if (s->rc || as_now_us() > s->until_us)
 		return 0;
 	disk = as_damage_apply(f->damage, f->base->disk, kept);
 	s->rc = as_judge_disk(f->judge, f->base, f->damage, disk, &s->v, s->err);
@@ -372,20 +374,23 @@ int as_fsck_tell(const struct as_fsck_found *f, struct as_sink *sinks, bool *con
 		 struct as_err *err)
 {
 	size_t n = f->damage->n;
-	struct smaller s = { .f = f, .err = err };
+	struct smaller s = { .f = f, .err = err, .until_us = INT64_MAX };
 	bool *kept = as_xmalloc(n + 1);
 
 	memset(kept, true, n);
 	*confirmed = still_shows(&s, kept, n);
 	if (*confirmed) {
+		s.until_us = as_now_us() + SMALLER_US;
 		/* Each test of one that hangs would take until the deadline. */
 		if (n > 1 && f->problem != AS_FSCK_HANGS)
 			as_ddmin(kept, n, still_shows, &s, TESTS);
+		s.until_us = INT64_MAX;
 		/* The last one that was tried need not be the smallest. */
 		as_damage_keep(f->damage, kept);
 		if (as_damage_is_none(f->damage)) {
 			as_buf_clear(&f->damage->words);
-			as_buf_adds(&f->damage->words, "nothing is damaged");
+			as_buf_adds(&f->damage->words,
+				    f->base->sick ? "the image as it is" : "nothing is damaged");
 		}
 		memset(kept, true, n);
 		if (still_shows(&s, kept, f->damage->n)) {

@@ -543,7 +543,7 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 		return rc;
 	s->n = 1;
 	if (ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[0], ordinal[0])) {
-		if (as_damage_is_none(damage) && s->run[0]->answer != AS_CHECK_CLEAN)
+		if (as_damage_is_none(damage) && !base->sick && s->run[0]->answer != AS_CHECK_CLEAN)
 			judge_healthy(j, v, damage);
 		rc = go_on(j, v, damage, err);
 		if (rc)

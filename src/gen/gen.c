@@ -15,7 +15,9 @@
 #include "gen/gen.h"
 
 #include "gen/direct.h"
+#include "gen/places.h"
 #include "gen/refine.h"
+#include "gen/spare.h"
 #include "gen/tree.h"
 #include "gen/walk.h"
 
@@ -255,8 +257,12 @@ static struct as_seq *give(struct as_gen *gen, struct as_gnode *node, enum as_ge
 	if (p->walk_max > p->walk_min)
 		steps += as_choose(gen->choice, (unsigned)(p->walk_max - p->walk_min) + 1);
 	as_gen_walk_append(&gen->walk, end, steps, layer >= AS_GEN_SYNTAX, finer);
-	if (layer >= AS_GEN_SYNTAX)
+	if (layer >= AS_GEN_SYNTAX) {
+		as_places_move(finer, p, gen->traits, gen->choice);
+		as_spare_space(finer, p, gen->choice);
 		as_direct_align(finer, p, gen->choice);
+		as_spell_names(finer, p, gen->traits, gen->stats.given - 1);
+	}
 	as_model_free(end);
 	return finer;
 }

@@ -23,6 +23,7 @@
 #define BURST_MAX 24
 #define KEPT_MAX 3
 #define FULL_TRIES 4
+#define LINK_SHORT 160 /* bytes; inodes have room for less */
 
 /* How much the weight of a command counts while the tree grows and while it shrinks. */
 static const uint32_t turns[2][3] = { [false] = { 1, 2, 4 }, [true] = { 6, 2, 1 } };
@@ -72,6 +73,7 @@ void as_gen_walk_free(struct as_gen_walk *walk)
 	as_roster_free(&walk->roster);
 	as_buf_free(&walk->text);
 	as_buf_free(&walk->opts);
+	as_buf_free(&walk->link);
 }
 
 static enum as_opcode draw_code(const struct as_gen_walk *w)
@@ -227,10 +229,14 @@ static bool walk_crash(struct as_gen_walk *w)
 
 static bool walk_link_tmpfile(struct as_gen_walk *w)
 {
+	/* Now and then one that has a name, or had one. */
+	bool any = as_gen_walk_chance(w, w->profile->stray);
 	struct as_op op;
 
 	for (unsigned i = 0; i < w->roster.n_handles; i++) {
-		if (!w->roster.handle[i].tmpfile)
+		const struct as_gen_handle *handle = &w->roster.handle[i];
+
+		if (!handle->tmpfile && !(any && handle->kind == AS_ITEM_REG))
 			continue;
 		op = begin(w, AS_OP_LINK_TMPFILE);
 		op.fd = w->roster.handle[i].slot;
@@ -265,6 +271,26 @@ static uint64_t replaces(const struct as_gen_walk *w, const struct as_op *op)
 									   : w->profile->replace;
 }
 
+/* The text of a link that leads to `path`. File systems keep short ones in the inode, others in
+ * blocks of their own. So it is made longer by slashes, which mean nothing, to all lengths. */
+static const char *link_text(struct as_gen_walk *w, const char *path)
+{
+	size_t max = w->traits->symlink_max < AS_ROSTER_PATH_MAX ? w->traits->symlink_max
+								 : AS_ROSTER_PATH_MAX;
+	size_t have = strlen(path), len;
+
+	/* udf: udf_symlink() keeps a list of names, and no slashes. */
+	if (w->traits->quirks & AS_QUIRK_SYMLINK_OF_NAMES || *path != '/' || !w->fill ||
+	    !as_gen_walk_chance(w, w->profile->link_text))
+		return path;
+	len = 1 + as_gen_walk_choose(w, as_gen_walk_choose(w, 4) ? LINK_SHORT : max + 1);
+	as_buf_clear(&w->link);
+	for (; len > have; len--)
+		as_buf_addc(&w->link, '/');
+	as_buf_adds(&w->link, path);
+	return as_buf_str(&w->link);
+}
+
 /* A command on one path or two, from its row. */
 static bool walk_path(struct as_gen_walk *w, enum as_opcode code)
 {
@@ -289,7 +315,9 @@ static bool walk_path(struct as_gen_walk *w, enum as_opcode code)
 			return false;
 		op.path2 = spell(w, w->at2);
 	}
-	op.path = code == AS_OP_SYMLINK || code == AS_OP_CHCWD ? w->at : spell(w, w->at);
+	op.path = code == AS_OP_SYMLINK ? link_text(w, w->at)
+		  : code == AS_OP_CHCWD ? w->at
+					: spell(w, w->at);
 	emit(w, &op);
 	return true;
 }

@@ -24,7 +24,7 @@ struct as_gen_walk {
 	struct as_steer *steer; /* NULL: no command is chosen by the state */
 	struct as_model *model; /* the state so far, for steering; NULL: it is not followed */
 	struct as_seq *out;
-	struct as_buf text, opts; /* paths being put together, options drawn */
+	struct as_buf text, opts, link; /* paths being put together, options drawn, a link's text */
 	uint64_t mapped; /* slots below 64 that have a mapping */
 	bool fill; /* draw arguments, too */
 	bool growing;

@@ -30,7 +30,25 @@ static bool read_count(const char *text, const char *stop, uint64_t *n)
 	return isdigit((unsigned char)*text) && end == stop && !errno && *n;
 }
 
-int as_kfail_parse(const char *text, struct as_kfail_rule *rule, struct as_err *err)
+static int add(const char *text, const struct as_kfail_rule *rule, struct as_kfail_rules *rules,
+	       struct as_err *err)
+{
+	if (rules->n == AS_KFAIL_MAX)
+		return as_fail(err, AS_EUSE, "fault '%s': at most %d of a kernel can fail", text,
+			       AS_KFAIL_MAX);
+	for (unsigned i = 0; i < rules->n; i++) {
+		if (rules->rule[i].kind != rule->kind)
+			return as_fail(err, AS_EUSE, "fault '%s': the other one is a %s", text,
+				       names[rules->rule[i].kind]);
+		if (rules->rule[i].op == rule->op)
+			return as_fail(err, AS_EUSE,
+				       "fault '%s': in one operation only one can fail", text);
+	}
+	rules->rule[rules->n++] = *rule;
+	return 0;
+}
+
+int as_kfail_parse(const char *text, struct as_kfail_rules *rules, struct as_err *err)
 {
 	struct as_kfail_rule r = { .kind = as_kfail_kind(text) };
 	const char *op = text + strlen(names[r.kind]) + 1, *colon = strchr(op, ':');
@@ -43,18 +61,19 @@ int as_kfail_parse(const char *text, struct as_kfail_rule *rule, struct as_err *
 			       "fault '%s': expected %s:OP:N with the number of an operation, or "
 			       "`mount`, and N from 1",
 			       text, names[r.kind]);
-	*rule = r;
-	return 0;
+	return add(text, &r, rules, err);
 }
 
-void as_kfail_print(const struct as_kfail_rule *rule, struct as_buf *out)
+void as_kfail_print(const struct as_kfail_rules *rules, struct as_buf *out)
 {
-	if (!rule->kind)
-		return;
-	as_buf_addf(out, "%s:", names[rule->kind]);
-	if (rule->op)
-		as_buf_addf(out, "%llu", (unsigned long long)rule->op);
-	else
-		as_buf_adds(out, "mount");
-	as_buf_addf(out, ":%llu", (unsigned long long)rule->nth);
+	for (unsigned i = 0; i < rules->n; i++) {
+		const struct as_kfail_rule *rule = &rules->rule[i];
+
+		as_buf_addf(out, "%s%s:", i ? " " : "", names[rule->kind]);
+		if (rule->op)
+			as_buf_addf(out, "%llu", (unsigned long long)rule->op);
+		else
+			as_buf_adds(out, "mount");
+		as_buf_addf(out, ":%llu", (unsigned long long)rule->nth);
+	}
 }

@@ -6,6 +6,9 @@
  *			the Nth slab allocation fails
  *	kpage:OP:N	the same for pages
  *	kio:OP:N	the same for requests to the disk
+ *
+ * Two of one kind may fail in one run, in different operations: the kernel counts the calls of one
+ * system call, and forgets them when one has failed.
  */
 #ifndef AS_HOST_KFAIL_H
 #define AS_HOST_KFAIL_H
@@ -23,10 +26,19 @@ struct as_kfail_rule {
 	uint64_t nth;
 };
 
+#define AS_KFAIL_MAX 2 /* in one run */
+
+struct as_kfail_rules {
+	struct as_kfail_rule rule[AS_KFAIL_MAX];
+	unsigned n;
+};
+
 /* AS_KFAIL_NONE: it is no such rule. */
 enum as_kfail as_kfail_kind(const char *rule);
-AS_MUST_CHECK int as_kfail_parse(const char *text, struct as_kfail_rule *rule, struct as_err *err);
-/* Nothing for a rule of kind AS_KFAIL_NONE. */
-void as_kfail_print(const struct as_kfail_rule *rule, struct as_buf *out);
+/* Adds the rule. */
+AS_MUST_CHECK int as_kfail_parse(const char *text, struct as_kfail_rules *rules,
+				 struct as_err *err);
+/* With a blank between two. */
+void as_kfail_print(const struct as_kfail_rules *rules, struct as_buf *out);
 
 #endif

@@ -31,7 +31,7 @@ struct as_plan {
 	size_t n;
 	uint64_t alloc[AS_HOST_FAILS]; /* the first one first */
 	unsigned n_alloc;
-	struct as_kfail_rule kernel;
+	struct as_kfail_rules kernel;
 };
 
 static void add_alloc(struct as_plan *plan, uint64_t nth)
@@ -62,13 +62,6 @@ static int parse_alloc(const char *rule, struct as_plan *plan, struct as_err *er
 	return 0;
 }
 
-static int parse_kernel(const char *rule, struct as_plan *plan, struct as_err *err)
-{
-	if (plan->kernel.kind)
-		return as_fail(err, AS_EUSE, "fault '%s': there is another one of a kernel", rule);
-	return as_kfail_parse(rule, &plan->kernel, err);
-}
-
 int as_plan_parse(const char *text, struct as_plan **out, struct as_err *err)
 {
 	char *copy = as_xstrdup(text), *save = NULL, *word;
@@ -81,7 +74,7 @@ int as_plan_parse(const char *text, struct as_plan **out, struct as_err *err)
 		if (!strncmp(word, "alloc:", 6))
 			rc = parse_alloc(word, plan, err);
 		else if (as_kfail_kind(word))
-			rc = parse_kernel(word, plan, err);
+			rc = as_kfail_parse(word, &plan->kernel, err);
 		else
 			as_buf_addf(&rest, "%s%s", rest.len ? " " : "", word);
 	}
@@ -111,14 +104,14 @@ void as_plan_print(const struct as_plan *plan, struct as_buf *out)
 	for (unsigned i = 0; i < plan->n_alloc; i++)
 		as_buf_addf(out, "%salloc:%llu", plan->n || i ? " " : "",
 			    (unsigned long long)plan->alloc[i]);
-	if (plan->kernel.kind && (plan->n || plan->n_alloc))
+	if (plan->kernel.n && (plan->n || plan->n_alloc))
 		as_buf_addc(out, ' ');
 	as_kfail_print(&plan->kernel, out);
 }
 
-struct as_kfail_rule as_plan_kernel(const struct as_plan *plan)
+struct as_kfail_rules as_plan_kernel(const struct as_plan *plan)
 {
-	return plan ? plan->kernel : (struct as_kfail_rule){ 0 };
+	return plan ? plan->kernel : (struct as_kfail_rules){ 0 };
 }
 
 uint64_t as_plan_alloc(const struct as_plan *plan)
@@ -177,7 +170,8 @@ static int check(struct as_bd *bd, const char *what, uint64_t off, uint64_t len)
 
 	if (!as_call_check(bd, off, len))
 		return 0;
-	if (!s->misuse[0])
+	/* The first is kept; but a read, which may be forgiven, does not hide a write. */
+	if (!s->misuse[0] || (!strncmp(s->misuse, "read", 4) && strcmp(what, "read")))
 		snprintf(s->misuse, sizeof(s->misuse),
 			 "%s of %llu bytes at %llu: outside the disk of %llu bytes, or "
 			 "not whole sectors",
@@ -335,6 +329,11 @@ struct as_bd *as_medium_bd(struct as_medium *s)
 static struct as_bd *base_of(struct as_medium *s)
 {
 	return s->witness ? as_witness_bd(s->witness) : as_disk_bd(s->disk);
+}
+
+struct as_bd *as_medium_base(struct as_medium *s)
+{
+	return base_of(s);
 }
 
 void as_medium_witness(struct as_medium *s, struct as_witness_area *area, size_t room_bytes)

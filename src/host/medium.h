@@ -29,7 +29,7 @@ uint64_t as_plan_alloc(const struct as_plan *plan); /* the first of them; 0: non
 /* The *n allocations that fail, the first one first; valid as long as the plan. */
 const uint64_t *as_plan_allocs(const struct as_plan *plan, unsigned *n);
 /* What fails inside the kernel; of kind AS_KFAIL_NONE: nothing does. NULL is a plan, too. */
-struct as_kfail_rule as_plan_kernel(const struct as_plan *plan);
+struct as_kfail_rules as_plan_kernel(const struct as_plan *plan);
 /* Whether some call is answered with this error (positive). */
 bool as_plan_gives(const struct as_plan *plan, int err);
 /* Whether the plan can lose or change what is written. */
@@ -48,6 +48,8 @@ void as_medium_free(struct as_medium *medium); /* takes NULL */
 
 /* The block device for the file system; it stays the same for the medium's whole life. */
 struct as_bd *as_medium_bd(struct as_medium *medium);
+/* The same bytes, without faults and without a record of what is read. */
+struct as_bd *as_medium_base(struct as_medium *medium);
 /* Sets the faults from now on, NULL: none; the counts start again. */
 void as_medium_plan(struct as_medium *medium, const struct as_plan *plan);
 /* From now on every change is also written to this memory (disk/witness.h), which must outlive the

@@ -62,7 +62,8 @@ struct as_trail_event {
 	bool done; /* the call has come back */
 	int32_t handle; /* the number of the handle, from 0; -1: none */
 	int64_t ret;
-	uint64_t n[5]; /* numbers among the arguments, in their order */
+	uint64_t n[5]; /* numbers among the arguments, in their order; statfs: free blocks, blocks,
+			* free inodes, inodes */
 	uint64_t before_ns, after_ns; /* the host's clock */
 	uint32_t sum; /* as_solo_sum() of what the call filled in */
 	uint32_t text_len[2], data_len;

@@ -373,6 +373,12 @@ static int trailed_statfs(struct as_fs *fs, struct as_statfs *st)
 
 	at = as_trail_add(t->trail, &e, NULL, NULL, NULL, 0);
 	rc = t->inner->statfs(t->fs, st);
+	if (at && rc >= 0) {
+		at->n[0] = st->blocks_free;
+		at->n[1] = st->blocks;
+		at->n[2] = st->files_free;
+		at->n[3] = st->files;
+	}
 	return (int)back(t, at, rc, rc ? NULL : st, sizeof(*st));
 }
 

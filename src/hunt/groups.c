@@ -86,18 +86,6 @@ static bool is_reduced(const struct as_hunt_sign *sign)
 	return n && (n <= CUT_STEPS_MAX || !freedom_of(sign));
 }
 
-/* Whether the first is the better example of a group. */
-static bool is_smaller(const struct as_hunt_sign *a, const struct as_hunt_sign *b)
-{
-	if (!a->steps != !b->steps)
-		return a->steps;
-	if (length_of(a) != length_of(b))
-		return length_of(a) < length_of(b);
-	return strcmp(a->id, b->id) < 0;
-}
-
-/* ---- Explanations ---------------------------------------------------------------------------- */
-
 /* The last step, with its comma. */
 static const char *last_step(const char *steps)
 {
@@ -118,6 +106,21 @@ static bool is_plain(const char *step)
 			return true;
 	return false;
 }
+
+/* Whether the first is the better example of a group. */
+static bool is_smaller(const struct as_hunt_sign *a, const struct as_hunt_sign *b)
+{
+	if (!a->steps != !b->steps)
+		return a->steps;
+	if (length_of(a) != length_of(b))
+		return length_of(a) < length_of(b);
+	/* One that ends with a plain step would explain nothing. */
+	if (a->steps && is_plain(last_step(a->steps)) != is_plain(last_step(b->steps)))
+		return is_plain(last_step(b->steps));
+	return strcmp(a->id, b->id) < 0;
+}
+
+/* ---- Explanations ---------------------------------------------------------------------------- */
 
 static bool has_flag(const char *step)
 {

@@ -25,18 +25,23 @@
 
 struct as_folders;
 
+/* A finding as it was found. The owner frees seq and the buffers. */
+struct as_hunt_found {
+	struct as_seq *seq;
+	long op_index; /* of the operation that failed, from 0; -1: none */
+	char scenario[AS_RUN_SCENARIO_MAX]; /* "": the default */
+	char alter[AS_RUN_ALTER_MAX]; /* what was wrong on its disk; "": nothing */
+	struct as_buf target, faults; /* the faults that it met */
+};
+
 /* How findings are kept: this room does not know the reports. */
 struct as_hunt_store {
 	/* A sink that keeps findings in FOLDER/findings/ID. */
 	int (*open)(const struct as_dir *folder, struct as_sink **sink, struct as_err *err);
 	int (*failed)(const struct as_sink *sink, struct as_err *err);
 	void (*close)(struct as_sink *sink);
-	/* The workload of the finding in this folder as it was found; and which operation failed,
-	 * from 0, or -1. The scenario it was found in, "" for the default. The target it was found
-	 * on, and the faults that it met, are added to the buffers. */
-	int (*load)(const struct as_dir *folder, struct as_seq **seq, long *op_index,
-		    char scenario[AS_RUN_SCENARIO_MAX], struct as_buf *target,
-		    struct as_buf *faults, struct as_err *err);
+	/* The finding in this folder. */
+	int (*load)(const struct as_dir *folder, struct as_hunt_found *found, struct as_err *err);
 	int (*set_reduced)(const struct as_dir *folder, const struct as_seq *best,
 			   const struct as_reduced *result, double seconds, struct as_err *err);
 	int (*set_count)(const struct as_dir *folder, uint64_t count, struct as_err *err);
@@ -57,6 +62,7 @@ struct as_hunt {
 	/* What code of the kernel was reached, in memory that all processes share; workloads that
 	 * reach more are bred (breed.h). NULL: nobody asks. */
 	struct as_codeset *code;
+	bool no_breed; /* none are bred, though */
 	const struct as_folders *folders; /* open, and locked */
 	unsigned lane; /* of those that a process opened one after the other in its folder */
 	int64_t start_us; /* when its time began; 0: with the call */

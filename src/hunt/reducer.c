@@ -111,15 +111,27 @@ static bool is_cut_short(const struct reducing *r, const struct as_seq *best,
 	return !best || (r->sign->ops_reduced && result->ops_after > r->sign->ops_reduced);
 }
 
+/* What was wrong then is wrong again, and nothing else is drawn. */
+static void use_found(const struct reducing *r, const struct as_hunt_found *found,
+		      struct as_run_options *run)
+{
+	run->draw_faults = false;
+	run->faults = found->faults.len ? as_buf_str(&found->faults) : NULL;
+	run->near = r->sign->signature;
+	memcpy(run->alter, found->alter, sizeof(run->alter));
+	/* The same parameters, such as the seed of a race. */
+	if (found->scenario[0])
+		memcpy(run->scenario, found->scenario, sizeof(run->scenario));
+}
+
 static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *err)
 {
 	const struct as_hunt *h = r->hunt;
 	struct as_reducer reducer = { .fails = fails, .stop = stop, .ctx = r };
-	char scenario[AS_RUN_SCENARIO_MAX] = "";
+	struct as_hunt_found found = { 0 };
 	struct as_hunt as_found = *h;
-	struct as_buf target = { 0 }, faults = { 0 };
 	struct as_dir folder;
-	struct as_seq *seq = NULL, *best = NULL;
+	struct as_seq *best = NULL;
 	struct as_reduced result = { 0 };
 	int rc;
 
@@ -130,24 +142,19 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 	as_found.run.stop = &r->shared->stop;
 	rc = as_folders_finding(h, r->sign->id, &folder, err);
 	if (!rc)
-		rc = h->store->load(&folder, &seq, &reducer.op_index, scenario, &target, &faults,
-				    err);
-	if (!rc && scenario[0])
-		rc = as_scenario_find(scenario, &as_found.scenario, &as_found.params, err);
+		rc = h->store->load(&folder, &found, err);
+	reducer.op_index = found.op_index;
+	if (!rc && found.scenario[0])
+		rc = as_scenario_find(found.scenario, &as_found.scenario, &as_found.params, err);
 	if (!rc)
-		rc = as_sets_use(&as_found, as_sets_find(r->state, as_buf_str(&target)), err);
-	/* What failed then fails again, and nothing else is drawn. */
-	as_found.run.draw_faults = false;
-	as_found.run.faults = faults.len ? as_buf_str(&faults) : NULL;
-	as_found.run.near = r->sign->signature;
-	/* The same parameters as when it was found, such as the seed of a race. */
-	if (!rc && scenario[0])
-		memcpy(as_found.run.scenario, scenario, sizeof(scenario));
+		rc = as_sets_use(&as_found, as_sets_find(r->state, as_buf_str(&found.target)), err);
+	if (!rc)
+		use_found(r, &found, &as_found.run);
 	if (!rc)
 		rc = as_lane_open(&as_found, AS_HUNT_REDUCE, false, r->known, &r->sink, &r->lane,
 				  err);
 	if (!rc)
-		rc = as_reduce(seq, &reducer, &best, &result, err);
+		rc = as_reduce(found.seq, &reducer, &best, &result, err);
 	/* The best so far is kept. When the hunt is resumed, the reduction begins again with the
 	 * workload as it was found, so that its end does not depend on the interrupt. */
 	if (rc == AS_ESTOP) {
@@ -168,11 +175,11 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 		say(w, r, best, &result);
 out:
 	as_lane_close(r->lane);
-	as_seq_free(seq);
+	as_seq_free(found.seq);
 	as_seq_free(best);
 	as_dir_close(&folder);
-	as_buf_free(&target);
-	as_buf_free(&faults);
+	as_buf_free(&found.target);
+	as_buf_free(&found.faults);
 	return rc;
 }
 

@@ -209,7 +209,7 @@ static void hear_told(struct as_sink *sink, const char *text)
 	uint64_t added;
 	size_t len;
 
-	if (!h->code || !as_codeset_hear(h->code, text, &name, &len, &added) || !added)
+	if (!h->code || !as_codeset_hear(h->code, text, &name, &len, &added) || !added || !h->breed)
 		return;
 	for (size_t i = 0; i < h->work->n; i++)
 		if (strlen(h->work->names[i]) == len && !memcmp(h->work->names[i], name, len)) {
@@ -433,7 +433,7 @@ static int work_job(struct worker_job *job, const struct as_hunt_state *state, s
 	job->heard.sink.again = hear_again;
 	job->heard.sink.told = hear_told;
 	job->heard.code = h->code;
-	job->heard.breed = h->code ? as_breed_new() : NULL;
+	job->heard.breed = h->code && !h->no_breed ? as_breed_new() : NULL;
 	if (!rc && job->position)
 		as_stream_seek(job->stream, job->position);
 	while (!rc && !over && !job->shared->stop) {

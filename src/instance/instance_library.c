@@ -85,8 +85,11 @@ static void put_on(struct as_instance *i, struct as_bd *bd)
 
 	as_emuflash_free(l->flash);
 	l->flash = setup && bd ? as_emuflash_new(setup, bd) : NULL;
-	if (l->flash && i->args.disk && as_medium_log(i->args.disk))
-		as_emuflash_tears(l->flash);
+	if (l->flash && i->args.disk && bd == as_medium_bd(i->args.disk)) {
+		as_emuflash_asks(l->flash, as_medium_base(i->args.disk));
+		if (as_medium_log(i->args.disk))
+			as_emuflash_tears(l->flash);
+	}
 	l->bd = bd;
 	trail(i, bd);
 }

@@ -391,24 +391,17 @@ static struct as_policy policy_of_mount(const struct as_history *h)
 	return h->policy[i].policy;
 }
 
-/* A remount sets or clears "sync" and leaves "dirsync" and "wsync" as they are: MS_RMT_MASK of
- * the kernel has no SB_DIRSYNC. A mount, also that after a power cut, begins anew with both. */
 static void add_policy(struct as_history *h, const struct as_op *op, const struct as_outcome *got)
 {
 	struct as_policy policy = h->policy[h->n_policies - 1].policy, first = h->policy[0].policy;
 	struct as_policy mounted = policy_of_mount(h);
 	bool remounts = op->code == AS_OP_REMOUNT;
-	bool kept = remounts ? mounted.dirsync && !mounted.sync : first.dirsync;
 
 	if (got->ret < 0 || (!remounts && op->code != AS_OP_MOUNT && op->code != AS_OP_CRASH))
 		return;
 	if (remounts && first.no_remount)
 		return;
-	policy.sync = first.sync;
-	policy.dirsync = kept || first.sync;
-	as_policy_mount(&policy, op->opts);
-	if (remounts && (!policy.sync || first.late_sync))
-		policy.dirsync = kept;
+	policy = as_policy_after(&first, &mounted, &policy, remounts, op->opts);
 	AS_ARRAY_ROOM(h->policy, h->n_policies, h->cap_policies);
 	h->policy[h->n_policies++] = (struct as_history_policy){ h->ops->n - 1, policy };
 }

@@ -94,6 +94,16 @@ static uint32_t moved_inode(const struct as_legal_judge *j, uint32_t point)
 	return 0;
 }
 
+/* The old name was made again after the rename: the file then had both. */
+static bool had_both(const struct as_legal_judge *j, const struct as_history_edge *from,
+		     const struct as_history_edge *to, uint32_t ino, uint32_t point)
+{
+	for (uint32_t p = point; p <= j->hi; p++)
+		if (as_history_edge_at(from, p) == ino && as_history_edge_at(to, p) == ino)
+			return true;
+	return false;
+}
+
 static bool is_rename(const struct as_history *h, uint32_t point)
 {
 	enum as_opcode code = h->ops->ops[h->point[point].op].code;
@@ -118,7 +128,8 @@ static bool say_rename(struct as_legal_judge *j, const struct window *w)
 		from_node = edge_node(j, from, p - 1);
 		to_node = edge_node(j, to, p);
 		both = from_node != AS_TREE_NONE && to_node != AS_TREE_NONE &&
-		       as_tree_at(j->tree, from_node)->twin == as_tree_at(j->tree, to_node)->twin;
+		       as_tree_at(j->tree, from_node)->twin == as_tree_at(j->tree, to_node)->twin &&
+		       !had_both(j, from, to, ino, p);
 		neither = from_node == AS_TREE_NONE && to_node == AS_TREE_NONE &&
 			  always_one_name(j, ino, p - 1);
 		if (!both && !neither)

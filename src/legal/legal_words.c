@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 void as_legal_broken(struct as_legal_judge *j, enum as_rule rule, size_t op, const char *signature)
 {
@@ -203,6 +204,9 @@ static bool say_attr_lack(struct as_legal_judge *j, const struct as_history_vers
 		 j->policy.guarantee != AS_GUARANTEE_REPAIR)
 		as_buf_addf(why, " must have %u links; recovered tree has %u", v->nlink,
 			    node->nlink);
+	else if (v->rdev != node->rdev)
+		as_buf_addf(why, " must have device number %u:%u; recovered tree has %u:%u",
+			    major(v->rdev), minor(v->rdev), major(node->rdev), minor(node->rdev));
 	else if (v->text && strcmp(v->text, node->text) != 0)
 		as_buf_addf(why, " must say \"%s\"; recovered tree has \"%s\"", v->text,
 			    node->text);

@@ -6,7 +6,8 @@
  * changes nothing and promises nothing is no step, but for one that reserves blocks: the model does
  * not know them, and the next fsync promises them all the same. One that makes everything stable
  * begins a new chain. The digest of a step is made of that of the step before, the canonical digest
- * of the state it led to, which inodes it changed and how, and its promise.
+ * of the state it led to, which inodes it changed and how, and its promise. A remount with other
+ * options is a step, too: what follows it may be promised more, or less.
  *
  * Inodes are known by the order in which the steps of the chain came upon them, since their numbers
  * depend on what was made and removed earlier. Without this, states that look alike would not tell
@@ -25,12 +26,15 @@ struct as_past {
 	uint32_t ref, n; /* n: steps */
 	struct as_past *before; /* NULL: all of the state is stable */
 	struct as_model *model;
-	struct as_policy policy;
+	/* The policy now, that of the first mount, and that of the last one. */
+	struct as_policy policy, first, mounted;
+	uint64_t opts; /* of the last mount or remount, as a hash; 0: none */
 	struct as_digest digest, exact;
 	uint32_t *met; /* inodes, in the order in which they were met */
 	size_t n_met, cap_met;
 	struct as_persist promise; /* of this step */
 	bool changed; /* by this step */
+	bool turned; /* nothing was, but the options of the mount */
 	uint32_t reserved; /* the inode that this step gave blocks to, and nothing else; 0: none */
 	struct as_seq *op; /* of this step; NULL: none */
 	struct as_outcome outcome; /* its answer, without payload */
@@ -51,22 +55,31 @@ static struct as_digest mix(struct as_digest digest, uint64_t word)
 	return as_digest_bind(digest, as_mix64(word + 0x9e3779b97f4a7c15u));
 }
 
-static struct as_digest of_state(const struct as_model *model, const struct as_policy *policy)
+static struct as_digest of_state(const struct as_past *past)
 {
-	struct as_digest digest = as_model_digest_canonical(model);
+	const struct as_policy *policy = &past->policy;
+	struct as_digest digest = as_model_digest_canonical(past->model);
 
 	digest = mix(digest, (uint64_t)policy->guarantee << 8 | (uint64_t)policy->data);
-	return mix(digest, (uint64_t)policy->none << 2 | (uint64_t)policy->sync << 1 |
-				   (uint64_t)policy->dirsync);
+	digest = mix(digest, (uint64_t)policy->none << 2 | (uint64_t)policy->sync << 1 |
+				     (uint64_t)policy->dirsync);
+	return past->opts ? mix(digest, past->opts) : digest;
+}
+
+/* All of its state is stable. */
+static struct as_past *begin_chain(struct as_past *past)
+{
+	past->digest = of_state(past);
+	past->exact = as_digest_add(past->digest, mix(as_model_digest(past->model), 5));
+	return past;
 }
 
 struct as_past *as_past_new(const struct as_model *stable, const struct as_policy *policy)
 {
 	struct as_past *past = past_new(stable, policy);
 
-	past->digest = of_state(stable, policy);
-	past->exact = as_digest_add(past->digest, mix(as_model_digest(stable), 5));
-	return past;
+	past->first = past->mounted = *policy;
+	return begin_chain(past);
 }
 
 struct as_past *as_past_get(struct as_past *past)
@@ -218,6 +231,28 @@ static bool is_step(const struct as_past *past, const struct as_op *op,
 	return op->code == AS_OP_CLOSE && past->policy.replaces;
 }
 
+/* What the operation says of how it is mounted from now on. False: nothing. */
+static bool turn(struct as_past *next, const struct as_past *past, const struct as_op *op,
+		 const struct as_outcome *outcome)
+{
+	const char *opts = op->opts ? op->opts : "";
+	bool remounts = op->code == AS_OP_REMOUNT;
+
+	next->policy = past->policy;
+	next->first = past->first;
+	next->mounted = past->mounted;
+	next->opts = past->opts;
+	if (outcome->ret < 0 || (!remounts && op->code != AS_OP_MOUNT && op->code != AS_OP_UMOUNT))
+		return false;
+	next->opts = *opts ? as_hash(opts, strlen(opts)).lo | 1 : 0;
+	if (op->code == AS_OP_UMOUNT)
+		return false;
+	next->policy = as_policy_after(&past->first, &past->mounted, &past->policy, remounts, opts);
+	if (!remounts)
+		next->mounted = next->policy;
+	return next->opts != past->opts;
+}
+
 static const struct as_changes_ops changes_ops = { .inode = on_inode, .edge = on_edge };
 
 struct as_past *as_past_add(struct as_past *past, const struct as_op *op,
@@ -227,10 +262,17 @@ struct as_past *as_past_add(struct as_past *past, const struct as_op *op,
 	struct as_past *next;
 	struct past_step step;
 	uint32_t reserved;
+	bool turned;
 
-	if (what.kind == AS_PERSIST_ALL)
-		return as_past_new(after, &past->policy);
 	next = past_new(after, &past->policy);
+	turned = turn(next, past, op, outcome);
+	if (what.kind == AS_PERSIST_ALL)
+		return begin_chain(next);
+	/* Of several remounts in a row, the last one counts. */
+	if (turned && past->turned) {
+		past = past->before;
+		turned = next->opts != past->opts;
+	}
 	next->digest = past->digest;
 	AS_ARRAY_ROOM_FOR(next->met, 0, past->n_met + 1, next->cap_met);
 	if (past->n_met)
@@ -238,12 +280,14 @@ struct as_past *as_past_add(struct as_past *past, const struct as_op *op,
 	next->n_met = past->n_met;
 	step = (struct past_step){ .past = next };
 	as_model_changes(past->model, after, &changes_ops, &step);
+	if (turned && !step.changed && !past->before)
+		return begin_chain(next);
 	reserved = step.changed ? 0 : reserves(past, op, outcome);
-	if (!step.changed && !reserved && !is_step(past, op, &what)) {
+	if (!step.changed && !reserved && !turned && !is_step(past, op, &what)) {
 		as_past_put(next);
 		return as_past_get(past);
 	}
-	next->digest = as_digest_add(mix(next->digest, 7), of_state(after, &past->policy));
+	next->digest = as_digest_add(mix(next->digest, 7), of_state(next));
 	if (what.kind != AS_PERSIST_NOTHING)
 		add_promise(next, &what);
 	if (reserved)
@@ -252,6 +296,7 @@ struct as_past *as_past_add(struct as_past *past, const struct as_op *op,
 	next->exact = as_digest_add(next->exact, next->digest);
 	next->promise = what;
 	next->changed = step.changed;
+	next->turned = turned && !step.changed;
 	next->reserved = reserved;
 	next->before = as_past_get(past);
 	next->n = past->n + 1;

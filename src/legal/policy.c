@@ -142,6 +142,24 @@ void as_policy_mount(struct as_policy *policy, const char *opts)
 	}
 }
 
+/* A remount sets or clears "sync" and leaves "dirsync" and "wsync" as they are: MS_RMT_MASK of
+ * the kernel has no SB_DIRSYNC. A mount, also that after a power cut, begins anew with both. */
+struct as_policy as_policy_after(const struct as_policy *first, const struct as_policy *mounted,
+				 const struct as_policy *now, bool remounts, const char *opts)
+{
+	struct as_policy policy = *now;
+	bool kept = remounts ? mounted->dirsync && !mounted->sync : first->dirsync;
+
+	if (remounts && first->no_remount)
+		return policy;
+	policy.sync = first->sync;
+	policy.dirsync = kept || first->sync;
+	as_policy_mount(&policy, opts);
+	if (remounts && (!policy.sync || first->late_sync))
+		policy.dirsync = kept;
+	return policy;
+}
+
 struct as_policy as_policy_of(const struct as_target *target)
 {
 	struct as_promise promise = as_target_promise(target);

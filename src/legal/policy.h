@@ -64,5 +64,9 @@ struct as_policy {
 struct as_policy as_policy_of(const struct as_target *target);
 /* Applies mount options ("data=journal,sync"); unknown ones change nothing. */
 void as_policy_mount(struct as_policy *policy, const char *opts);
+/* What is promised after a mount or remount with these options. first: without any; mounted: since
+ * the last mount; now: before it. */
+struct as_policy as_policy_after(const struct as_policy *first, const struct as_policy *mounted,
+				 const struct as_policy *now, bool remounts, const char *opts);
 
 #endif

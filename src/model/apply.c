@@ -365,7 +365,12 @@ bool as_model_judge(struct as_model *model, const struct as_op *op, const struct
 
 int as_model_apply(struct as_model *model, const struct as_op *op)
 {
-	struct as_rule_step s = { .m = model, .op = op, .applying = true };
+	return as_model_hand_over(model, op, NULL);
+}
+
+int as_model_hand_over(struct as_model *model, const struct as_op *op, struct as_handed *told)
+{
+	struct as_rule_step s = { .m = model, .op = op, .applying = true, .told = told };
 
 	step_run(&s);
 	return s.allowed.must;

@@ -14,6 +14,7 @@
 #include "model/mark.h"
 #include "model/stamp.h"
 #include "model/state.h"
+#include "model/walk.h"
 #include "work/outcome.h"
 
 #include <errno.h>
@@ -130,7 +131,7 @@ static void compare_stat(struct compare *c, const struct as_inode *inode, const 
 		return;
 	}
 	if (feature(c, AS_FEAT_OWNER)) {
-		if ((st->mode & 07777) != (inode->mode & 07777u))
+		if (!as_node_mode_is(inode, st->mode))
 			differ(c, "mode %04o, model says %04o", st->mode & 07777,
 			       inode->mode & 07777);
 		number(c, "uid", st->uid, inode->uid);

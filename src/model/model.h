@@ -20,6 +20,7 @@
 #include <assay/target.h>
 
 struct as_model;
+struct as_handed;
 
 /* An empty root directory (mode 0755, owned by 0:0). The traits must outlive every copy. */
 struct as_model *as_model_new(const struct as_traits *traits);
@@ -85,6 +86,8 @@ bool as_model_judge(struct as_model *model, const struct as_op *op, const struct
 /* Moves on as if the file system had answered the model's first choice; returns its errno, 0 for
  * success. For generators. */
 int as_model_apply(struct as_model *model, const struct as_op *op);
+/* The same; *told, which was cleared, gets what a success hands over. */
+int as_model_hand_over(struct as_model *model, const struct as_op *op, struct as_handed *told);
 
 /* Digest of everything a workload can see: names, contents, attributes, descriptors, cwd. */
 struct as_digest as_model_digest(const struct as_model *model);

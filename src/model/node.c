@@ -5,6 +5,7 @@
  * leads to it and is changed in place; one with more is copied, level by level, on the way down.
  */
 #include "model/state.h"
+#include "model/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -480,4 +481,11 @@ void *as_file_dup(const void *ptr)
 	if (copy->base)
 		copy->base->ref++;
 	return copy;
+}
+
+bool as_node_mode_is(const struct as_inode *inode, uint32_t mode)
+{
+	uint32_t known = inode->flags & INODE_SETID_UNSURE ? 01777 : 07777;
+
+	return !((mode ^ inode->mode) & known);
 }

@@ -91,6 +91,7 @@ enum {
 	INODE_ORPHAN = 1, /* not in the tree any more, or not yet (O_TMPFILE) */
 	INODE_LINKABLE = 2, /* O_TMPFILE without O_EXCL: link_tmpfile may give it a name */
 	INODE_MANY = 4, /* links are in `many` */
+	INODE_SETID_UNSURE = 8, /* set-id bits of the mode may be gone: as_rule_doubt_setid() */
 };
 
 struct as_inode {
@@ -260,10 +261,9 @@ static inline bool is_reg(const struct as_inode *inode)
 {
 	return S_ISREG(inode->mode);
 }
-/* As struct as_stat has it. */
 static inline uint64_t node_rdev(const struct as_inode *inode)
 {
-	return makedev(AS_DEV_MAJOR(inode->rdev), AS_DEV_MINOR(inode->rdev));
+	return makedev(AS_DEV_MAJOR(inode->rdev), AS_DEV_MINOR(inode->rdev)); /* for as_stat */
 }
 
 /* Between the two, the inode's fields may be changed; finish carries the digest upwards. */

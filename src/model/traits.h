@@ -167,6 +167,7 @@ enum as_space_promise {
 	AS_SPACE_ALL = AS_SPACE_REMOUNT | AS_SPACE_FREED,
 	AS_SPACE_FILES = 1 << 2, /* after a mount, holes of files have no blocks (st_blocks) */
 	AS_SPACE_AHEAD = 1 << 3, /* but what was allocated in advance stays with some files */
+	AS_SPACE_ROOM = 1 << 4, /* ENOSPC of names and data: no more than half is free */
 };
 
 /* What Q_GETQUOTA promises of AS_FEAT_QUOTA; after a mount it is always exact. */

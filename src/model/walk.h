@@ -39,4 +39,7 @@ void as_walk_last(const struct as_model *m, struct as_walk *w);
 /* True if dir is above or is the same as ino. */
 bool as_walk_is_above(const struct as_model *m, uint32_t dir, uint32_t ino);
 
+/* Whether this can be the mode of what was found: set-id bits may be unsure. */
+bool as_node_mode_is(const struct as_inode *inode, uint32_t mode);
+
 #endif

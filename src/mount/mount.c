@@ -309,6 +309,8 @@ void as_mount_free(struct as_mount *m)
 	as_mount_abandon(m);
 	if (m->mounted && as_mount_umount(m))
 		umount2(m->fs, MNT_DETACH | MNT_FORCE);
+	if (m->type->over)
+		umount2(m->src, MNT_DETACH | MNT_FORCE);
 	if (m->cut)
 		as_medium_drop(m->medium, m->cut);
 	as_server_free(m->server);
@@ -330,11 +332,18 @@ void as_mount_free(struct as_mount *m)
 
 int as_mount_enter(struct as_mount *m, struct as_err *err)
 {
+	int rc;
+
 	as_assert(m->mounted && !m->inside);
-	if (chroot(m->fs) || chdir("/"))
+	if (chroot(m->fs))
 		return as_fail_errno(err, errno, "cannot enter the mounted file system");
 	m->inside = true;
-	return 0;
+	if (!chdir("/"))
+		return 0;
+	rc = as_fail_errno(err, errno, "cannot enter the mounted file system");
+	/* What could be entered can be left. */
+	(void)!as_mount_leave(m, NULL);
+	return rc;
 }
 
 int as_mount_leave(struct as_mount *m, struct as_err *err)
@@ -392,10 +401,13 @@ static int call_mount(struct as_mount *m, unsigned long flags, const char *base,
 	if (m->type->journal_mount && !(flags & MS_REMOUNT))
 		add_journal(m, &data);
 	/* Inside of the chroot, what is mounted is the root. */
-	rc = mount(as_loop_path(m->loop), m->inside ? "/" : m->fs, m->type->type, flags,
-		   as_buf_str(&data))
-		     ? -errno
-		     : 0;
+	if (m->type->over)
+		rc = as_mount_over(m, as_loop_path(m->loop), flags, &data);
+	else
+		rc = mount(as_loop_path(m->loop), m->inside ? "/" : m->fs, m->type->type, flags,
+			   as_buf_str(&data))
+			     ? -errno
+			     : 0;
 	as_buf_free(&data);
 	return rc;
 }
@@ -442,6 +454,8 @@ int as_mount_umount(struct as_mount *m)
 	if (rc)
 		return rc;
 	m->mounted = false;
+	if (m->type->over && (rc = umount_patiently(m->src)))
+		return rc;
 	if (m->server)
 		as_server_stop(m->server, m->server_ms);
 	as_mount_bury(m);

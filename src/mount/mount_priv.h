@@ -39,6 +39,12 @@ struct as_mount {
 /* Adds options of mount(8) to the flags of mount(2); those of the file system itself go to data. */
 void as_mount_sort_options(const char *text, unsigned long *flags, struct as_buf *data);
 
+/* ---- mount_over.c ---- */
+
+/* Mounts a type that stands on folders of another one. 0, or a negative errno. */
+AS_MUST_CHECK int as_mount_over(struct as_mount *m, const char *device, unsigned long flags,
+				struct as_buf *data);
+
 /* ---- mount_server.c ---- */
 
 /* Before anything is mounted or entered: where the server's program is. */

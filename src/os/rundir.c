@@ -9,6 +9,7 @@
  */
 #include "os/rundir.h"
 
+#include "base/advise.h"
 #include "base/hash.h"
 #include "os/out.h"
 
@@ -219,13 +220,17 @@ static int clean_below(void *ctx, const char *name)
 /* Nobody else uses the folder: the processes that left these have ended. */
 static void clean(struct as_dir *dir)
 {
-	struct as_dir findings;
+	/* Folders of folders; the second one is that of joined runs (join/join.h). */
+	static const char *const deep[] = { AS_RUN_FINDINGS, "runs" };
+	struct as_dir below;
 
 	as_dir_each(dir, remove_part, dir);
 	as_dir_each(dir, clean_below, dir); /* the states of hunts, checks and sessions, too */
-	if (!as_dir_below(dir, AS_RUN_FINDINGS, false, &findings, NULL))
-		as_dir_each(&findings, clean_below, &findings);
-	as_dir_close(&findings);
+	for (size_t i = 0; i < sizeof(deep) / sizeof(deep[0]); i++) {
+		if (!as_dir_below(dir, deep[i], false, &below, NULL))
+			as_dir_each(&below, clean_below, &below);
+		as_dir_close(&below);
+	}
 }
 
 static bool is_still_there(const struct as_rundir *run)
@@ -274,6 +279,8 @@ static int try(const char *path, enum as_rundir_how how, struct as_rundir *run, 
 				     &run->dir, err);
 	if (!rc && how != AS_RUNDIR_GIVEN)
 		rc = check_owner(&run->dir, err);
+	if (!rc && how == AS_RUNDIR_MAKE && faccessat(run->dir.fd, ".", W_OK | X_OK, AT_EACCESS))
+		rc = as_fail_errno(err, errno, "%s", path);
 	if (!rc)
 		rc = take(run, how, again, err);
 	/* We made it and could not use it. */
@@ -296,6 +303,9 @@ int as_rundir_open(const char *path, enum as_rundir_how how, struct as_rundir *r
 	}
 	if (!rc && again)
 		rc = as_fail(err, AS_EIO, "%s: others keep removing this folder", path);
+	/* What is wrong with a folder of ours has told already what to do. */
+	if (rc == AS_EIO && how != AS_RUNDIR_THERE)
+		as_fail_advise(err, "choose another folder with -o");
 	if (rc)
 		let_go(run);
 	return rc;

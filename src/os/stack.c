@@ -248,6 +248,10 @@ void as_stack_report(const struct as_stack *stack, struct as_buf *out)
 
 void as_stack_words(const struct as_stack *stack, int signal, struct as_buf *out)
 {
+	if (as_stack_is_heap(stack)) {
+		as_buf_adds(out, "SIGABRT: " AS_STACK_HEAP);
+		return;
+	}
 	if (!add_mistake(stack, out)) {
 		as_buf_adds(out, as_signal_name(stack->signal ? stack->signal : signal));
 		as_stack_assertion(stack, out);

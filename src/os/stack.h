@@ -7,6 +7,7 @@
 #ifndef AS_OS_STACK_H
 #define AS_OS_STACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct as_buf; /* base/buf.h */
@@ -60,6 +61,12 @@ void as_stack_words(const struct as_stack *stack, int signal, struct as_buf *out
 /* Adds the report of a sanitizer, up to the end of its stacks, and without our own frames;
  * nothing if there is none. */
 void as_stack_report(const struct as_stack *stack, struct as_buf *out);
+
+/* How as_stack_words() names a heap in which the C library met damage. Which call of it does is
+ * chance, so nothing else is said. A block that is freed twice is not meant: there the call is the
+ * mistake. */
+#define AS_STACK_HEAP "a damaged heap"
+bool as_stack_is_heap(const struct as_stack *stack);
 
 /* Adds ": assertion `n < 4' at log.c:12"; nothing if none failed (stack_abort.c). */
 void as_stack_assertion(const struct as_stack *stack, struct as_buf *out);

@@ -95,6 +95,38 @@ static void add_condition(const char *text, const char *after, struct as_buf *ou
 	}
 }
 
+/* How what glibc says of a heap begins. */
+static const char *const heap_words[] = {
+	"malloc(): ",
+	"malloc_consolidate(): ",
+	"calloc(): ",
+	"realloc(): ",
+	"free(): ",
+	"munmap_chunk(): ",
+	"sysmalloc: ",
+	"mremap_chunk(): ",
+	"corrupted size",
+	"corrupted double-linked list",
+	"break adjusted to free malloc space",
+	"invalid fastbin entry",
+	"Fatal glibc error: malloc", /* its own assertions, since 2.37 */
+};
+
+bool as_stack_is_heap(const struct as_stack *stack)
+{
+	char text[AS_STACK_ABORT_BYTES];
+
+	memcpy(text, stack->abort, sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	if (stack->signal != SIGABRT || strstr(text, "double free"))
+		return false;
+	for (size_t i = 0; i < sizeof(heap_words) / sizeof(heap_words[0]); i++)
+		if (!strncmp(text, heap_words[i], strlen(heap_words[i])))
+			return true;
+	/* malloc() has assertions, too. */
+	return is_assertion(text) && strstr(text, "malloc.c:");
+}
+
 void as_stack_assertion(const struct as_stack *stack, struct as_buf *out)
 {
 	char text[AS_STACK_ABORT_BYTES];

@@ -206,6 +206,15 @@ static void add_kinds(const struct as_progress *p, struct as_buf *out)
 	}
 }
 
+/* How much is done: of the time if that ends it, otherwise of the work. It fits what is left. */
+static double share_of(const struct as_progress *p, bool by_time)
+{
+	double share =
+		by_time ? (double)p->wall_us / (double)p->for_us : (double)p->done / (double)p->all;
+
+	return share < 1 ? share : 1;
+}
+
 static void add_clock(const struct as_progress *p, struct as_buf *out)
 {
 	bool about;
@@ -213,8 +222,7 @@ static void add_clock(const struct as_progress *p, struct as_buf *out)
 
 	add_time(p->wall_us / 1000000, out);
 	if (p->all && p->state == AS_RUN_RUNNING)
-		as_buf_addf(out, ", %.0f %% done",
-			    100.0 * (double)(p->done < p->all ? p->done : p->all) / (double)p->all);
+		as_buf_addf(out, ", %.0f %% done", 100 * share_of(p, p->for_us && !about));
 	if (left >= 0 && p->state == AS_RUN_RUNNING) {
 		as_buf_adds(out, about ? ", about " : ", ");
 		add_time(left, out);

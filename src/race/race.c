@@ -423,7 +423,7 @@ static void play(struct racing *r)
 	struct as_chooser *chooser = as_chooser_seeded(as_mix64(r->run->delays));
 	struct as_choice *choice = as_chooser_choice(chooser);
 	unsigned n = r->run->options->threads, busy[AS_RACE_THREADS_MAX], n_busy;
-	struct actor actors[AS_RACE_THREADS_MAX] = { 0 };
+	struct actor actors[AS_RACE_THREADS_MAX] = { 0 }, *next;
 
 	for (size_t i = 0; i < r->before; i++) {
 		begin(r, i);
@@ -441,7 +441,10 @@ static void play(struct racing *r)
 			break;
 		if (!r->run->alone && !as_choose(choice, 4 * PAUSES))
 			do_beside(r, r->run->vfs, as_choose(choice, 2));
-		act(r, &actors[busy[as_choose(choice, n_busy)]]);
+		next = &actors[busy[as_choose(choice, n_busy)]];
+		do
+			act(r, next);
+		while (r->run->in_turn && next->progress != IDLE);
 		as_chooser_next(chooser);
 	}
 	as_chooser_free(chooser);

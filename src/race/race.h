@@ -66,6 +66,9 @@ struct as_race_run {
 	struct as_vfs *vfs;
 	bool remounts; /* the thread that syncs remounts, too */
 	bool alone; /* there is no such thread */
+	/* If one thread makes the calls of all, each ends before the next begins: the order is the
+	 * one in which they were made. */
+	bool in_turn;
 	const struct as_race_watch *watch; /* NULL: nobody */
 	/* Called when the clock goes on, at the beginning and at the end of each call, by one
 	 * thread at a time: the moments of all that has happened are before `now`. May be NULL. */

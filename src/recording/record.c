@@ -20,6 +20,8 @@
  *   6. With others, the record ends with the first operation that failed or that the model cannot
  *      follow. They may have kept half of it, and fsync(2) of Linux marks pages as clean that could
  *      not be written, so a later fsync that succeeds says nothing about them.
+ *      It ends before an operation that wrote less than it was to: what the failure has left of the
+ *      rest is not known, of a library neither.
  *   7. With others, sync and umount promise nothing once a fault has hit: they answer 0 whatever
  *      happened. Nor does fsync of a type without a log: its inodes and directories are in blocks
  *      of the device, and if one of these could not be written back earlier, no file knows of it.
@@ -290,12 +292,16 @@ static bool run_op(struct rec *r, size_t i)
 	if (why && !as_record_went_wrong(r, kind, why) && kind != AS_FIND_SILENT)
 		return false;
 	(void)has_hit(r);
-	/* A type that is full drops data, and the model does not know which: the record ends. */
+	/* A type that is full drops data, and the model does not know which: the record ends. What
+	 * was stable before is so after it, too. */
 	if (got.ret < 0 && got.err == ENOSPC &&
-	    as_model_traits(r->model)->quirks & AS_QUIRK_FULL_DROPS)
+	    as_model_traits(r->model)->quirks & AS_QUIRK_FULL_DROPS) {
+		(void)follow_fault(r, op, &got);
 		return false;
+	}
 	if (as_model_judge(r->model, op, &got, &r->verdict))
-		return follow_answer(r, op, &got);
+		return (!has_hit(r) || !as_op_fell_short(op, got.ret)) &&
+		       follow_answer(r, op, &got);
 	if (is_excused(r, &got))
 		return follow_fault(r, op, &got);
 	return as_record_went_wrong(r, r->verdict.kind, as_buf_str(&r->verdict.why));

@@ -10,6 +10,11 @@
  * 128-bit digests. All nodes are found through one hash table by (question they follow, value), so
  * that a node with thousands of values costs no more than one with two.
  *
+ * Most steps differ from all others early, and then go on for hundreds of questions that nobody
+ * else has come to. So an answer stands at the first node that is its own, with the rest of its
+ * questions as a list (tail). When another step comes to that node, the answer moves down by one
+ * question, as long as both agree.
+ *
  * A kernel reads with many threads: the same step may ask its questions in another order. A node
  * may therefore hold a few questions, each with values of its own; a lookup tries them one after
  * the other. That is sound: an answer is right whenever all values on the path to it are right, in
@@ -23,84 +28,18 @@
  *   1. Every node except the roots is in the table, and is counted by the question it follows.
  *      Every question has at least one value, and every node has a question or an answer (a root
  *      may have neither). So an answer that is evicted takes with it all that led only to it.
- *   2. On the path from a root to an answer no sector is asked for twice.
+ *   2. On the path from a root to an answer, its tail included, no sector is asked for twice.
  *   3. bytes is the sum of what nodes, questions and answers take; it exceeds the limit only while
  *      as_memo_add() runs. The table comes on top, and counts against the limit.
  */
-#include "recover/memo.h"
+#include "recover/memo_priv.h"
 
 #include "base/array.h"
-#include "base/hash.h"
-#include "base/table.h"
 #include "recover/redo.h"
 #include "snapshot/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define QUESTIONS_MAX 4 /* of a node; and so many about windows */
-#define WINDOW_CHUNKS 16u
-#define WINDOW (WINDOW_CHUNKS * AS_CHUNK_BYTES)
-#define SECTOR AS_DISK_SECTOR_BYTES
-#define VALUES 4096u
-
-struct question {
-	uint64_t off;
-	uint32_t len, values;
-	struct memo_node *node; /* the one that asks it */
-	struct memo_node *likely; /* the node of the value met last */
-	struct question *next;
-};
-
-struct memo_node {
-	struct question *follows; /* NULL: a root */
-	struct as_digest value; /* the answer to that question */
-	struct question *ask;
-	struct memo_answer *answer;
-};
-
-/* What stands in a part of a chunk. len 0: nothing is known. */
-struct memo_value {
-	struct as_digest chunk, value;
-	uint32_t at, len;
-};
-
-struct memo_change {
-	uint64_t off, len;
-	size_t data; /* of a write: where its bytes begin in the answer's data */
-	enum as_call kind;
-};
-
-struct memo_answer {
-	struct as_memo_answer said;
-	struct memo_node *node;
-	struct memo_answer *newer, *older;
-	uint64_t bytes; /* memory that it takes */
-	struct memo_change *changes;
-	size_t n_changes;
-	unsigned char *data;
-	char why[];
-};
-
-struct root {
-	uint32_t kind;
-	uint64_t size_bytes;
-	struct memo_node node;
-};
-
-struct as_memo {
-	struct root **roots;
-	size_t n_roots, roots_cap;
-	struct as_table nodes; /* all but the roots */
-	struct memo_answer *newest, *oldest, *last;
-	uint64_t limit_bytes, bytes;
-	unsigned char *buf; /* scratch: sectors to be digested */
-	size_t buf_cap;
-	unsigned char *known; /* scratch of as_memo_add(): a bit for each sector */
-	size_t known_cap;
-	struct as_memo_stats stats;
-	struct memo_value values[VALUES]; /* each has one place; not counted in bytes */
-};
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
@@ -194,6 +133,7 @@ static void link_answer(struct as_memo *m, struct memo_answer *a)
 static void free_answer(struct memo_answer *a)
 {
 	as_tree_put(a->said.tree);
+	free(a->tail);
 	free(a->changes);
 	free(a->data);
 	free(a);
@@ -221,6 +161,7 @@ static void evict(struct as_memo *m, struct memo_answer *a)
 	if (m->last == a)
 		m->last = NULL;
 	m->bytes -= a->bytes;
+	m->tails -= a->n_tail - a->tail_at;
 	m->stats.kept--;
 	n->answer = NULL;
 	free_answer(a);
@@ -236,8 +177,9 @@ static struct memo_answer *make_answer(const struct as_reclog *log,
 	memcpy(a->why, said->why, why_len);
 	a->said = *said;
 	a->said.why = a->why;
+	a->said.told = false;
 	a->said.tree = said->tree ? as_tree_get(said->tree) : NULL;
-	a->changes = as_xcalloc(len + 1, sizeof(*a->changes));
+	a->changes = as_xmalloc((len + 1) * sizeof(*a->changes));
 	for (size_t i = 0; i < len; i++) {
 		const struct as_log_entry *e = as_reclog_at(log, i);
 
@@ -258,9 +200,8 @@ static struct memo_answer *make_answer(const struct as_reclog *log,
 
 /* ---- Looking up ------------------------------------------------------------------------------ */
 
-static struct memo_node *root_of(struct as_memo *m, uint32_t kind, struct as_disk *disk)
+struct memo_node *as_memo_root(struct as_memo *m, uint32_t kind, uint64_t size_bytes)
 {
-	uint64_t size_bytes = as_disk_size(disk);
 	struct root *root;
 
 	for (size_t i = 0; i < m->n_roots; i++)
@@ -309,6 +250,15 @@ static struct as_digest value_at(struct as_memo *m, struct as_disk *disk, uint64
 	return as_hash(parts, sizeof(parts));
 }
 
+static bool tail_holds(struct as_memo *m, const struct memo_answer *a, struct as_disk *disk)
+{
+	for (size_t i = a->tail_at; i < a->n_tail; i++)
+		if (!as_digest_eq(value_at(m, disk, a->tail[i].off, a->tail[i].len),
+				  a->tail[i].value))
+			return false;
+	return true;
+}
+
 static struct memo_answer *look(struct as_memo *m, struct memo_node *n, struct as_disk *disk)
 {
 	while (n && !n->answer) {
@@ -324,12 +274,12 @@ static struct memo_answer *look(struct as_memo *m, struct memo_node *n, struct a
 		}
 		n = q ? find_node(m, q, value_at(m, disk, q->off, q->len)) : NULL;
 	}
-	return n ? n->answer : NULL;
+	return n && tail_holds(m, n->answer, disk) ? n->answer : NULL;
 }
 
 const struct as_memo_answer *as_memo_find(struct as_memo *m, uint32_t kind, struct as_disk *disk)
 {
-	struct memo_answer *a = look(m, root_of(m, kind, disk), disk);
+	struct memo_answer *a = look(m, as_memo_root(m, kind, as_disk_size(disk)), disk);
 
 	m->stats.asked++;
 	m->last = a;
@@ -404,24 +354,50 @@ static struct question *question_at(struct as_memo *m, struct memo_node *n, uint
 	return *at;
 }
 
-/* From *n along one question to the next node; false where there is no room for it. */
-static bool step(struct as_memo *m, struct memo_node **n, struct as_disk *disk, uint64_t off,
-		 uint32_t len)
+/* Along one question with this value to the next node, which may be new. NULL: there is no room. */
+static struct memo_node *follow(struct as_memo *m, struct memo_node *n, const struct memo_ask *ask)
 {
-	struct as_digest value = value_at(m, disk, off, len);
-	struct question *q = (*n)->answer ? NULL : question_at(m, *n, off, len);
-	struct memo_node *child;
+	struct question *q = question_at(m, n, ask->off, ask->len);
+	struct memo_node *child = q ? find_node(m, q, ask->value) : NULL;
 
-	if (!q)
-		return false;
-	child = find_node(m, q, value);
-	*n = child ? child : add_node(m, q, value);
-	return true;
+	return child || !q ? child : add_node(m, q, ask->value);
+}
+
+/* The answer of a node moves down by one question. */
+static void move_down(struct as_memo *m, struct memo_node *n)
+{
+	struct memo_answer *a = n->answer;
+
+	n->answer = NULL;
+	m->tails--;
+	a->node = follow(m, n, &a->tail[a->tail_at++]);
+	a->node->answer = a;
+}
+
+/* The first node from `n` on that only the questions of m->asks lead to; *used of them do. NULL:
+ * there is none, or no room. */
+static struct memo_node *place(struct as_memo *m, struct memo_node *n, size_t *used)
+{
+	for (*used = 0; n && (n->answer || n->ask); (*used)++) {
+		if (n->answer && n->answer->tail_at == n->answer->n_tail)
+			return NULL;
+		if (*used == m->n_asks)
+			return NULL;
+		if (n->answer)
+			move_down(m, n);
+		n = follow(m, n, &m->asks[*used]);
+	}
+	return n;
+}
+
+static void step(struct as_memo *m, struct as_disk *disk, uint64_t off, uint32_t len)
+{
+	AS_ARRAY_ROOM(m->asks, m->n_asks, m->asks_cap);
+	m->asks[m->n_asks++] = (struct memo_ask){ off, len, value_at(m, disk, off, len) };
 }
 
 /* Asks for those parts of a read that are not known yet. */
-static bool ask(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
-		const struct as_log_entry *e)
+static void ask(struct as_memo *m, struct as_disk *disk, const struct as_log_entry *e)
 {
 	uint64_t at = e->off / SECTOR, end = (e->off + e->len) / SECTOR, stop;
 
@@ -430,11 +406,10 @@ static bool ask(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
 
 		for (stop = at; stop < end && is_known(m, stop) == known;)
 			stop++;
-		if (!known && !step(m, n, disk, at * SECTOR, (uint32_t)((stop - at) * SECTOR)))
-			return false;
+		if (!known)
+			step(m, disk, at * SECTOR, (uint32_t)((stop - at) * SECTOR));
 	}
 	set_known(m, e->off / SECTOR, end);
-	return true;
 }
 
 /* How many entries from the i-th on read a window from its beginning to its end, none of which is
@@ -462,64 +437,62 @@ static size_t window_at(const struct as_memo *m, const struct as_reclog *log, si
 }
 
 /* The sectors that the hint rests on are asked for first: only then may `unseen` be left out. */
-static bool take_hint(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
-		      const struct as_memo_hint *hint)
+static void take_hint(struct as_memo *m, struct as_disk *disk, const struct as_memo_hint *hint)
 {
 	for (size_t i = 0; i < hint->n_why; i++) {
 		struct as_log_entry e = { .off = hint->why[i].off, .len = hint->why[i].len };
 
-		if (!ask(m, n, disk, &e))
-			return false;
+		ask(m, disk, &e);
 	}
 	for (size_t i = 0; i < hint->n_unseen; i++)
 		set_known(m, hint->unseen[i].off / SECTOR,
 			  (hint->unseen[i].off + hint->unseen[i].len) / SECTOR);
-	return true;
 }
 
-/* Goes to the node at the end of all questions; false: there is no room, and *n is the last node.
- */
-static bool descend(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
-		    const struct as_reclog *log, const struct as_memo_hint *hint)
+/* All questions of a step, with their values: m->asks. */
+static void ask_all(struct as_memo *m, struct as_disk *disk, const struct as_reclog *log,
+		    const struct as_memo_hint *hint)
 {
 	size_t len = as_disk_size(disk) / SECTOR / 8 + 1;
 
+	m->n_asks = 0;
 	AS_ARRAY_ROOM_FOR(m->known, 0, len, m->known_cap);
 	memset(m->known, 0, len);
-	if (hint && !take_hint(m, n, disk, hint))
-		return false;
+	if (hint)
+		take_hint(m, disk, hint);
 	for (size_t i = 0, n_read; i < as_reclog_len(log); i += n_read ? n_read : 1) {
 		struct as_log_entry e = *as_reclog_at(log, i);
 
 		n_read = e.kind == AS_CALL_READ ? window_at(m, log, i) : 0;
-		if (n_read && !step(m, n, disk, e.off, WINDOW))
-			return false;
-		if (!n_read && e.kind == AS_CALL_READ && !ask(m, n, disk, &e))
-			return false;
+		if (n_read)
+			step(m, disk, e.off, WINDOW);
+		else if (e.kind == AS_CALL_READ)
+			ask(m, disk, &e);
 		if (n_read)
 			set_known(m, e.off / SECTOR, (e.off + WINDOW) / SECTOR);
 		if (e.kind != AS_CALL_READ && e.kind != AS_CALL_FLUSH)
 			set_known(m, e.off / SECTOR, (e.off + e.len) / SECTOR);
 	}
-	return !(*n)->answer && !(*n)->ask;
 }
 
-bool as_memo_add(struct as_memo *m, uint32_t kind, struct as_disk *disk,
-		 const struct as_reclog *log, const struct as_memo_hint *hint,
-		 const struct as_memo_answer *said)
+bool as_memo_keep(struct as_memo *m, struct memo_node *root, struct memo_answer *a)
 {
-	struct memo_node *n = root_of(m, kind, disk);
-	struct memo_answer *a;
+	size_t used;
 
 	m->last = NULL;
-	if (!as_disk_reads_is_whole(log) || !descend(m, &n, disk, log, hint)) {
+	a->node = place(m, root, &used);
+	if (!a->node) {
 		m->stats.refused++;
-		prune(m, n);
+		free_answer(a);
 		return false;
 	}
-	a = make_answer(log, said);
-	a->node = n;
-	n->answer = a;
+	a->node->answer = a;
+	a->n_tail = m->n_asks - used;
+	a->tail = as_xmalloc((a->n_tail + 1) * sizeof(*a->tail));
+	if (a->n_tail)
+		memcpy(a->tail, m->asks + used, a->n_tail * sizeof(*a->tail));
+	a->bytes += (a->n_tail + 1) * sizeof(*a->tail);
+	m->tails += a->n_tail;
 	link_answer(m, a);
 	m->bytes += a->bytes;
 	m->stats.kept++;
@@ -528,6 +501,19 @@ bool as_memo_add(struct as_memo *m, uint32_t kind, struct as_disk *disk,
 		evict(m, m->oldest);
 	}
 	return m->newest; /* NULL: it was too large itself */
+}
+
+bool as_memo_add(struct as_memo *m, uint32_t kind, struct as_disk *disk,
+		 const struct as_reclog *log, const struct as_memo_hint *hint,
+		 const struct as_memo_answer *said)
+{
+	m->last = NULL;
+	if (!as_disk_reads_is_whole(log)) {
+		m->stats.refused++;
+		return false;
+	}
+	ask_all(m, disk, log, hint);
+	return as_memo_keep(m, as_memo_root(m, kind, as_disk_size(disk)), make_answer(log, said));
 }
 
 /* ---- As a whole ------------------------------------------------------------------------------ */
@@ -546,13 +532,14 @@ void as_memo_free(struct as_memo *m)
 		return;
 	while (m->oldest)
 		evict(m, m->oldest);
-	as_assert(!m->nodes.n);
+	as_assert(!m->nodes.n && !m->tails);
 	for (size_t i = 0; i < m->n_roots; i++)
 		free(m->roots[i]);
 	free(m->roots);
 	as_table_free(&m->nodes);
 	free(m->buf);
 	free(m->known);
+	free(m->asks);
 	free(m);
 }
 
@@ -560,7 +547,7 @@ struct as_memo_stats as_memo_stats(const struct as_memo *m)
 {
 	struct as_memo_stats stats = m->stats;
 
-	stats.nodes = m->nodes.n;
+	stats.questions = m->nodes.n + m->tails;
 	stats.memory_bytes = memory_of(m);
 	return stats;
 }

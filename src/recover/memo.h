@@ -39,13 +39,15 @@ struct as_memo_answer {
 	size_t mark;
 	const char *why; /* never NULL */
 	struct as_tree *tree; /* NULL: none */
+	bool told; /* by another memo: as_memo_import(). Not looked at by as_memo_add() */
 };
 
 struct as_memo_stats {
 	uint64_t asked, hits;
 	uint64_t kept, evicted; /* answers */
 	uint64_t refused; /* answers that could not be kept: see as_memo_add() */
-	uint64_t nodes, memory_bytes;
+	uint64_t questions; /* with their values; those of several answers count once */
+	uint64_t memory_bytes;
 };
 
 /* At most limit_bytes are used (0: AS_MEMO_LIMIT_BYTES); the answer that was used least recently is
@@ -82,6 +84,13 @@ struct as_memo_hint {
 bool as_memo_add(struct as_memo *memo, uint32_t kind, struct as_disk *disk,
 		 const struct as_reclog *log, const struct as_memo_hint *hint,
 		 const struct as_memo_answer *answer);
+
+/* The answer that was added last, with all that it rests on, as bytes that the memo of another
+ * process can take up: what is known of a disk does not depend on who has found it out. Nothing is
+ * added if there is none, or if it has a tree, which only its process has. */
+void as_memo_export(const struct as_memo *memo, struct as_buf *out);
+/* False: these are no such bytes, or it was known, or there is no room for it. */
+bool as_memo_import(struct as_memo *memo, const void *data, size_t len);
 
 struct as_memo_stats as_memo_stats(const struct as_memo *memo);
 

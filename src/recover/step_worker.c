@@ -457,8 +457,7 @@ int as_recoverer_new(const struct as_target *target, uint64_t seed, struct as_ho
 	w->base.ways = (uint32_t)rules.by_mount << AS_WAY_MOUNT |
 		       rules.by_checkers << AS_WAY_QUICK |
 		       (uint32_t)rules.shows_commit << AS_WAY_COMMIT;
-	w->base.uncached =
-		w->base.in_process && as_target_promise(target).crash & AS_CRASH_NO_FLUSH;
+	w->base.uncached = as_target_promise(target).crash & AS_CRASH_NO_FLUSH;
 	w->base.rereads = rules.rereads;
 	w->base.strictest =
 		rules.strictest == AS_CHECK_MODES ? AS_STEPS : (enum as_step)rules.strictest;

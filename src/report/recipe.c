@@ -111,7 +111,16 @@ static void put_mount(const struct as_recipe *recipe, struct as_buf *out)
 		as_buf_addf(out, MARGIN "%s\n", type->server);
 		return;
 	}
-	as_buf_adds(&opts, "loop");
+	if (type->over) {
+		as_buf_addf(out, MARGIN "mkdir base\n" MARGIN "mount -t %s -o loop disk.img base\n",
+			    type->over);
+		as_buf_adds(out, MARGIN "mkdir -p base/upper base/work base/lower/low/d\n" MARGIN
+					"touch base/lower/low/f base/lower/low/g "
+					"base/lower/low/d/h\n");
+		as_buf_adds(&opts, "lowerdir=base/lower,upperdir=base/upper,workdir=base/work");
+	} else {
+		as_buf_adds(&opts, "loop");
+	}
 	if (type->mount && *type->mount)
 		as_buf_addf(&opts, ",%s", type->mount);
 	if (recipe->mount && *recipe->mount)
@@ -121,7 +130,7 @@ static void put_mount(const struct as_recipe *recipe, struct as_buf *out)
 	as_page_word(&word, as_buf_str(&opts));
 	as_buf_addf(out, MARGIN "mount -t %s -o ", type->type);
 	as_show(out, as_buf_str(&word));
-	as_buf_adds(out, " disk.img mnt\n");
+	as_buf_addf(out, " %s mnt\n", type->over ? "overlay" : "disk.img");
 	if (type->journal_bytes && type->journal_mount)
 		as_buf_adds(out, MARGIN "# {journal}, {number}: the loop device of journal.img\n");
 	as_buf_free(&opts);

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define PROGRAM_MAX_BYTES ((size_t)64 << 20)
+
 AS_EMBED(as_script_body, "report/emitted/repro.sh");
 AS_EMBED(as_script_look, "report/emitted/look.c");
 
@@ -48,9 +50,21 @@ static const struct {
 	{ "early=", -1, "the cache is written back at chosen moments" },
 	{ NULL, AS_FIND_RACE, "several threads make the calls, with delays" },
 	{ NULL, AS_FIND_DIFF, "the answers of several file systems are compared" },
-	{ NULL, AS_FIND_LIMIT, "memory and stack are measured" },
 };
 
+/* Its repro.c is linked with the library and shows the finding; others make the calls only. */
+static bool has_own_program(const struct as_letter *l)
+{
+	struct as_buf text = { 0 };
+	bool has = as_dir_has(l->folder, "repro.c") &&
+		   !as_dir_read(l->folder, "repro.c", PROGRAM_MAX_BYTES, &text, NULL) &&
+		   strstr(as_buf_str(&text), "assay/solo.h");
+
+	as_buf_free(&text);
+	return has;
+}
+
+/* What decides when the finding is stored; its program comes later. */
 static const char *needs_assay(const struct as_letter *l)
 {
 	bool library = is_of(l, "lab") || is_of(l, "plugin");
@@ -68,12 +82,27 @@ static const char *needs_assay(const struct as_letter *l)
 	return NULL;
 }
 
+const char *as_script_needs_assay(const struct as_letter *l)
+{
+	const char *why = as_letter_is_fsck(l) ? NULL : needs_assay(l);
+
+	if (as_letter_is_fsck(l) || why || !(is_of(l, "lab") || is_of(l, "plugin")) ||
+	    has_own_program(l))
+		return why;
+	return l->f->kind == AS_FIND_LIMIT  ? "the stack of the calls is measured"
+	       : l->f->kind == AS_FIND_LOCK ? "the locks of the file system are watched"
+					    : "a program alone does not show it";
+}
+
 /* What the plain way does not see. */
 static const char *sees_more(const struct as_letter *l)
 {
 	if (is_power(l))
 		return "which trees a power cut may leave is a matter of rules (see report.txt)";
-	if (l->f->kind == AS_FIND_DATA || l->f->kind == AS_FIND_SILENT)
+	/* What a call hands over is compared by repro.c, but for these. */
+	if (l->f->kind == AS_FIND_DATA)
+		return "times, locks and what shows after a remount are compared";
+	if (l->f->kind == AS_FIND_SILENT)
 		return "the bytes and attributes that calls return are compared";
 	if (l->f->kind == AS_FIND_TREE)
 		return "times, holes and access control lists are compared";
@@ -194,6 +223,7 @@ static void put_type(const struct as_letter *l)
 	struct as_buf text = { 0 };
 
 	put_value(l->out, "type", type->type ? type->type : "");
+	put_value(l->out, "over", type->over ? type->over : "");
 	put_value(l->out, "modules", type->modules ? type->modules : "");
 	as_buf_addf(&text, "%s%s%s", type->mount ? type->mount : "",
 		    type->mount && *type->mount && l->recipe.mount && *l->recipe.mount ? "," : "",

@@ -23,4 +23,8 @@ AS_MUST_CHECK int as_script_write(const struct as_dir *folder, struct as_err *er
 /* Writes look.c, which the script compiles if it is there. */
 AS_MUST_CHECK int as_script_write_look(const struct as_dir *folder, struct as_err *err);
 
+struct as_letter;
+/* Why repro.sh of this finding runs `assay replay`; NULL: it needs no assay. */
+const char *as_script_needs_assay(const struct as_letter *letter);
+
 #endif

@@ -48,12 +48,14 @@ void as_store_sink_free(struct as_sink *sink); /* takes NULL */
 #define AS_DISK_NAME "disk.img.zst"
 #define AS_BEFORE_NAME "before.img.zst"
 #define AS_HEALTHY_NAME "healthy.img.zst"
+#define AS_LAYOUT_NAME "disk.layout"
 
 /* A finding that was read from its folder. */
 struct as_stored {
 	struct as_finding_record record; /* its workload is NULL */
 	char *workload;
 	char *reduced; /* the reduced workload, NULL: there is none */
+	char *layout; /* the path of its own description of the disk, NULL: there is none */
 };
 
 /* `folder` is the finding's own. */

@@ -134,6 +134,12 @@ static void add_bounds(const struct as_finding *f, struct as_buf *line)
 			as_buf_addf(line, "%s%llu", bounds[i][1],
 				    strtoull(at + strlen(bounds[i][0]), NULL, 10));
 	}
+	if (f->options && strstr(f->options, " corrupt="))
+		as_buf_adds(line, " --corrupt bits");
+	if (f->options && strstr(f->options, " fields="))
+		as_buf_adds(line, " --corrupt fields");
+	if (f->layout)
+		as_buf_adds(line, " --layout " AS_LAYOUT_NAME);
 }
 
 /* "assay run --target 'T' --scenario 'race:seed=7' workload.txt" */
@@ -210,6 +216,8 @@ static void describe(const struct as_finding *f, const char *id, struct as_buf *
 		    f->disk ? "- `disk.img.zst`: the disk at that moment; "
 			      "`assay disk export disk.img.zst RAW`\n"
 			    : "");
+	if (f->layout)
+		as_buf_adds(t, "- `" AS_LAYOUT_NAME "`: the description of the disk's fields\n");
 }
 
 static int write_readme(const struct as_dir *dir, const struct as_finding *f, const char *id,
@@ -246,6 +254,8 @@ static int write_workload(const struct as_dir *dir, const struct as_finding *f, 
 	if (!rc)
 		rc = as_stored_repro(dir, f->workload_name ? f->workload_name : "workload",
 				     f->workload, err);
+	if (!rc && f->layout)
+		rc = write_text(dir, AS_LAYOUT_NAME, f->layout, err);
 	return rc ? rc : write_readme(dir, f, id, err);
 }
 
@@ -482,6 +492,13 @@ int as_stored_load(const struct as_dir *dir, struct as_stored *stored, struct as
 		rc = read_workload(dir, WORKLOAD_NAME, &stored->workload, err);
 	if (!rc && json_is_object(json_object_get(root, "reduced")))
 		rc = read_workload(dir, AS_REDUCED_NAME, &stored->reduced, err);
+	if (!rc && as_dir_has(dir, AS_LAYOUT_NAME)) {
+		struct as_buf path = { 0 };
+
+		as_buf_addf(&path, "%s/" AS_LAYOUT_NAME, dir->path);
+		stored->layout = as_xstrdup(as_buf_str(&path));
+		as_buf_free(&path);
+	}
 	json_decref(root);
 	if (rc)
 		as_stored_free(stored);
@@ -493,5 +510,6 @@ void as_stored_free(struct as_stored *s)
 	as_finding_record_free(&s->record);
 	free(s->workload);
 	free(s->reduced);
+	free(s->layout);
 	*s = (struct as_stored){ 0 };
 }

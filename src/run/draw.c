@@ -100,6 +100,20 @@ void as_draw_plan(const struct as_drawn *drawn, unsigned rules, char text[AS_DRA
 				 text[0] ? " " : "", drawn->rule[i]);
 }
 
+bool as_draw_among(const struct as_seq *seq, uint64_t seed, uint64_t writes, uint64_t flushes,
+		   char text[AS_DRAW_TEXT_MAX])
+{
+	struct as_chooser *chooser = as_chooser_seeded(as_seq_digest(seq).lo ^ seed);
+	uint64_t n = writes + flushes, nth = 0;
+
+	if (n && n <= UINT32_MAX)
+		nth = 1 + as_choose(as_chooser_choice(chooser), (uint32_t)n);
+	as_chooser_free(chooser);
+	snprintf(text, AS_DRAW_TEXT_MAX, "%s:%llu:eio", nth > writes ? "flush" : "write",
+		 (unsigned long long)(nth > writes ? nth - writes : nth));
+	return nth;
+}
+
 bool as_draw_sweep(unsigned kind, uint64_t nth, unsigned what, char text[AS_DRAW_TEXT_MAX])
 {
 	for (size_t i = 0; i < KINDS; i++) {

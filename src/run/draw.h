@@ -36,6 +36,9 @@ struct as_drawn {
 unsigned as_draw_what(const struct as_target *target);
 /* For one workload in one_in. */
 struct as_drawn as_draw(const struct as_seq *seq, uint64_t seed, unsigned one_in, unsigned what);
+/* The plan of one write or flush that fails, out of this many; false: there are none. */
+bool as_draw_among(const struct as_seq *seq, uint64_t seed, uint64_t writes, uint64_t flushes,
+		   char text[AS_DRAW_TEXT_MAX]);
 /* The plan (host/medium.h) of those rules whose bits are set. */
 void as_draw_plan(const struct as_drawn *drawn, unsigned rules, char text[AS_DRAW_TEXT_MAX]);
 /* The kinds of a sweep, from 0 on; false: there are no more. nth: from 1. */

@@ -8,11 +8,13 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#define LAYOUT_MAX (1u << 20)
+
 void as_finding_tell(struct as_finding *f, const char *name, const struct as_seq *seq,
 		     const struct as_run_options *options, struct as_sink *sinks,
 		     char id[AS_FINDING_ID_MAX])
 {
-	struct as_buf workload = { 0 }, text = { 0 }, kernel = { 0 };
+	struct as_buf workload = { 0 }, text = { 0 }, kernel = { 0 }, layout = { 0 };
 	struct utsname uts;
 	char *own = name ? NULL : as_xstrndup(f->target, strcspn(f->target, ":"));
 
@@ -24,15 +26,19 @@ void as_finding_tell(struct as_finding *f, const char *name, const struct as_seq
 	as_run_options_print(options, &text);
 	f->workload = as_buf_str(&workload);
 	f->options = as_buf_str(&text);
+	/* The user may change the description, or mail the finding. */
+	if (options->layout[0] && !as_buf_read_file(&layout, options->layout, LAYOUT_MAX, NULL))
+		f->layout = as_buf_str(&layout);
 	if (f->op_index < 0 || (size_t)f->op_index >= seq->n)
 		f->op_index = -1;
 	/* In the canonical text, each meta and each operation is a line. */
 	f->op_line = f->op_index < 0 ? 0 : (int)(seq->n_meta + (size_t)f->op_index + 1);
 	as_finding_id(f, name ? name : own, id);
 	as_emit_finding(sinks, f, id);
-	f->workload = f->options = f->kernel = NULL;
+	f->workload = f->options = f->kernel = f->layout = NULL;
 	as_buf_free(&workload);
 	as_buf_free(&text);
 	as_buf_free(&kernel);
+	as_buf_free(&layout);
 	free(own);
 }

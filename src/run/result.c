@@ -16,8 +16,8 @@ static const struct {
 	{                                                   \
 #name, offsetof(struct as_run_result, name) \
 	}
-	ROW(runs),     ROW(ops),   ROW(skipped), ROW(unjudged), ROW(excused),
-	ROW(findings), ROW(again), ROW(wall_us), ROW(looked),	ROW(possible),
+	ROW(runs),  ROW(ops),	  ROW(skipped), ROW(unjudged), ROW(excused), ROW(findings),
+	ROW(again), ROW(wall_us), ROW(looked),	ROW(possible), ROW(points),  ROW(swept),
 #undef ROW
 };
 

@@ -23,6 +23,8 @@ struct as_run_result {
 	uint64_t unjudged; /* runs in several threads with too many orders to be judged */
 	uint64_t excused; /* answers that differ between targets, but are known or allowed to */
 	uint64_t looked, possible; /* crash states that were looked at, of how many */
+	/* Of a sweep: how many failures were tried, and in how many workloads these were all. */
+	uint64_t points, swept;
 	int64_t wall_us;
 	struct as_raced raced;
 	struct as_shares shares; /* of crash states */

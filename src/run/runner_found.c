@@ -28,10 +28,16 @@ void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
 	} else {
 		snprintf(sh->summary, sizeof(sh->summary), "%s: the target %s", about, end);
 	}
-	if (sh->kind == AS_FIND_SIGNAL && sh->stack.signal) {
+	if (sh->kind == AS_FIND_SIGNAL && sh->stack.signal)
+		as_host_log_stack(&sh->log, &sh->stack);
+	if (sh->altered[0]) {
+		/* A value that is believed shows itself here and there. */
+		snprintf(sh->signature, sizeof(sh->signature), "%s: %s: %.*s",
+			 as_finding_kind_name(sh->kind), about, (int)sizeof(sh->altered) - 1,
+			 sh->altered);
+	} else if (sh->kind == AS_FIND_SIGNAL && sh->stack.signal) {
 		/* Where it died says more than the operation that led there. */
 		as_stack_words(&sh->stack, ended->status, &died);
-		as_host_log_stack(&sh->log, &sh->stack);
 		snprintf(sh->signature, sizeof(sh->signature), "%s: %s",
 			 as_finding_kind_name(sh->kind), as_buf_str(&died));
 	} else {
@@ -92,6 +98,9 @@ int as_runner_report(struct as_runner *r, const struct as_seq *seq, const char *
 
 	used.faults = faults;
 	used.draw_faults = false;
+	if (sh->alter[0])
+		snprintf(used.alter, sizeof(used.alter), "%.*s", (int)sizeof(sh->alter) - 1,
+			 sh->alter);
 	if (r->options.race.threads)
 		name_race(r, &used);
 	if (sh->detail[0])

@@ -413,16 +413,11 @@ struct as_digest as_tree_rest_now(const struct as_tree *tree)
 	return sum;
 }
 
-static bool is_empty_dir(const struct as_tree *tree, uint32_t at)
-{
-	return S_ISDIR(tree->node[at].mode) && !tree->node[at].children;
-}
-
-/* Whether all that is in a directory are empty directories whose names begin like this. */
+/* Whether all that is below a directory are directories whose names begin like this. */
 static bool has_only(const struct as_tree *tree, uint32_t dir, const char *litter)
 {
 	for (uint32_t i = dir + 1; i < tree->node[dir].end; i++)
-		if (!litter || !is_empty_dir(tree, i) ||
+		if (!litter || !S_ISDIR(tree->node[i].mode) ||
 		    strncmp(tree->node[i].name, litter, strlen(litter)) != 0)
 			return false;
 	return true;

@@ -100,7 +100,7 @@ AS_MUST_CHECK int as_tree_read(const void *data, size_t len, struct as_tree **tr
 			       struct as_err *err);
 
 /* The tree without an empty directory of the root; NULL: the root has no such directory. litter: it
- * may have empty directories in it whose names begin with this, and they go with it; NULL: none. */
+ * may have directories below it whose names begin with this, and they go with it; NULL: none. */
 struct as_tree *as_tree_without(const struct as_tree *tree, const char *name, const char *litter);
 
 /* A model that is in the state of the tree, with nothing open: tree_model.c. NULL: something of it

@@ -305,9 +305,13 @@ static void capture_all(struct capture *c)
 
 static void capture_quotas(struct capture *c)
 {
-	struct as_quota_told *quota = as_xcalloc(QUOTAS_MAX, sizeof(*quota));
-	int64_t n = c->ops->quotas ? c->ops->quotas(c->ctx, quota, QUOTAS_MAX) : 0;
+	struct as_quota_told *quota;
+	int64_t n;
 
+	if (!c->ops->quotas)
+		return;
+	quota = as_xcalloc(QUOTAS_MAX, sizeof(*quota));
+	n = c->ops->quotas(c->ctx, quota, QUOTAS_MAX);
 	if (n < 0)
 		fail(c, "asking for quotas gives %s", as_outcome_err_name((int)-n));
 	else

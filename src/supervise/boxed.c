@@ -114,6 +114,19 @@ static void drain(struct as_boxed_session *b)
 		b->faults_over = faults;
 }
 
+static void tell_sweep(struct as_boxed_session *b)
+{
+	struct as_sweep_at at;
+
+	if (!b->how->swept || !b->how->options.sweep)
+		return;
+	at = as_boxed_sweep_at(b);
+	if (at.points == b->sweep_told)
+		return;
+	b->sweep_told = at.points;
+	b->how->swept(b->how->ctx, &at);
+}
+
 static int watch(struct as_boxed_session *b, enum as_boxed_end *end, struct as_err *err)
 {
 	struct as_boxed_clocks clocks = { .last_us = as_now_us() };
@@ -135,6 +148,7 @@ static int watch(struct as_boxed_session *b, enum as_boxed_end *end, struct as_e
 		as_boxed_outside_look(b);
 		*end = as_boxed_look(b, &clocks);
 		drain(b);
+		tell_sweep(b);
 		rc = as_boxed_take_events(b, &reported, err);
 		if (reported && *end == BOXED_RUNS && !b->how->options.faults &&
 		    !b->how->options.sweep)

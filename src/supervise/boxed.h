@@ -42,6 +42,9 @@ struct as_boxed {
 	/* After each workload. */
 	void (*workload)(void *ctx, const struct as_boxed_job *job,
 			 const struct as_run_result *result);
+	/* Of a sweep: when it has come further; points of workloads before do not count. NULL:
+	 * nobody asks. */
+	void (*swept)(void *ctx, const struct as_sweep_at *at);
 	/* Asked ten times a second at least: whether to give up, with AS_ESTOP. NULL: never. */
 	bool (*must_stop)(void *ctx);
 	void *ctx;

@@ -8,8 +8,8 @@
 #include "supervise/wire.h"
 
 struct as_boxed_session {
-	/* Where a sweep of the first workload goes on; 0: at its beginning. */
-	uint64_t sweep_op, sweep_n;
+	struct as_sweep_at sweep_at; /* where the sweep of the first workload goes on */
+	uint64_t sweep_told; /* so many failures of it were told */
 	unsigned sweep_deaths; /* of boxes in the sweep of this workload */
 	const struct as_boxed *how;
 	const struct as_boxed_job *jobs;
@@ -122,7 +122,9 @@ void as_boxed_flush(struct as_boxed_session *b);
 /* guest_counts.c: moves the files of counts from the box's folder to ours. */
 void as_boxed_take_counts(struct as_boxed_session *b);
 
-/* post_mortem.c: the job that was running. */
+/* post_mortem.c: how far the sweep of this workload is. */
+struct as_sweep_at as_boxed_sweep_at(const struct as_boxed_session *b);
+/* The job that was running. */
 size_t as_boxed_in_flight(const struct as_boxed_session *b);
 /* Makes a finding about that job from what the box left; the job counts as done. */
 void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_end end);

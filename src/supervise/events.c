@@ -49,8 +49,10 @@ static void on_done(struct as_boxed_session *b, uint64_t n, const struct as_run_
 	as_boxed_flush(b);
 	for (; done < n && b->n_finished < b->n_list; done++)
 		b->done[b->list[b->n_finished++]] = true;
-	if (done)
-		b->sweep_op = b->sweep_n = b->sweep_deaths = 0;
+	if (done) {
+		b->sweep_at = (struct as_sweep_at){ 0 };
+		b->sweep_deaths = 0;
+	}
 	/* There are no more workloads, so this event cannot be true. */
 	if (tell && !done)
 		return;

@@ -125,8 +125,7 @@ static int write_job(const struct as_boxed_session *b, struct as_err *err)
 	struct as_buf text = { 0 };
 	int rc;
 
-	job.options.sweep_op = b->sweep_op;
-	job.options.sweep_n = b->sweep_n;
+	job.options.sweep_at = b->sweep_at;
 	name_paths(b, &paths, &job);
 	rc = as_wire_job_print(&job, &text, err);
 	if (!rc)

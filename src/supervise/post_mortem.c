@@ -20,6 +20,13 @@
 
 #define SWEEP_DEATHS_MAX 64 /* of boxes in the sweep of one workload */
 
+struct as_sweep_at as_boxed_sweep_at(const struct as_boxed_session *b)
+{
+	const struct as_child_shared *sh = (const void *)b->box->state->engine;
+
+	return sh->sweep_at;
+}
+
 size_t as_boxed_in_flight(const struct as_boxed_session *b)
 {
 	int64_t in_flight = b->box->state->job;
@@ -198,19 +205,36 @@ static void count_earlier(struct as_boxed_session *b, size_t job, const struct a
 	b->stats->ops += sh->done_ops;
 }
 
-/* A sweep continues with the next call, in another box. */
-static bool sweep_goes_on(struct as_boxed_session *b, size_t job, uint64_t op, uint64_t n,
-			  enum as_boxed_end end)
+/* A sweep continues with the next call, in another box. first: nothing had failed before. */
+static bool sweep_goes_on(struct as_boxed_session *b, size_t job, const struct as_sweep_at *at,
+			  bool first, enum as_boxed_end end)
 {
-	bool later = op > b->sweep_op || (op == b->sweep_op && n >= b->sweep_n);
+	size_t n_ops = b->jobs[job].seq->n;
+	bool goes_on = as_sweep_by_op(b->how->options.sweep) && end != BOXED_COMPLAINED && at->n &&
+		       !as_sweep_before(at, &b->sweep_at) && at->op <= n_ops && at->op2 <= n_ops &&
+		       !b->done[job];
 
-	if (!as_sweep_by_op(b->how->options.sweep) || end == BOXED_COMPLAINED || !n || !later ||
-	    op > b->jobs[job].seq->n || b->done[job] || ++b->sweep_deaths > SWEEP_DEATHS_MAX) {
-		b->sweep_op = b->sweep_n = b->sweep_deaths = 0;
+	if (goes_on && ++b->sweep_deaths > SWEEP_DEATHS_MAX) {
+		as_emit_note(b->how->notes,
+			     "%s: its sweep is given up, since %d kernels have died in it",
+			     b->jobs[job].name, SWEEP_DEATHS_MAX);
+		goes_on = false;
+	}
+	if (!goes_on) {
+		b->sweep_at = (struct as_sweep_at){ 0 };
+		b->sweep_deaths = 0;
 		return false;
 	}
-	b->sweep_op = op;
-	b->sweep_n = n + 1;
+	b->sweep_at = *at;
+	b->sweep_at.points++;
+	if (at->op2 && !first) {
+		b->sweep_at.n2++;
+		return true;
+	}
+	/* No pair with the first one can be tried, since it dies of that one alone. */
+	b->sweep_at.n++;
+	b->sweep_at.op2 = at->op2 ? at->op + 1 : 0;
+	b->sweep_at.n2 = at->op2 ? 1 : 0;
 	return true;
 }
 
@@ -220,7 +244,8 @@ void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_
 	struct as_child_shared *sh = copy_shared(b, seq->n);
 	struct as_run_result r = { .runs = 1, .findings = 1 };
 	struct as_boxed_place place;
-	uint64_t op, n;
+	struct as_sweep_at at = sh->sweep_at;
+	bool first = !sh->kfired;
 
 	if (b->how->together && end != BOXED_COMPLAINED)
 		count_earlier(b, job, sh);
@@ -228,12 +253,11 @@ void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_
 	r.ops = place.ops;
 	tell(b, job, &place, end);
 	free_place(&place);
-	op = sh->sweep_op;
-	n = sh->sweep_n;
+	r.points = b->how->options.sweep ? at.points : 0;
 	free(sh);
 	b->stats->findings++;
 	b->stats->ops += r.ops;
-	if (sweep_goes_on(b, job, op, n, end))
+	if (sweep_goes_on(b, job, &at, first, end))
 		return;
 	if (b->done[job])
 		return;

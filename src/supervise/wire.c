@@ -86,8 +86,9 @@ static const struct number_row {
 #field, offsetof(struct as_run_options, field),     \
 			sizeof(((struct as_run_options *)0)->field) \
 	}
-	ROW(deadline_ms), ROW(size_bytes), ROW(seed),	 ROW(max_bytes),
-	ROW(max_entries), ROW(sweep_op),   ROW(sweep_n), ROW(kmemleak),
+	ROW(deadline_ms), ROW(size_bytes),   ROW(seed),	       ROW(max_bytes),
+	ROW(max_entries), ROW(kmemleak),     ROW(max_faults),  ROW(sweep_at.op),
+	ROW(sweep_at.n),  ROW(sweep_at.op2), ROW(sweep_at.n2), ROW(sweep_at.points),
 #undef ROW
 };
 

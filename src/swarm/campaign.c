@@ -172,6 +172,17 @@ static struct as_axis *find_axis(const struct as_block *block, const char *name)
 	return NULL;
 }
 
+static bool has_place(const struct as_block *block, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < block->n_words; i++)
+		for (const char *p = block->words[i]; (p = strchr(p, '{')); p++)
+			if (!strncmp(p + 1, name, len) && (p[1 + len] == '}' || !p[1 + len]))
+				return true;
+	return false;
+}
+
 static int read_axis(struct as_lex *lex, struct campaign_reader *reader, const char *at,
 		     const char *name)
 {
@@ -183,6 +194,11 @@ static int read_axis(struct as_lex *lex, struct campaign_reader *reader, const c
 		return as_lex_expected(lex, at, "a key, or a name of small letters and digits");
 	if (find_axis(block, name))
 		return as_lex_fail(lex, at, "'%s' is here twice", name);
+	/* Most likely a key that is misspelt, or that only stands before all cells. */
+	if (!has_place(block, name))
+		return as_lex_fail(
+			lex, at, "'%s' is no key here, and the command of these cells has no {%s}",
+			name, name);
 	AS_ARRAY_ROOM(block->axes, block->n_axes, block->cap_axes);
 	axis = &block->axes[block->n_axes++];
 	*axis = (struct as_axis){ .name = name };

@@ -315,6 +315,7 @@ static void tally_solver(struct sym_search *s)
 	s->tallies[AS_SEARCH_BY_Z3] += now.by_z3 - was->by_z3;
 	s->tallies[AS_SEARCH_Z3_DEATHS] += now.z3_deaths - was->z3_deaths;
 	s->tallies[AS_SEARCH_WRONG] += now.wrong - was->wrong;
+	s->tallies[AS_SEARCH_Z3_US] += now.z3_us - was->z3_us;
 	*was = now;
 }
 

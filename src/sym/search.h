@@ -48,6 +48,7 @@ enum as_search_tally {
 	AS_SEARCH_THREADS,
 	AS_SEARCH_FORKS,
 	AS_SEARCH_EXECS,
+	AS_SEARCH_Z3_US, /* of the time of solving: in the processes of Z3 */
 	AS_SEARCH_TALLIES
 };
 

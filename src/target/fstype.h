@@ -102,6 +102,9 @@ struct as_fstype {
 	const char *name; /* what a person types */
 	const char *help; /* a few words */
 	const char *type; /* for mount(2) */
+	/* The type that is on the disk, if `type` is mounted over folders of it
+	 * (mount/mount_over.c). */
+	const char *over;
 	/* of the kernel, in the order of loading, where they are not built in; NAME? may lack */
 	const char *modules;
 	const char *mkfs; /* as a checker's command; {size} is the disk's size in bytes */

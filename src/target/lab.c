@@ -21,13 +21,6 @@ int as_target_open_lab(struct as_target *t, const char *rest, struct as_err *err
 	t->remounts = t->ops->remount;
 	t->contract = as_target_contract_of(t->ops);
 	t->block_bytes = LAB_BLOCK;
-	t->limits = (struct as_limits){
-		.name_max = LAB_NAME_MAX,
-		.link_max = LAB_LINK_MAX,
-		.dir_link_max = LAB_LINK_MAX,
-		.symlink_max = LAB_SYMLINK_MAX,
-		.xattr_bytes = LAB_BLOCK - sizeof(struct lab_xattr_head),
-		.file_bytes = LAB_MAX_SIZE,
-	};
+	t->limits = *t->ops->limits;
 	return as_target_vet(t->ops, "target lab", err);
 }

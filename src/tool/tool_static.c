@@ -13,6 +13,7 @@
 #include "disk/call.h"
 #include "disk/serve.h"
 #include "disk/window.h"
+#include "os/left.h"
 #include "os/userns.h"
 
 #include <errno.h>
@@ -25,11 +26,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define GRACE_MS 20000 /* for the helper to start and to end */
+#define REST_MAX 1000 /* rounds: a process that is killed may have made another one */
 
 /* ---- The disk over the shared memory ---- */
 
@@ -223,9 +226,16 @@ static char **make_argv(struct helper *h, char *limit, size_t cap)
 	return argv;
 }
 
+/* A process that has left the group of the program, or whose parent has ended, is our child now. */
+static void end_rest(const struct as_buf *before)
+{
+	for (int i = 0; i < REST_MAX && as_left_kill(before); i++)
+		;
+}
+
 static int run_program(struct helper *h, struct as_err *err)
 {
-	struct as_buf output = { 0 };
+	struct as_buf output = { 0 }, before = { 0 };
 	char limit[40], **argv = make_argv(h, limit, sizeof(limit));
 	struct as_spawn spawn = {
 		.argv = argv,
@@ -236,10 +246,15 @@ static int run_program(struct helper *h, struct as_err *err)
 		.output_max = h->tool->limits.output_bytes,
 		.input = h->job->input,
 	};
-	int rc = as_spawn_run(&spawn, &h->answer->ended, err);
+	int rc;
 
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	as_left_list(&before);
+	rc = as_spawn_run(&spawn, &h->answer->ended, err);
+	end_rest(&before);
 	if (!rc && pwrite(h->output_fd, as_buf_str(&output), output.len, 0) < 0)
 		rc = as_fail_errno(err, errno, "cannot keep a checker's output");
+	as_buf_free(&before);
 	as_buf_free(&output);
 	free(argv);
 	return rc;

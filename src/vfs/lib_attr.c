@@ -53,6 +53,20 @@ void as_lib_fstat(struct as_lib *l, const struct as_op *op, struct as_outcome *o
 	answer_stat(out, slot ? as_lib_slot_stat(l, slot, &st) : -EBADF, &st);
 }
 
+/* readlink(2): a buffer that is too short gets the beginning of the text. Asks again, with one that
+ * is a byte too short, and gives what the answer is then. */
+static int64_t readlink_cramped(struct as_lib *l, const char *path, int64_t n)
+{
+	char *text = l->vfs.data.data, *again = text + AS_VFS_PATH_MAX;
+	int64_t got =
+		as_vfs_fitting(l->ops->readlink(l->fs, path, again, (size_t)n - 1), (size_t)n - 1);
+
+	if (got != n - 1)
+		return got;
+	memcpy(text, again, (size_t)got); /* the model compares it */
+	return n;
+}
+
 void as_lib_readlink(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_lib_place p;
@@ -64,10 +78,12 @@ void as_lib_readlink(struct as_lib *l, const struct as_op *op, struct as_outcome
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
 		rc = l->ops->readlink(l->fs, as_lib_place_path(&p),
-				      as_buf_reserve(&l->vfs.data, AS_VFS_PATH_MAX),
+				      as_buf_reserve(&l->vfs.data, 2 * AS_VFS_PATH_MAX),
 				      AS_VFS_PATH_MAX);
 		rc = as_vfs_fitting(rc, AS_VFS_PATH_MAX);
 	}
+	if (rc > 1)
+		rc = readlink_cramped(l, as_lib_place_path(&p), rc);
 	as_vfs_answer_bytes(&l->vfs, out, rc);
 	as_lib_place_free(&p);
 }

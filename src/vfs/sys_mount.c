@@ -54,8 +54,12 @@ int as_vfs_sys_mount(struct as_vfs *vfs, const char *opts)
 	struct as_sys *s = (struct as_sys *)vfs;
 	int rc = as_mount_mount(s->mount, s->mount_opts, opts);
 
-	if (!rc)
-		rc = open_root(s);
+	/* In a kernel without memory, calls of ours may fail, too. */
+	if (!rc && (rc = open_root(s))) {
+		close_root(s);
+		if (as_mount_umount(s->mount))
+			rc = -EBUSY;
+	}
 	if (!rc && vfs->watch)
 		as_sys_begin(vfs);
 	return rc;

@@ -72,6 +72,8 @@ static void take_caps(const struct as_target_traits *known, struct as_traits *tr
 	/* Whoever punches holes has them. */
 	if (traits->space && caps & AS_CAP_PUNCH)
 		traits->space |= AS_SPACE_FILES;
+	if (traits->space)
+		traits->space |= AS_SPACE_ROOM;
 	traits->stamps = caps & AS_CAP_STAMPS ? AS_STAMPS_ALL : 0;
 	traits->quirks = AS_QUIRK_NO_ATIME;
 	if (!(caps & AS_CAP_OPEN_UNLINKED))

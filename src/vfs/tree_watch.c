@@ -4,9 +4,11 @@
 
 #include <errno.h>
 
+/* ENOSPC: of a library that writes when a file is closed, as it is after it was read. */
 static int64_t note(struct as_tree_watch *w, int64_t rc)
 {
-	if (rc == -EIO || rc == -ENOMEM || rc == -EROFS || rc == -EUCLEAN || rc == -EBADMSG)
+	if (rc == -EIO || rc == -ENOMEM || rc == -EROFS || rc == -EUCLEAN || rc == -EBADMSG ||
+	    rc == -EILSEQ || rc == -ENOSPC)
 		w->failed = (int)-rc;
 	return rc;
 }

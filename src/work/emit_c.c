@@ -42,8 +42,7 @@ struct emission {
 	struct emit_c_section section[SECTIONS_MAX];
 	unsigned n;
 	const struct as_seq *seq;
-	const struct as_outcome *expected;
-	const enum as_emit_how *how;
+	const struct as_emit_plan *plan;
 	struct as_buf *out;
 };
 
@@ -123,13 +122,14 @@ static bool is_skipped(enum as_opcode code)
 
 static const struct as_outcome *expected_of(const struct emission *program, size_t i)
 {
-	return program->expected && (!program->how || !program->how[i]) ? &program->expected[i]
-									: NULL;
+	const struct as_emit_plan *plan = program->plan;
+
+	return plan->expected && (!plan->how || !plan->how[i]) ? &plan->expected[i] : NULL;
 }
 
 static bool is_assumed(const struct emission *program, size_t i)
 {
-	return program->how && program->how[i] >= AS_EMIT_SUCCESS;
+	return program->plan->how && program->plan->how[i] >= AS_EMIT_SUCCESS;
 }
 
 static const char *reporter(const struct emission *program, size_t i)
@@ -137,10 +137,20 @@ static const char *reporter(const struct emission *program, size_t i)
 	enum as_opcode code = program->seq->ops[i].code;
 
 	if (is_assumed(program, i))
-		return program->how[i] < AS_EMIT_MUST_SUCCEED ? "assume" : "must";
+		return program->plan->how[i] < AS_EMIT_MUST_SUCCEED ? "assume" : "must";
 	if (!expected_of(program, i))
 		return "end";
 	return has_done(code) ? "check_done" : "check";
+}
+
+/* What it hands over is compared by this section; NULL: it is not. */
+static const char *told_section(const struct emission *program, size_t i)
+{
+	const struct as_emit_plan *plan = program->plan;
+
+	return plan->told && i == plan->told_at && !is_skipped(program->seq->ops[i].code)
+		       ? as_emit_c_handed_section(&program->seq->ops[i], plan->told)
+		       : NULL;
 }
 
 static void want_all(struct emission *program)
@@ -154,6 +164,8 @@ static void want_all(struct emission *program)
 		     section_of(program, is_skipped(code) ? "skip" : as_op_table[code].name));
 		if (!is_skipped(code))
 			want(program, section_of(program, reporter(program, i)));
+		if (told_section(program, i))
+			want(program, section_of(program, told_section(program, i)));
 	}
 }
 
@@ -162,21 +174,26 @@ static bool wanted(struct emission *program, const char *name)
 	return section_of(program, name)->wanted;
 }
 
-/* A C string literal. Octal escapes end after three digits, unlike hexadecimal ones. */
-static void put_literal(const char *s, struct as_buf *out)
+/* Octal escapes end after three digits, unlike hexadecimal ones. */
+void as_emit_c_literal(const char *s, size_t len, struct as_buf *out)
 {
 	as_buf_addc(out, '"');
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)s[i];
 
 		if (c == '"' || c == '\\' || c == '?') /* "??" can be a trigraph */
 			as_buf_addf(out, "\\%c", c);
 		else if (c < ' ' || c >= 0x7f)
 			as_buf_addf(out, "\\%03o", c);
 		else
-			as_buf_addc(out, *s);
+			as_buf_addc(out, s[i]);
 	}
 	as_buf_addc(out, '"');
+}
+
+static void put_literal(const char *s, struct as_buf *out)
+{
+	as_emit_c_literal(s, strlen(s), out);
 }
 
 static void put_int(int64_t value, struct as_buf *out)
@@ -318,8 +335,8 @@ static void put_op(struct emission *program, size_t i)
 	put_call(op, out);
 	if (is_assumed(program, i))
 		as_buf_addf(out, ", %d",
-			    program->how[i] == AS_EMIT_FAILURE ||
-				    program->how[i] == AS_EMIT_MUST_FAIL);
+			    program->plan->how[i] == AS_EMIT_FAILURE ||
+				    program->plan->how[i] == AS_EMIT_MUST_FAIL);
 	if (expected) {
 		as_buf_adds(out, ", ");
 		put_int(expected->ret, out);
@@ -329,6 +346,8 @@ static void put_op(struct emission *program, size_t i)
 			as_buf_addf(out, ", %llu", (unsigned long long)expected->done);
 	}
 	as_buf_adds(out, ");\n");
+	if (told_section(program, i))
+		as_emit_c_handed(i + 1, program->plan->told, out);
 }
 
 static unsigned slots_used(const struct as_seq *seq)
@@ -416,26 +435,26 @@ static void put_main(struct emission *program)
 			as_buf_addf(out, "\tpart_%zu();\n", i / PART_OPS);
 	}
 	as_buf_addf(out, "\n\treturn %s;\n}\n",
-		    wanted(program, "assume") && wanted(program, "check_done")
+		    wanted(program, "assume") && wanted(program, "differing")
 			    ? "differing ? 1 : unsure ? 3 : 0"
-		    : wanted(program, "assume")	    ? "unsure ? 3 : 0"
-		    : wanted(program, "check_done") ? "differing != 0"
-						    : "0");
+		    : wanted(program, "assume")	   ? "unsure ? 3 : 0"
+		    : wanted(program, "differing") ? "differing != 0"
+						   : "0");
 }
 
 void as_emit_c(const struct as_seq *seq, const struct as_outcome *expected, struct as_buf *out)
 {
-	as_emit_c_how(seq, expected, NULL, out);
+	const struct as_emit_plan plan = { .expected = expected };
+
+	as_emit_c_plan(seq, &plan, out);
 }
 
-void as_emit_c_how(const struct as_seq *seq, const struct as_outcome *expected,
-		   const enum as_emit_how *how, struct as_buf *out)
+void as_emit_c_plan(const struct as_seq *seq, const struct as_emit_plan *plan, struct as_buf *out)
 {
 	struct emission *program = as_xcalloc(1, sizeof(*program));
 
 	program->seq = seq;
-	program->expected = expected;
-	program->how = how;
+	program->plan = plan;
 	program->out = out;
 	find_sections(program);
 	want_all(program);

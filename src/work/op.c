@@ -285,7 +285,22 @@ bool as_op_sends_into_itself(uint64_t from, uint64_t to, uint64_t len, uint64_t 
 bool as_op_writes_then_syncs(const struct as_op *op)
 {
 	return op->code == AS_OP_MSTORE || op->code == AS_OP_MMAP_WRITE ||
-	       (op->code == AS_OP_PWRITEV2 && op->flags & (AS_RWF_DSYNC | AS_RWF_SYNC));
+	       (op->code == AS_OP_PWRITEV2 && op->len && op->flags & (AS_RWF_DSYNC | AS_RWF_SYNC));
+}
+
+bool as_op_fell_short(const struct as_op *op, int64_t ret)
+{
+	switch (op->code) {
+	case AS_OP_WRITE:
+	case AS_OP_PWRITE:
+	case AS_OP_PWRITEV2:
+	case AS_OP_COPY_FILE_RANGE:
+	case AS_OP_SENDFILE:
+	case AS_OP_SPLICE:
+		return ret >= 0 && (uint64_t)ret < op->len;
+	default:
+		return false;
+	}
 }
 
 bool as_op_closes(enum as_opcode code)

@@ -158,6 +158,9 @@ bool as_op_sends_into_itself(uint64_t from, uint64_t to, uint64_t len, uint64_t 
 /* Whether a library is called twice: to write, and to make that stable. If it failed, the bytes may
  * be there all the same. */
 bool as_op_writes_then_syncs(const struct as_op *op);
+/* Whether it wrote less than it was to. A library gets such an operation piece by piece: the answer
+ * tells how many were done, and not whether the one that failed is on the disk all the same. */
+bool as_op_fell_short(const struct as_op *op, int64_t ret);
 /* Whether it gives up a descriptor or a mapping, whatever it answers. */
 bool as_op_closes(enum as_opcode code);
 /* Whether its slot is that of a mapping, and not that of a descriptor. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* err: names of errno values, messages that keep their context and never overrun. */
+#include "base/advise.h"
 #include "base/err.h"
 
 #include <setjmp.h>
@@ -68,6 +69,9 @@ static void test_messages(void **state)
 	assert_int_equal(err.code, AS_EUSE);
 	assert_int_equal(as_fail_errno(&err, ENOENT, "%s", "/x"), AS_EIO);
 	assert_string_equal(err.msg, "/x: No such file or directory");
+	assert_int_equal(as_fail_advise(&err, "try %s", "/y"), AS_EIO);
+	assert_string_equal(err.msg, "/x: No such file or directory: try /y");
+	assert_int_equal(as_fail_advise(NULL, "nobody listens"), AS_EIO);
 	assert_int_equal(as_fail_errno(&err, ENOMEM, "x"), AS_ENOMEM);
 	assert_int_equal(as_fail(NULL, AS_ELACK, "nobody listens"), AS_ELACK);
 	assert_int_equal(as_fail_errno(NULL, EIO, "nobody listens"), AS_EIO);
@@ -86,6 +90,8 @@ static void test_long_messages_are_cut(void **state)
 	as_fail_in(&err, "context %s", big);
 	assert_int_equal(strlen(err.msg), sizeof(err.msg) - 1);
 	assert_int_equal(strncmp(err.msg, "context ", 8), 0);
+	as_fail_advise(&err, "%s", big);
+	assert_int_equal(strlen(err.msg), sizeof(err.msg) - 1);
 	as_fail_errno(&err, EIO, "%s", big);
 	assert_int_equal(strlen(err.msg), sizeof(err.msg) - 1);
 	free(big);

@@ -11,15 +11,15 @@
 
 #include <cmocka.h>
 
-static struct as_check_status explore(const char *spec, enum as_memo_mode memo,
-				      uint64_t transitions)
+static struct as_check_status explore_by(const char *spec, enum as_memo_mode memo,
+					 uint64_t transitions, unsigned jobs)
 {
 	struct as_run_options run = { .deadline_ms = 60000 };
 	struct as_check_options options = { .nodes = 2,
 					    .crash = true,
 					    .crashes = as_crash_options_default(),
 					    .max_cuts = 1,
-					    .jobs = 1,
+					    .jobs = jobs,
 					    .max_states = 1u << 16,
 					    .max_transitions = transitions,
 					    .max_findings = 1,
@@ -39,6 +39,12 @@ static struct as_check_status explore(const char *spec, enum as_memo_mode memo,
 		fail_msg("%s: %s", spec, err.msg);
 	as_target_free(target);
 	return status;
+}
+
+static struct as_check_status explore(const char *spec, enum as_memo_mode memo,
+				      uint64_t transitions)
+{
+	return explore_by(spec, memo, transitions, 1);
 }
 
 static void test_what_is_known_is_right(void **state)
@@ -70,6 +76,21 @@ static void test_nothing_is_missed(void **state)
 	assert_int_equal(with.counts.findings, 0);
 }
 
+/* What one worker knows, the others know. What they were told is tried all the same, and must be
+ * right. */
+static void test_workers_share_it(void **state)
+{
+	struct as_check_status one = explore_by("lab", AS_MEMO_ON, 1000, 1);
+	struct as_check_status three = explore_by("lab", AS_MEMO_ON, 3000, 3);
+
+	(void)state;
+	assert_int_equal(one.counts.told, 0);
+	assert_true(three.counts.told > 100);
+	assert_true(three.counts.told < three.counts.crash.again_known);
+	assert_int_equal(three.counts.findings, 0);
+	assert_true(explore_by("lab", AS_MEMO_VERIFY, 1000, 3).counts.told > 10);
+}
+
 /* 37 shows only when the power fails during recovery. */
 static void test_it_is_found(void **state)
 {
@@ -85,6 +106,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_known_is_right),
 		cmocka_unit_test(test_nothing_is_missed),
+		cmocka_unit_test(test_workers_share_it),
 		cmocka_unit_test(test_it_is_found),
 	};
 

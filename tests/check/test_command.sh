@@ -28,6 +28,12 @@ done
 tap_run "calls that fail" 0 "$ASSAY" check --target lab --nodes 1 --depth 1 --faults all \
 	--max-faults 2 --no-store
 tap_like "are counted" "$WORK/out" '^transitions with a fault or choice +[1-9]'
+tap_run "remounts" 0 "$ASSAY" check --target lab --nodes 1 --depth 3 --ops mkdir,sync --no-store \
+	--remount "commit=every queue"
+tap_like "remounts: to the end" "$WORK/out" '^all [0-9]+ states'
+tap_run "the largest files" 0 "$ASSAY" check --target lab --nodes 1 --depth 3 --wide --no-crash \
+	--ops create,truncate,symlink,readlink,open,pwrite,pread,close --no-store
+tap_like "the largest files: to the end" "$WORK/out" '^all [0-9]+ states'
 tap_run "all operations" 0 "$ASSAY" check --target lab --nodes 1 --depth 2 --ops all --no-store
 tap_like "to the end" "$WORK/out" '^all [0-9]+ states'
 
@@ -74,7 +80,7 @@ tap_run "a mistake does not end it" 1 "$ASSAY" check --target lab:bug=5 --nodes 
 	--depth 3 --no-store
 tap_like "the rest is explored" "$WORK/out" '^all [0-9]+ states'
 
-# The last state of all that breadth-first search finds shows a mistake: nothing is left out.
+# The last level shows a mistake. (test_last.sh: the last state does.)
 tap_run "one that only the deepest states show" 1 "$ASSAY" check --target lab:bug=1 --nodes 2 \
 	--depth 3 --ops create,rename --no-crash --no-store --json
 tap_is "is found at the last level" "$(count findings <"$WORK/out")" 1
@@ -113,6 +119,8 @@ refused "an unknown search" 'search' --target lab --search best --no-store
 refused "an unknown fault" 'expected alloc, read, write, choice or all' --faults disk --no-store
 refused "sets of nothing" 'max-faults needs' --target lab --max-faults 2 --no-store
 refused "a directory" 'disk' --target "dir:$WORK" --no-store
+refused "no options" 'expected mount options' --target lab --remount '' --no-store
+refused "no word of options" 'expected mount options' --target lab --remount 'a;b' --no-store
 refused "no nodes" 'nodes' --target lab --nodes 0 --no-store
 head -c 5000 /dev/urandom >"$WORK/k/check/states"
 refused "a file of garbage" 'no file of states' --target lab --nodes 2 --depth 3 --no-crash \

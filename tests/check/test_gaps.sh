@@ -16,6 +16,20 @@ tap_like "is not all" "$WORK/out" '^not all states were explored: the check that
 tap_run "its JSON" 0 "${few[@]}" --resume --json
 tap_like "says so, too" "$WORK/out" '"all":false'
 
+# More states wait than may: some are discarded, by chance, and who goes on takes them up.
+many=("$ASSAY" check --nodes 2 --depth 3 --no-crash -o "$WORK/many")
+tap_run "a frontier with a bound" 0 "${many[@]}" --max-frontier 20 --jobs 2
+tap_like "is not all" "$WORK/out" '^not all states were explored: states were discarded'
+tap_like "how many is said" "$WORK/out" '^[0-9]+ states were discarded at random: more than 20 '
+tap_is "nowhere is it all" "$(grep -c '^all ' "$WORK/out")" 0
+tap_run "going on with a bound" 0 "${many[@]}" --max-frontier 30 --resume --json
+tap_like "it is not all yet" "$WORK/out" '"all":false'
+tap_run "going on without it" 0 "${many[@]}" --resume
+tap_like "now it is all" "$WORK/out" '^all 3366 states within bounds explored'
+tap_run "a bound that is never reached" 0 "$ASSAY" check --nodes 2 --depth 2 --no-crash --no-store \
+	--max-frontier 100000
+tap_like "is all" "$WORK/out" '^all '
+
 # A folder that is full.
 mkdir "$WORK/disk"
 if mount -t tmpfs -o size=64k tmpfs "$WORK/disk" 2>/dev/null; then

@@ -79,6 +79,57 @@ static void test_full(void **state)
 	as_store_close(store);
 }
 
+/* A frontier with a bound discards at random, says how many, and a file takes them up again. */
+static void test_bound(void **state)
+{
+	int fd = memfd_create("states", MFD_CLOEXEC);
+	struct as_store *store = open_store(fd, MAX);
+	uint64_t last = UINT64_MAX;
+	unsigned n = 0, early = 0;
+	uint32_t id;
+
+	(void)state;
+	assert_int_equal(as_store_bound(store, 50, 7), 0);
+	for (uint32_t i = 0; i < 100; i++)
+		n += as_store_push(store, add(store, i, i ? 0 : AS_STORE_NONE, "x"), i * 37 % 101);
+	assert_int_equal(n, 50);
+	assert_int_equal(as_store_frontier(store), 50);
+	assert_int_equal(as_store_gaps(store), 50);
+	for (n = 0; as_store_pop(store, &id); n++) {
+		assert_true(id * 37 % 101 < last); /* the order is still that of the ranks */
+		last = id * 37 % 101;
+		early += id < 50;
+		as_store_done(store, id);
+	}
+	assert_int_equal(n, 50);
+	assert_in_range(early, 1, 49); /* neither only the first nor only the last are kept */
+	as_store_close(store);
+	store = open_store(fd, MAX);
+	assert_int_equal(as_store_frontier(store), 50);
+	assert_int_equal(as_store_gaps(store), 0);
+	assert_int_equal(as_store_bound(store, 40, 7), 10);
+	assert_int_equal(as_store_frontier(store), 40);
+	as_store_close(store);
+	close(fd);
+}
+
+/* What was discarded and is met again by a shorter trace is no gap any more. */
+static void test_bound_shorter(void **state)
+{
+	struct as_store *store = open_store(-1, MAX);
+	uint32_t a = add(store, 0, AS_STORE_NONE, ""), b = add(store, 1, a, "a"), id;
+
+	(void)state;
+	assert_int_equal(as_store_bound(store, 1, 1), 0);
+	assert_int_equal(as_store_push(store, add(store, 2, b, "b"), 1), 0);
+	assert_int_equal(as_store_push(store, add(store, 3, b, "c"), 1), 1);
+	assert_int_equal(as_store_gaps(store), 1);
+	id = as_store_at(store, 2).flags & AS_STATE_DISCARDED ? 2 : 3;
+	assert_int_equal(as_store_add(store, digest_of(id), a, "d", true, &id), AS_STORE_SHORTER);
+	assert_int_equal(as_store_gaps(store), 0);
+	as_store_close(store);
+}
+
 static void test_trace(void **state)
 {
 	struct as_store *store = open_store(-1, MAX);
@@ -290,11 +341,12 @@ static void test_shorter(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),	cmocka_unit_test(test_full),
-		cmocka_unit_test(test_trace),	cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_file),	cmocka_unit_test(test_judge_again),
-		cmocka_unit_test(test_zeros),	cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_shorter),
+		cmocka_unit_test(test_order),	      cmocka_unit_test(test_full),
+		cmocka_unit_test(test_trace),	      cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_file),	      cmocka_unit_test(test_judge_again),
+		cmocka_unit_test(test_zeros),	      cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_shorter),	      cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_bound_shorter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

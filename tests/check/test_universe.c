@@ -73,6 +73,57 @@ static void test_narrow(void **state)
 	as_model_free(model);
 }
 
+/* More values: those that the type says, and those that the user names. */
+static void test_wide(void **state)
+{
+	struct as_traits traits = t_any_traits;
+	struct as_model *model;
+	struct as_universe universe;
+	struct as_buf text;
+	struct as_err err;
+
+	(void)state;
+	traits.size_max = 100000;
+	traits.symlink_max = 100;
+	model = as_model_new(&traits);
+	universe = as_universe_of(model, 2);
+	assert_int_equal(as_universe_choose(&universe, "symlink,truncate,remount,umount", &err), 0);
+	assert_int_equal(t_apply_text(model, "create /b 0644\n"), 0);
+	universe.opts = "noatime sync";
+	text = moves_of(&universe, model);
+	assert_null(strstr(as_buf_str(&text), "//a"));
+	assert_false(has_line(&text, "truncate /b 100000"));
+	assert_true(has_line(&text, "remount"));
+	assert_true(has_line(&text, "remount opts=noatime"));
+	assert_true(has_line(&text, "remount opts=sync"));
+	as_buf_free(&text);
+	universe.wide = true;
+	universe.opts = " noatime ";
+	text = moves_of(&universe, model);
+	assert_true(has_line(&text, "truncate /b 100000"));
+	assert_true(has_line(&text, "truncate /b 100001"));
+	assert_true(has_line(&text, "remount opts=noatime"));
+	assert_false(has_line(&text, "remount opts=sync"));
+	/* 39 to 41, 59 to 61, and of the longest 100 and 101 bytes. */
+	assert_true(has_line(&text, "symlink ///////////////////////////////////////a /a"));
+	assert_non_null(strstr(as_buf_str(&text), "a /a\nsymlink"));
+	as_buf_free(&text);
+	assert_int_equal(t_apply_text(model, "umount\n"), 0);
+	text = moves_of(&universe, model);
+	assert_string_equal(as_buf_str(&text), "mount\nmount opts=noatime\n");
+	as_buf_free(&text);
+	as_model_free(model);
+	/* Where a largest file takes too long, none is tried. */
+	traits.size_max = INT64_MAX;
+	model = as_model_new(&traits);
+	assert_int_equal(t_apply_text(model, "create /b 0644\n"), 0);
+	text = moves_of(&universe, model);
+	assert_null(strstr(as_buf_str(&text), "truncate /b 9"));
+	assert_true(has_line(&text, "truncate /b 1000"));
+	as_buf_free(&text);
+	as_model_free(model);
+}
+
 static void test_bounds(void **state)
 {
 	struct as_model *model = as_model_new(&t_any_traits);
@@ -130,9 +181,8 @@ static void test_choose(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fresh),
-		cmocka_unit_test(test_narrow),
-		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_fresh),  cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_wide),   cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_choose),
 	};
 

@@ -198,6 +198,21 @@ done
 (cd "$WORK" && "$ASSAY" run -o kept --target lab:bug=1 "$ROOT/labfs/cases/01-rename-over.txt") \
 	>/dev/null 2>&1
 tap_like "the second time only counts" "$WORK/kept/findings/$id/finding.json" '"count": ?2'
+
+# Where nothing can be written, the message says what to do.
+as_other=()
+[ "$(id -u)" != 0 ] || as_other=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+mkdir "$WORK/closed" && cp "$ASSAY" "$WORK/assay" && chmod 755 "$WORK" && chmod 555 "$WORK/closed"
+for words in "run --target lab ../good.txt" "hunt --target lab --max-workloads 1" \
+	"crash --target lab ../good.txt" "check --target lab --depth 1" "report ../kept" \
+	"merge ../kept -o joined" demo "plugin new some" \
+	"run -o ../kept --target lab ../good.txt"; do
+	# shellcheck disable=SC2086 # several words
+	(cd "$WORK/closed" && "${as_other[@]}" ../assay $words) >"$WORK/out" 2>&1 </dev/null
+	tap_is "where nothing can be written: $words" $? 2
+	tap_like "what to do: $words" "$WORK/out" \
+		'^assay: .*Permission denied: .*(with -o|go to another folder)'
+done
 mapfile -t labfs < <(find labfs -name '*.c' ! -name '*_main.c')
 tap_run "reproducer compiles" 0 "$CC" -D_GNU_SOURCE -Iinclude "$WORK/kept/findings/$id/repro.c" \
 	"${labfs[@]}" -o "$WORK/repro"

@@ -19,7 +19,7 @@ tap_run "it passes, with power cuts" 0 "$ASSAY" plugin check --no-store "$PLUGIN
 tap_like "it promises a repair" "$WORK/out" '^after cuts repair'
 tap_like "and was recovered" "$WORK/out" '^smoke .*crash: .* 0 findings'
 tap_run "a short hunt on each line of its matrix" 0 "$ASSAY" hunt --target "plugin:$PLUGIN" \
-	--seed 3 --max-workloads 260 --jobs 1 --opts-matrix "$DIR/matrix" -o "$WORK/hunt"
+	--seed 4 --max-workloads 260 --jobs 1 --opts-matrix "$DIR/matrix" -o "$WORK/hunt"
 tap_like "extents were hunted on" "$WORK/out" 'workloads on plugin:.*:extents$'
 
 # build NAME SED: the plugin with a change.
@@ -38,6 +38,13 @@ printf 'create /a 0644\nsync\ncreate /b 0644\n' >"$WORK/sync.txt"
 tap_run "a sync that does nothing" 1 "$ASSAY" crash --no-store \
 	--target "plugin:$WORK/unsynced.so" "$WORK/sync.txt"
 tap_run "and one that does" 0 "$ASSAY" crash --no-store --target "plugin:$PLUGIN" "$WORK/sync.txt"
+
+# e2fsck makes /lost+found again. If it is interrupted, what it had made may be without a name.
+printf 'prune /\nsync\n' >"$WORK/found.txt"
+build silent 's/ | AS_PROMISE_MAKES_FOUND//'
+tap_run "a checker that makes lost+found, and does not say so" 1 "$ASSAY" crash --no-store \
+	--target "plugin:$WORK/silent.so" "$WORK/found.txt"
+tap_run "and one that does" 0 "$ASSAY" crash --no-store --target "plugin:$PLUGIN" "$WORK/found.txt"
 
 build moved 's/rc = change_links(fs, from, -1);/rc = 0;/'
 printf '%s\n' 'mkdir /a 0755' 'mkdir /b 0755' 'mkdir /a/c 0755' 'rename /a/c /b/c' 'stat /a' \

@@ -64,6 +64,33 @@ tap_run "blocks that are bad from the start" 0 "$ASSAY" run --no-store \
 tap_run "every block is bad after some cycles" 0 "$ASSAY" run --no-store \
 	--target "plugin:$FLASHFS:flash.cycles=100" "$DIR/cases/churn.txt"
 
+tap_run "a block that cannot be read is no mistake of it" 0 "$ASSAY" run --no-store \
+	--target "plugin:$FLASHFS:flash.bad=3@2r" "$DIR/cases/churn.txt"
+tap_run "a hunt with bits that are unstable after power cuts" 0 "$ASSAY" hunt --crash --seed 1 \
+	--max-workloads 12 --no-reduce --target "plugin:$FLASHFS:flash.tear=unstable" \
+	-o "$WORK/unstable"
+tap_run "and one that finds what is read twice" 1 "$ASSAY" hunt --crash --seed 1 \
+	--max-workloads 40 --max-findings 1 --no-reduce -o "$WORK/again" \
+	--target "plugin:$FLASHFS:bug=17,flash.tear=unstable"
+id=$(basename "$(echo "$WORK"/again/findings/*)")
+tap_run "it replays" 1 "$ASSAY" replay -o "$WORK/again" "$id"
+tap_run "a rename of two commits is found by a hunt" 1 "$ASSAY" hunt --crash --seed 1 \
+	--max-workloads 40 --max-findings 1 --no-reduce -o "$WORK/rename" \
+	--target "plugin:$FLASHFS:bug=9"
+
+# What a program asks the flash itself is no read of the file system's: it does not fail. And flash
+# that looks programmed because of a flip or of an erase that was dropped is no misuse.
+for sweep in read:flip read:eilseq read:eio program:flip write:eio erase:eio erase:drop; do
+	tap_run "a sweep of $sweep" 0 "$ASSAY" run --no-store --target "plugin:$FLASHFS" \
+		--sweep $sweep "$DIR/cases/small.txt"
+	tap_like "it was complete: $sweep" "$WORK/out" '^all [0-9]+ failures'
+done
+
+tap_run "erases that are dropped, where blocks are used again" 0 "$ASSAY" run --no-store \
+	--target "plugin:$FLASHFS" --fault erase:9:drop "$DIR/cases/churn.txt"
+tap_run "but a block that is not erased" 1 "$ASSAY" run --no-store \
+	--target "plugin:$FLASHFS:bug=1" --fault erase:9:eio "$DIR/cases/churn.txt"
+
 # A hunt on several sets of options.
 tap_run "a hunt on each line of a matrix" 0 "$ASSAY" hunt --target "plugin:$FLASHFS" --seed 1 \
 	--max-workloads 400 --jobs 1 --opts-matrix "$WORK/matrix" -o "$WORK/hunt"

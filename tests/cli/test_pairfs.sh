@@ -25,6 +25,14 @@ hunt cuts 0 "" --crash --max-workloads 12
 hunt faults 0 "" --faults --max-workloads 40
 hunt faults_and_cuts 0 "" --faults --crash --max-workloads 8
 hunt corrupt 0 "" --corrupt bits --max-workloads 40
+# The views of descriptors become files in the order in which they are closed.
+for seed in 7 9 102 105; do
+	tap_run "races, seed $seed" 0 "$ASSAY" hunt --race --target "plugin:$PAIRFS" --seed $seed \
+		--max-workloads 40 --no-reduce -o "$WORK/race-$seed"
+done
+tap_run "power cuts in races are refused" 2 "$ASSAY" hunt --race --crash --max-workloads 1 \
+	--target "plugin:$PAIRFS" -o "$WORK/refused"
+tap_like "with the reason" "$WORK/err" 'each descriptor has its own view'
 hunt matrix 0 "" --opts-matrix "$DIR/matrix" --max-workloads 140
 tap_is "a short hunt comes to every line of a matrix" \
 	"$(grep -c 'workloads on plugin:.*pairfs.so:' "$WORK/out")" "$(grep -vc '^#' "$DIR/matrix")"
@@ -80,4 +88,16 @@ tap_run "remounts and views" 0 "$ASSAY" run --no-store --check op --target "plug
 	"$WORK/views.txt"
 tap_run "remounts and views, with power cuts" 0 "$ASSAY" crash --no-store --view 1 \
 	--target "plugin:$PAIRFS" "$WORK/views.txt"
+
+# A write of nothing makes nothing stable, and so nobody sees what was written before it.
+cat >"$WORK/nothing.txt" <<'END'
+$0 = open /f O_RDWR|O_CREAT 0644
+write $0 len=1 fill=1
+pwritev2 $0 len=0 at=0 fill=1 flags=RWF_DSYNC
+stat /f
+pwritev2 $0 len=1 at=1 fill=1 flags=RWF_DSYNC
+stat /f
+END
+tap_run "a write of nothing that is to be stable" 0 "$ASSAY" run --no-store --check op \
+	--target "plugin:$PAIRFS" "$WORK/nothing.txt"
 tap_done

@@ -61,6 +61,13 @@ lab 20 20-unmount-leak.txt    # memory
 # With a sanitizer in labfs, its death is an exit; the program has none.
 [ -n "${SAN:-}" ] || lab 21 21-no-memory-open.txt --sweep alloc
 lab 22 22-unreadable-directory.txt --sweep read
+# An answer that speaks of room; many calls of which only the last one is wrong.
+lab 136 136-directory-grows.txt
+tap_is "calls that only count are a loop" "$(grep -c 'mkdir(fs' "$WORK/empty/repro.c")" 3
+tap_like "the loop" "$WORK/empty/repro.c" 'mkdir\(fs, as_solo_name\("/a/e", i\), 0755\), 0\);'
+tap_is "one call of it is wrong" "$(grep -c 'WRONG.*mkdir' "$WORK/empty/repro.c")" 1
+tap_like "what is free" "$WORK/empty/repro.c" \
+	'free: [0-9]+ of [0-9]+ blocks, [0-9]+ of [0-9]+ inodes'
 
 flash() { # BUG COMMAND CASE OPTIONS OF THE FLASH
 	local bug=$1 command=$2 case=$3

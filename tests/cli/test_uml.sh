@@ -234,4 +234,13 @@ tap_is "nor anywhere else" \
 	"$(leftovers | xargs -r stat -c '%U %n' | grep -w "$(as_user id -un)")" ""
 tap_run "the next run" 0 as_user ./assay run --sandbox uml --target lab -o killed smoke.txt
 tap_is "tidies up after it" "$(ls -A killed 2>/dev/null)" ".assay-run"
+# A type is ready where the kernel has it: mounting it is tried, or said to be in vain.
+"$ASSAY" targets >"$WORK/targets"
+echo 'mkdir /a 0755' >"$WORK/type.txt"
+for type in exfat ntfs3 minix3 udf; do
+	grep -q "^  $type .*uml" "$WORK/targets" || continue # its mkfs is not here
+	tap_uml $type && want=0 || want=3
+	tap_run "$type is ready as it is said" $want "$ASSAY" run --sandbox uml --no-store \
+		--target $type "$WORK/type.txt"
+done
 tap_done

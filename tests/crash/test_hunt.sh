@@ -49,6 +49,7 @@ predicted() { sed -n "s/^LAB_VIEW($1, \([0-9]\), \([0-9]\))/\1 \2/p" labfs/views
 easiest() {
 	if ls "$1/findings" 2>/dev/null | grep -q -e -silent-; then
 		echo 0 0
+		return
 	fi
 	grep -ho 'scenario=crash:[^" ]*' "$1"/findings/*/finding.json 2>/dev/null |
 		sed -n 's/.*view=\([0-9]\).*then=\([0-9]\).*/\1 \2/p; t

@@ -62,7 +62,9 @@ if command -v e2fsck >/dev/null && command -v mkfs.minix >/dev/null; then
 	for jobs in 1 2; do
 		tap_run "$jobs processes compare" 1 "$ASSAY" fsck --compare ext2,minix3 \
 			--jobs $jobs --max-findings 4 -o "$WORK/jobs-$jobs"
-		sed "s/jobs-$jobs/DIR/; / s\$/d" "$WORK/out" >"$WORK/said-$jobs"
+		# On a slow machine there are lines of progress.
+		sed -E "s/jobs-$jobs/DIR/; / s\$/d; /^[0-9]+:[0-9]{2}[:,]/d" "$WORK/out" \
+			>"$WORK/said-$jobs"
 	done
 	tap_is "two processes say what one says" "$(cat "$WORK/said-2")" "$(cat "$WORK/said-1")"
 	tap_run "two processes find what one finds" 0 diff -r "$WORK/jobs-1/findings" \

@@ -19,15 +19,20 @@ struct record {
 	struct as_reclog *log;
 };
 
+static void record_begin(struct record *r)
+{
+	r->store = as_chunks_new();
+	r->disk = t_disk_new(r->store, BYTES);
+	r->start = as_disk_snapshot(r->disk);
+	r->log = as_reclog_new(as_disk_bd(r->disk), 0, 0);
+}
+
 /* Several writes of different lengths between flushes, and one write in many sectors. */
 static void record_open(struct record *r)
 {
 	static unsigned char data[BYTES];
 
-	r->store = as_chunks_new();
-	r->disk = t_disk_new(r->store, BYTES);
-	r->start = as_disk_snapshot(r->disk);
-	r->log = as_reclog_new(as_disk_bd(r->disk), 0, 0);
+	record_begin(r);
 	for (unsigned i = 0; i < 24; i++) {
 		size_t len = i == 11 ? 20 * 512 : (1 + i % 3) * 512;
 
@@ -52,6 +57,13 @@ static bool all_at_some(void *ctx, enum as_view view, size_t k)
 	(void)ctx;
 	(void)view;
 	return !k || k % 7 == 5;
+}
+
+static bool all_at_start(void *ctx, enum as_view view, size_t k)
+{
+	(void)ctx;
+	(void)view;
+	return !k;
 }
 
 static bool skip_last(void *ctx, enum as_view view, size_t k)
@@ -171,6 +183,50 @@ static void test_view_1_first(void **state)
 	record_close(&r);
 }
 
+/* A record of flash, with many steps of each program: cuts between programs come before most of
+ * those within one. */
+static void test_steps_later(void **state)
+{
+	enum { PROGRAMS = 16, STEPS = 64 };
+	struct as_perm_options options = { .t = 5, .trials = 7, .sector_bytes = 512 };
+	struct as_crash_plan_of of = { .views = 1u << AS_VIEW_SYNC_ATOMIC,
+				       .limit = 1,
+				       .cost = AS_COST_RECOVERY,
+				       .all = all_at_start };
+	unsigned char data[512];
+	size_t n_steps = 0, n_whole = 0;
+	struct as_crash_plan *plan;
+	struct as_crash_turn turn;
+	struct record r;
+
+	(void)state;
+	record_begin(&r);
+	as_reclog_uncached(r.log);
+	for (unsigned i = 0; i < PROGRAMS * STEPS; i++) {
+		as_reclog_set_op(r.log, i / STEPS / 2);
+		t_fill(data, sizeof(data), 100 + i);
+		assert_int_equal(as_bd_write(as_reclog_bd(r.log), i / STEPS * 1024, data, 512), 0);
+	}
+	of.perm = as_perm_new(r.log, r.start, &options);
+	plan = as_crash_plan_new(&of);
+	/* Each write has two cuts, issued and stable; the second has no states of its own. */
+	while (n_whole < PROGRAMS + 1 && as_crash_plan_next(plan, &turn)) {
+		bool step = as_perm_cut(of.perm, turn.cut).step;
+
+		assert_int_equal(step, turn.cut && (turn.cut + 1) / 2 % STEPS);
+		n_steps += step;
+		n_whole += !step;
+	}
+	assert_int_equal(n_whole, PROGRAMS + 1);
+	assert_true(n_steps > 2 && n_steps < 2 * n_whole);
+	while (as_crash_plan_next(plan, &turn))
+		n_steps++;
+	assert_int_equal(n_steps, PROGRAMS * (STEPS - 1));
+	as_crash_plan_free(plan);
+	as_perm_free((struct as_perm *)of.perm);
+	record_close(&r);
+}
+
 static void test_rounds(void **state)
 {
 	unsigned met[8] = { 0 };
@@ -254,9 +310,10 @@ static void test_ways(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rounds),	     cmocka_unit_test(test_all_once),
-		cmocka_unit_test(test_view_1_first), cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_enough),	     cmocka_unit_test(test_ways),
+		cmocka_unit_test(test_steps_later), cmocka_unit_test(test_rounds),
+		cmocka_unit_test(test_all_once),    cmocka_unit_test(test_view_1_first),
+		cmocka_unit_test(test_budget),	    cmocka_unit_test(test_enough),
+		cmocka_unit_test(test_ways),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,6 +165,67 @@ static void test_bad_and_worn(void **state)
 	tear_down(&r);
 }
 
+/* Each call of a bad block fails only if the setup says so. */
+static void test_bad_calls(void **state)
+{
+	static const struct {
+		const char *setup;
+		int reads, programs, erases;
+	} rows[] = {
+		{ "bad=2", 0, -EIO, -EIO },	{ "bad=2r", -EIO, 0, 0 },
+		{ "bad=2p", 0, -EIO, 0 },	{ "bad=2e", 0, 0, -EIO },
+		{ "bad=2@0re", -EIO, 0, -EIO }, { "bad=2rpe", -EIO, -EIO, -EIO },
+		{ "bad=3rpe+1rpe", 0, 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(rows); i++) {
+		unsigned char bytes[2 * UNIT] = { 0 };
+		struct rig r;
+
+		set_up(&r, rows[i].setup);
+		assert_int_equal(as_flash_program(r.flash, 2 * BLOCK, bytes, UNIT),
+				 rows[i].programs);
+		assert_int_equal(as_flash_read(r.flash, 3 * BLOCK - 1, bytes, 1), rows[i].reads);
+		assert_int_equal(as_emuflash_hits(r.emu), rows[i].reads ? 1 : 0);
+		assert_int_equal(as_flash_erase(r.flash, 2 * BLOCK), rows[i].erases);
+		tear_down(&r);
+	}
+	for (int after = 0; after < 2; after++) {
+		unsigned char bytes[2 * BLOCK];
+		struct rig r;
+
+		set_up(&r, "bad=3@1r");
+		if (after)
+			assert_int_equal(as_flash_erase(r.flash, 3 * BLOCK), 0);
+		/* From the block before. */
+		assert_int_equal(as_flash_read(r.flash, 3 * BLOCK - 1, bytes, 2), after ? -EIO : 0);
+		assert_int_equal(as_flash_read(r.flash, BLOCK, bytes, 2 * BLOCK), 0);
+		tear_down(&r);
+	}
+}
+
+/* A read that was refused does not hide a program or an erase, but the first of a kind is kept. */
+static void test_worse_misuse(void **state)
+{
+	unsigned char bytes[UNIT] = { 0 };
+	struct rig r;
+
+	(void)state;
+	set_up(&r, "");
+	assert_int_equal(as_flash_read(r.flash, SIZE, bytes, 1), -EINVAL);
+	assert_int_equal(as_flash_read(r.flash, SIZE + 7, bytes, 1), -EINVAL);
+	assert_non_null(strstr(as_emuflash_misuse(r.emu), "read of 1 bytes at 16384"));
+	assert_int_equal(as_flash_program(r.flash, 0, bytes, UNIT), 0);
+	assert_int_equal(as_flash_program(r.flash, 0, bytes, UNIT), 0);
+	assert_non_null(strstr(as_emuflash_misuse(r.emu), "programs a unit twice"));
+	assert_int_equal(as_flash_read(r.flash, SIZE, bytes, 1), -EINVAL);
+	assert_non_null(strstr(as_emuflash_misuse(r.emu), "programs a unit twice"));
+	assert_int_equal(as_flash_erase(r.flash, SIZE), -EINVAL);
+	assert_non_null(strstr(as_emuflash_misuse(r.emu), "erase"));
+	tear_down(&r);
+}
+
 static void test_wear_limits(void **state)
 {
 	static const struct {
@@ -261,13 +322,92 @@ static void test_record_tears_bits(void **state)
 	assert_true(between);
 }
 
+/* How many different answers 16 reads of `len` bytes give; all have bits of `most` alone. */
+static unsigned answers(struct as_flash *flash, const unsigned char *most, size_t len)
+{
+	unsigned char got[16][16];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 16; i++) {
+		bool met = false;
+
+		assert_int_equal(as_flash_read(flash, 0, got[n], len), 0);
+		/* A programmed bit is 0. */
+		for (size_t k = 0; k < len; k++)
+			assert_int_equal(most[k] & ~got[n][k], 0);
+		for (unsigned j = 0; j < n; j++)
+			met |= !memcmp(got[j], got[n], len);
+		n += !met;
+	}
+	return n;
+}
+
+/* A flash on what the first n entries of the record have left. */
+static struct as_emuflash *after(const struct rig *r, size_t n, struct as_disk **disk)
+{
+	struct as_flash_setup setup = { .geometry = { .erase_bytes = BLOCK,
+						      .program_bytes = UNIT,
+						      .read_bytes = 1,
+						      .erased = 0xff },
+					.tear = AS_FLASH_TEAR_UNSTABLE };
+	struct as_err err = { 0 };
+
+	assert_int_equal(as_disk_new(r->store, SIZE, disk, &err), 0);
+	assert_int_equal(as_reclog_replay(r->log, 0, n, as_disk_bd(*disk), &err), 0);
+	return as_emuflash_new(&setup, as_disk_bd(*disk));
+}
+
+/* With tear=unstable, what a power cut leaves of a program or an erase reads now so and now
+ * otherwise, never as erased all over; what is whole, or programmed anew, is stable. */
+static void test_record_tears_unstable(void **state)
+{
+	static const unsigned char text[] = "0123456789abcdef";
+	unsigned char got[16], erased[16];
+	unsigned unstable = 0;
+	size_t whole, n;
+	struct rig r;
+
+	(void)state;
+	memset(erased, 0xff, sizeof(erased));
+	set_up(&r, "tear=unstable");
+	assert_int_equal(r.flash->geometry.size_bytes, SIZE - BLOCK);
+	as_emuflash_tears(r.emu);
+	assert_int_equal(as_flash_program(r.flash, 0, text, 16), 0);
+	whole = as_reclog_len(r.log);
+	assert_int_equal(as_flash_erase(r.flash, 0), 0);
+	n = as_reclog_len(r.log);
+	for (size_t i = 0; i <= n; i++) {
+		struct as_disk *disk;
+		struct as_emuflash *emu = after(&r, i, &disk);
+		struct as_flash *flash = as_emuflash_seam(emu);
+		unsigned kinds = answers(flash, text, 16);
+
+		if (!i || i == whole || i == n)
+			assert_int_equal(kinds, 1);
+		unstable += kinds > 1;
+		assert_int_equal(as_flash_read(flash, 0, got, 16), 0);
+		if (kinds > 1)
+			assert_memory_not_equal(got, erased, 16);
+		/* Erased and programmed anew. */
+		assert_int_equal(as_flash_erase(flash, 0), 0);
+		assert_int_equal(as_flash_program(flash, 0, text, 16), 0);
+		assert_int_equal(answers(flash, text, 16), 1);
+		assert_int_equal(as_flash_read(flash, 0, got, 16), 0);
+		assert_memory_equal(got, text, 16);
+		assert_null(as_emuflash_misuse(emu));
+		as_emuflash_free(emu);
+		as_disk_free(disk);
+	}
+	assert_true(unstable >= 4);
+	tear_down(&r);
+}
+
 static void test_setup_errors(void **state)
 {
 	static const char *const words[] = {
-		"erase",    "erase=",	  "erase=x",	"bad=",
-		"bad=1@",   "bad=1+",	  "bad=-1",	"tear=some",
-		"cache=2",  "nothing=1",  "=1",		"",
-		"weak=1,2", "erased=256", "program=-1", "wear=99999999999"
+		"erase",  "erase=",  "erase=x",	 "bad=",       "bad=1@",     "bad=1+",
+		"bad=1x", "bad=1r2", "bad=-1",	 "tear=some",  "cache=2",    "nothing=1",
+		"=1",	  "",	     "weak=1,2", "erased=256", "program=-1", "wear=99999999999"
 	};
 	static const struct {
 		uint32_t erase, program, read;
@@ -307,9 +447,12 @@ int main(void)
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_wrong_erase),
 		cmocka_unit_test(test_bad_and_worn),
+		cmocka_unit_test(test_bad_calls),
+		cmocka_unit_test(test_worse_misuse),
 		cmocka_unit_test(test_wear_limits),
 		cmocka_unit_test(test_record_tears_programs),
 		cmocka_unit_test(test_record_tears_bits),
+		cmocka_unit_test(test_record_tears_unstable),
 		cmocka_unit_test(test_setup_errors),
 	};
 

@@ -28,7 +28,7 @@ static const struct {
 	{ "race", "0428b9e69881b7aa492aab24a9f82f2e" },
 	{ "small", "d5066fc702abe8f993d7953b6494e532" },
 	{ "coverage", "c1eab896e4af612648fec81e5a869b08" },
-	{ "hunt", "7bb7f7226fd98fd0ab3230babb033d2e" },
+	{ "hunt", "17a2294ce858e135aeff1bedf685e421" },
 };
 
 /* Profile, chooser and generator in one. */

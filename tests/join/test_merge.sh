@@ -131,6 +131,11 @@ for i in $(seq "${KILLS:-40}"); do
 done
 tap_is "killed merges: the folder opens, and the next one does the rest" "$wrong" 0
 tap_is "nothing of the dead is left" "$(find "$WORK/k" -name '.part-*')" ""
+for folder in "$WORK/k" "$WORK/k"/runs/* "$WORK/k"/findings/*; do
+	: >"$folder/.part-1.own.cov"
+done
+merge "$WORK/a" -o "$WORK/k" >/dev/null
+tap_is "wherever they were killed" "$(find "$WORK/k" -name '.part-*')" ""
 
 # ---- The index -----------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 export LC_ALL=C
 
-if ! "$ASSAY" targets | grep '^  ext2 ' | grep -q 'ready here.*uml'; then
+if ! tap_uml ext2; then
 	tap_skip "a kernel that does not boot" "the sandbox uml does not run here"
 	tap_done
 	exit

@@ -42,8 +42,9 @@ fi
 
 kernel=$("$ASSAY" kernel list --json |
 	sed -n 's/.*"name":"\([^"]*\)".*"with":"[^"]*kcov[^"]*","patches":\[\].*/\1/p' | head -n 1)
-if [ -z "$kernel" ] || ! "$ASSAY" cov code --kernel "$kernel" x.kcov >/dev/null 2>&1; then
-	tap_skip "a kernel with kcov" "none is built: assay kernel build debug"
+if [ -z "$kernel" ] || ! tap_uml ext2 ||
+	! "$ASSAY" cov code --kernel "$kernel" x.kcov >/dev/null 2>&1; then
+	tap_skip "a kernel with kcov" "none runs here: assay kernel build debug"
 	tap_done
 	exit
 fi

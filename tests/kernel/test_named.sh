@@ -46,7 +46,7 @@ tap_like "it comes back" "$WORK/out" "$id: reproduced"
 
 # ---- crash, with a script ----
 printf 'mkdir /a 0755\n$1 = open / O_RDONLY|O_DIRECTORY\nfsync $1\n' >jfs.txt
-if "$ASSAY" targets | grep '^  jfs ' | grep -q 'ready here.*uml'; then
+if tap_uml jfs; then
 	tap_run "crash" 1 "$ASSAY" crash --kernel "$name" --target jfs -o c jfs.txt
 	crash=$(ls c/findings | head -n 1)
 	tap_like "its script has the kernel" "c/findings/$crash/repro.sh" "^kernel='$name'"

@@ -14,7 +14,38 @@ printf 'close $0\n' >>"$WORK/w.txt"
 tap_is "a rule that is none" $? 2
 tap_like "a rule that is none: why" "$WORK/err" "expected kalloc:OP:N"
 
-if "$ASSAY" targets | grep '^  ext4 ' | grep -q 'ready here.*uml'; then
+for rules in "kalloc:1:1 kalloc:1:2" "kalloc:1:1 kio:2:1"; do
+	read -r one two <<<"$rules"
+	"$ASSAY" run --target lab --fault "$one" --fault "$two" "$WORK/w.txt" >"$WORK/out" \
+		2>"$WORK/err"
+	tap_is "two rules that exclude each other: $rules" $? 2
+done
+"$ASSAY" run --target lab --sweep write --max-faults 2 "$WORK/w.txt" >"$WORK/out" 2>"$WORK/err"
+tap_is "pairs of a library" $? 2
+tap_like "pairs of a library: why" "$WORK/err" "needs --sweep kalloc"
+
+# "All" is said of a sweep that came to its end, and of no other.
+"$ASSAY" run --target lab --no-store --sweep write "$WORK/w.txt" >"$WORK/out" 2>&1
+tap_is "a sweep to its end" $? 0
+tap_like "a sweep to its end: all" "$WORK/out" "^all [0-9]* failures of this workload were tried"
+printf '$0 = open /f O_WRONLY|O_CREAT 0644\n$1 = open /f O_WRONLY|O_APPEND\n' >"$WORK/bad.txt"
+printf 'write $0 len=1 fill=1\nwrite $1 len=1 fill=1\nclose $0\nclose $1\n' >>"$WORK/bad.txt"
+"$ASSAY" run --target lab:bug=2 --no-store --sweep write "$WORK/bad.txt" "$WORK/w.txt" \
+	>"$WORK/out" 2>&1
+tap_is "a workload that fails without a failure is not swept" $? 1
+tap_like "then they are not all" "$WORK/out" "but not all: 1 of 2 sweeps did not come to their end"
+
+"$ASSAY" run --target lab:bug=2 -o "$WORK/o" "$WORK/bad.txt" >"$WORK/out" 2>&1
+id=$(ls "$WORK/o/findings" | head -n 1)
+"$ASSAY" replay -o "$WORK/o" --times 3 "$id" >"$WORK/out" 2>&1
+tap_is "a replay of several runs" $? 1
+tap_like "a replay of several runs: how often" "$WORK/out" "reproduced in 3 of 3 runs"
+"$ASSAY" replay -o "$WORK/o" --times 2 --target lab "$id" >"$WORK/out" 2>&1
+tap_is "a replay on what has not got the bug" $? 0
+tap_like "a replay on what has not got the bug: said" "$WORK/out" \
+	"did not reproduce in any of the runs"
+
+if tap_uml ext4; then
 	"$ASSAY" run --target ext4 --sweep kalloc "$WORK/w.txt" >"$WORK/out" 2>"$WORK/err"
 	tap_is "a kernel that cannot do it" $? 3
 	tap_like "the one that can" "$WORK/err" "assay kernel build debug.*--kernel debug"
@@ -24,15 +55,28 @@ fi
 
 kernel=$("$ASSAY" kernel list --json | grep '"patches":\[\]' | grep '"with":"[^"]*faults' |
 	sed -n 's/^{"name":"\([^"]*\)".*/\1/p' | head -n 1)
+tap_uml ext4 || kernel=
 for target in ext4 exfat; do
 	if [ -z "$kernel" ]; then
-		tap_skip "sweep of $target" "no kernel with faults is built: make kernels"
+		tap_skip "sweep of $target" "no kernel with faults runs here: make kernels"
 		continue
 	fi
-	for fault in kalloc:mount:1 kalloc:1:2 kalloc:2:1 kio:mount:1; do
-		"$ASSAY" run --kernel "$kernel" --target "$target" --fault $fault --no-store \
-			"$WORK/w.txt" >"$WORK/out" 2>"$WORK/err"
+	for fault in kalloc:mount:1 kalloc:1:2 kalloc:2:1 kio:mount:1 "kalloc:1:1 kalloc:2:2"; do
+		# shellcheck disable=SC2086 # two rules are two options
+		"$ASSAY" run --kernel "$kernel" --target "$target" --no-store \
+			$(printf -- '--fault %s ' $fault) "$WORK/w.txt" >"$WORK/out" 2>"$WORK/err"
 		tap_is "$fault of $target" $? 0
 	done
 done
+# The sweep of a mount has an end: a run in which nothing fails is seen as one.
+if [ -z "$kernel" ]; then
+	tap_skip "a whole sweep of minix3" "no kernel with faults runs here: make kernels"
+else
+	printf 'mkdir /a 0755\n' >"$WORK/one.txt"
+	"$ASSAY" run --kernel "$kernel" --target minix3 --sweep kalloc --no-store "$WORK/one.txt" \
+		>"$WORK/out" 2>"$WORK/err"
+	tap_is "a whole sweep of minix3" $? 0
+	tap_like "a whole sweep of minix3: all" "$WORK/out" \
+		"^all [1-9][0-9][0-9]* failures of this workload were tried"
+fi
 tap_done

@@ -44,6 +44,8 @@ struct row {
 };
 
 #define XFS_ENV "TEST_DIR=/ TEST_DEV=/ QA_CHECK_FS=y "
+/* e2fsck tells of such a checksum, and still ends with 0. */
+#define GROUPS_CHECK "e2fsck -fn $D >$D.said && ! grep -q 'descriptor checksums are inv' $D.said"
 static const struct row rows[] = {
 	{ "ext2", 2 MIB, "mke2fs -q -F -t ext2 -b 1024 -d $T $D", "e2fsck -fn $D", NULL, NULL,
 	  false, 7, 150, 0 },
@@ -51,6 +53,18 @@ static const struct row rows[] = {
 	  false, 8, 170, 0 },
 	{ "ext4", 8 MIB, "mke2fs -q -F -t ext4 -b 1024 -d $T $D", "e2fsck -fn $D", "inode",
 	  "i_crtime", true, 12, 233, 0 },
+	/* Checksums of group descriptors alone (crc16): of 64 and of 32 bytes, with clusters. */
+	{ "ext4", 8 MIB, "mke2fs -q -F -t ext4 -O ^metadata_csum,uninit_bg -b 1024 -d $T $D",
+	  GROUPS_CHECK, "group", "bg_exclude_bitmap_lo", true, 10, 200, 0 },
+	{ "ext4", 8 MIB,
+	  "mke2fs -q -F -t ext4 -O ^metadata_csum,uninit_bg,^64bit,meta_bg,^resize_inode -b 1024 "
+	  "-g 1024 -d $T $D",
+	  GROUPS_CHECK, "group", "bg_exclude_bitmap_lo", true, 10, 200, 0 },
+	{ "ext4", 8 MIB,
+	  "mke2fs -q -F -t ext4 -O ^metadata_csum,uninit_bg,bigalloc -b 1024 -d $T $D",
+	  GROUPS_CHECK, "group", "bg_exclude_bitmap_lo", true, 10, 200, 0 },
+	{ "ext4", 8 MIB, "mke2fs -q -F -t ext4 -O bigalloc,meta_bg,^resize_inode -b 1024 -d $T $D",
+	  "e2fsck -fn $D", "inode", "i_crtime", true, 10, 200, 0 },
 	{ "xfs", 16 MIB, XFS_ENV "mkfs.xfs -q -f -p $T.proto $D",
 	  "xfs_repair -n -f -o force_geometry $D", "inode", "di_crtime", true, 10, 150, 0 },
 	{ "btrfs", 112 MIB, "mkfs.btrfs -q -f -m single --rootdir $T $D", "btrfs check $D",

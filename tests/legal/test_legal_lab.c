@@ -258,6 +258,9 @@ static const struct {
 	  "rename: op 4 (rename /f /a/g) is half done: recovered tree has neither /f nor /a/g" },
 	{ "lab:bug=28", "create /f 0644\nsync\nhardlink /f /g\nsync\n",
 	  "links: /f has link count 1, but 2 names" },
+	/* Both names of the rename are there, since the old one was made again. */
+	{ "lab:bug=28", "create /g 0644\nsync\nrename /g /h\nhardlink /h /g\nsync\n",
+	  "links: /g has link count 1, but 2 names" },
 	{ "lab:bug=29", "$0 = open /f O_RDWR|O_CREAT 0644\nsync\nhardlink /f /g\nfsync $0\n",
 	  "persisted: after fsync of /f at op 4, /f must have 2 links; recovered tree has 1" },
 	{ "lab:bug=30",

@@ -55,6 +55,19 @@ static const struct {
 	const char *name, *one, *other;
 	bool same;
 } rows[] = {
+	{ "other options", "remount opts=sync\n", "", false },
+	{ "one option or another", "remount opts=sync\n", "remount opts=noatime\n", false },
+	{ "options and back", "remount opts=sync\nremount\n", "", true },
+	{ "options and back, before a sync", "create /a 0644\nremount opts=sync\nremount\n",
+	  "create /a 0644\n", true },
+	{ "the last of two remounts", "create /a 0644\nremount opts=noatime\nremount opts=sync\n",
+	  "create /a 0644\nremount opts=sync\n", true },
+	{ "before or after the options", "remount opts=sync\ncreate /a 0644\n",
+	  "create /a 0644\nremount opts=sync\n", false },
+	{ "another mount forgets them", "remount opts=noatime\numount\nmount\n", "umount\nmount\n",
+	  true },
+	{ "an unmount, too", "remount opts=noatime\numount\n", "umount\n", true },
+	{ "a mount with options", "umount\nmount opts=noatime\n", "umount\nmount\n", false },
 	{ "names do not count", "create /a 0644\n", "create /b 0644\n", true },
 	{ "nor do they after a sync", "create /a 0644\nsync\n", "create /b 0644\nsync\n", true },
 	{ "what was removed before a sync", "create /a 0644\nsync\n",

@@ -153,6 +153,8 @@ static void mutant_apply(struct mutant *m, const char *line)
 		node->node.mode = (node->node.mode & S_IFMT) | (uint32_t)strtoul(b, NULL, 8);
 	} else if (strcmp(verb, "uid") == 0) {
 		mutant_need(m, a)->node.uid = (uint32_t)strtoul(b, NULL, 10);
+	} else if (strcmp(verb, "rdev") == 0) {
+		mutant_need(m, a)->node.rdev = strtoul(b, NULL, 10);
 	} else if (strcmp(verb, "nlink") == 0) {
 		node = mutant_need(m, a);
 		node->node.nlink = (uint32_t)strtoul(b, NULL, 10);

@@ -7,7 +7,7 @@
  *	file PATH MODE, dir PATH MODE
  *	link PATH PATH2        a second name of the same file
  *	move PATH PATH2        PATH2 must not be there; what is below goes along
- *	mode PATH MODE, nlink PATH N, uid PATH N
+ *	mode PATH MODE, nlink PATH N, uid PATH N, rdev PATH N
  *	size PATH N            cut, or grown with zeros
  *	fill PATH OFF LEN N    bytes of pattern N, of the same place
  *	bytes PATH OFF LEN B   all the same byte

@@ -91,6 +91,43 @@ static void test_fallocate_without_space(void **state)
 	}
 }
 
+/* Whether the mode may be 01617 after 05617, a fallocate that was refused, and `then`. */
+static bool judge_setid(uint64_t features, uint64_t quirks, const char *then)
+{
+	struct as_traits traits = t_full_traits;
+	struct as_outcome refused = { .ret = -1, .err = EINVAL };
+	struct as_outcome got = { .payload = AS_PAYLOAD_STAT };
+	struct as_verdict verdict = { 0 };
+	struct as_seq *seq = t_parse("$0 = open /f O_RDWR|O_CREAT 05617\n"
+				     "fallocate $0 COLLAPSE_RANGE at=0 len=1\nstat /f");
+	struct as_model *m;
+	bool agrees;
+
+	traits.features |= features;
+	traits.quirks |= quirks;
+	m = as_model_new(&traits);
+	(void)as_model_apply(m, &seq->ops[0]);
+	assert_true(as_model_judge(m, &seq->ops[1], &refused, &verdict));
+	if (then)
+		assert_int_equal(t_apply_text(m, then), 0);
+	assert_true(as_model_stat(m, "/f", true, &got.st));
+	got.st.mode = 0101617;
+	agrees = as_model_judge(m, &seq->ops[2], &got, &verdict);
+	as_verdict_free(&verdict);
+	as_seq_free(seq);
+	as_model_free(m);
+	return agrees;
+}
+
+static void test_fallocate_drops_setid(void **state)
+{
+	(void)state;
+	assert_true(judge_setid(AS_FEAT_UNPRIVILEGED, AS_QUIRK_FALLOC_TOUCHES, NULL));
+	assert_false(judge_setid(0, AS_QUIRK_FALLOC_TOUCHES, NULL));
+	assert_false(judge_setid(AS_FEAT_UNPRIVILEGED, 0, NULL));
+	assert_false(judge_setid(AS_FEAT_UNPRIVILEGED, AS_QUIRK_FALLOC_TOUCHES, "chmod /f 05617"));
+}
+
 static bool judge_last(const struct as_traits *traits, const char *text, int64_t ret, int err)
 {
 	struct as_model *m = as_model_new(traits);
@@ -241,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quirks),
 		cmocka_unit_test(test_fallocate_without_space),
+		cmocka_unit_test(test_fallocate_drops_setid),
 		cmocka_unit_test(test_lock_after_unsupported),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_modes_of_new_files),

@@ -191,11 +191,47 @@ static void test_modules(void **state)
 	as_buf_free(&words);
 }
 
+/* What glibc says of a heap is chance, apart from a block that is freed twice. */
+static void test_heap(void **state)
+{
+	static const struct {
+		const char *said, *want;
+	} rows[] = {
+		{ "malloc(): invalid size (unsorted)\n", "SIGABRT: a damaged heap" },
+		{ "free(): corrupted unsorted chunks\n", "SIGABRT: a damaged heap" },
+		{ "corrupted size vs. prev_size\n", "SIGABRT: a damaged heap" },
+		{ "Fatal glibc error: malloc assertion failure in _int_malloc: chunk\n",
+		  "SIGABRT: a damaged heap" },
+		{ "corrupted double-linked list\n", "SIGABRT: a damaged heap" },
+		{ "Fatal glibc error: malloc.c:2593 (sysmalloc): assertion failed: old_top\n",
+		  "SIGABRT: a damaged heap" },
+		{ "free(): double free detected in tcache 2\n",
+		  "SIGABRT: free(): double free detected in tcache 2 in lib.so+0x12" },
+		{ "double free or corruption (fasttop)\n",
+		  "SIGABRT: double free or corruption (fasttop) in lib.so+0x12" },
+		{ "f: log.c:12: put: Assertion `n < 4' failed.\n",
+		  "SIGABRT: assertion `n < 4' at log.c:12 in lib.so+0x12" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct as_stack stack = { .signal = SIGABRT };
+		struct as_buf words = { 0 };
+
+		add(&stack, 0x12, "/nowhere/lib.so");
+		snprintf(stack.abort, sizeof(stack.abort), "%s", rows[i].said);
+		as_stack_words(&stack, SIGABRT, &words);
+		assert_string_equal(as_buf_str(&words), rows[i].want);
+		as_buf_free(&words);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_heap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

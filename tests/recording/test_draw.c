@@ -130,9 +130,10 @@ static void test_queue_is_kept(void **state)
 
 #define FSYNCED "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=3000 at=0 fill=3\nfsync $0\n"
 
-static void crash(struct crash_rig *rig, const char *spec, const char *params, const char *faults)
+static void crash_seeded(struct crash_rig *rig, const char *spec, const char *params,
+			 const char *faults, uint64_t seed)
 {
-	struct as_run_options run = { .deadline_ms = 30000, .faults = faults };
+	struct as_run_options run = { .deadline_ms = 30000, .faults = faults, .seed = seed };
 	struct as_crash_options options;
 	struct as_seq *seq = NULL;
 	struct as_err err = { 0 };
@@ -149,6 +150,58 @@ static void crash(struct crash_rig *rig, const char *spec, const char *params, c
 	as_seq_free(seq);
 	as_crasher_free(rig->crasher);
 	as_target_free(rig->target);
+}
+
+static void crash(struct crash_rig *rig, const char *spec, const char *params, const char *faults)
+{
+	crash_seeded(rig, spec, params, faults, 0);
+}
+
+/* Each call comes, with its number, and no other. */
+static void test_among(void **state)
+{
+	unsigned seen[2][8] = { { 0 } };
+	char text[AS_DRAW_TEXT_MAX], again[AS_DRAW_TEXT_MAX];
+	struct as_seq *seq = workload(1);
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 400; seed++) {
+		char what[8];
+		unsigned nth;
+
+		assert_true(as_draw_among(seq, seed, 7, 3, text));
+		assert_true(as_draw_among(seq, seed, 7, 3, again));
+		assert_string_equal(text, again);
+		assert_int_equal(sscanf(text, "%5s:", what), 1);
+		assert_int_equal(sscanf(text + 6, "%u:eio", &nth), 1);
+		assert_in_range(nth, 1, text[0] == 'w' ? 7 : 3);
+		seen[text[0] == 'w'][nth]++;
+	}
+	for (unsigned nth = 1; nth <= 7; nth++)
+		assert_true(seen[1][nth] && (nth > 3 || seen[0][nth]));
+	assert_false(as_draw_among(seq, 1, 0, 0, text));
+	as_seq_free(seq);
+}
+
+/* A write that has to fail is met soon, and nothing is found where nothing is wrong. */
+static void test_short_runs(void **state)
+{
+	enum { N = 48 };
+	unsigned found = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= N; seed++) {
+		struct crash_rig rig;
+
+		crash_seeded(&rig, "lab:bug=61", "record=draw", NULL, seed);
+		found += rig.n > 0;
+		t_crash_forget(&rig);
+		crash_seeded(&rig, "lab", "record=draw", NULL, seed);
+		assert_int_equal(rig.n, 0);
+		t_crash_forget(&rig);
+	}
+	print_message("%u of %u\n", found, N);
+	assert_true(found >= N / 8);
 }
 
 /* What a sweep finds names the fault, comes again with it, and not without it. */
@@ -198,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_draw),	      cmocka_unit_test(test_draw_queue),
 		cmocka_unit_test(test_queue_is_kept), cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_among),	      cmocka_unit_test(test_short_runs),
 		cmocka_unit_test(test_silent),
 	};
 

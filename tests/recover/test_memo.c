@@ -165,6 +165,86 @@ static void test_a_peek_is_caught(void **state)
 	as_memo_free(memo);
 }
 
+/* Adds what the recoveries of n disks are, and hands each on to `other` as bytes. */
+static unsigned hand_on(struct as_memo *memo, struct as_memo *other, unsigned n)
+{
+	struct as_chunks *store = as_chunks_new();
+	struct as_chooser *chooser = as_chooser_seeded(11);
+	struct as_buf bytes = { 0 };
+	unsigned handed = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct as_disk *disk = some_disk(store, as_chooser_choice(chooser));
+		struct recovery r = recover(disk, false);
+
+		if (!as_memo_find(memo, 0, disk)) {
+			assert_true(add(memo, disk, &r));
+			as_buf_clear(&bytes);
+			as_memo_export(memo, &bytes);
+			assert_true(as_memo_import(other, bytes.data, bytes.len));
+			/* Once is enough. */
+			assert_false(as_memo_import(other, bytes.data, bytes.len));
+			assert_true(as_memo_find(other, 0, disk)->told);
+			assert_false(as_memo_find(memo, 0, disk)->told);
+			handed++;
+		}
+		recovery_free(&r);
+		as_disk_free(disk);
+	}
+	as_buf_free(&bytes);
+	as_chooser_free(chooser);
+	t_store_done(store);
+	return handed;
+}
+
+/* What one memo was told by another is right for all disks, and leaves nothing to be learnt. */
+static void test_answers_are_handed_on(void **state)
+{
+	struct as_memo *memo = as_memo_new(0), *other = as_memo_new(0);
+	unsigned handed = hand_on(memo, other, 3000);
+	struct tally tally = try_disks(other, 1000, false);
+
+	(void)state;
+	assert_true(handed > 20);
+	assert_int_equal(tally.wrong, 0);
+	assert_int_equal(tally.hits, 1000);
+	assert_int_equal(as_memo_stats(other).kept, handed);
+	assert_int_equal(as_memo_stats(memo).kept, handed);
+	assert_int_equal(as_memo_stats(other).questions, as_memo_stats(memo).questions);
+	as_memo_free(memo);
+	as_memo_free(other);
+}
+
+/* Whoever wrote the bytes may have been overwritten by a file system. */
+static void test_bad_bytes_are_refused(void **state)
+{
+	struct as_memo *memo = as_memo_new(0), *other = as_memo_new(0);
+	struct as_chunks *store = as_chunks_new();
+	struct as_disk *disk = t_disk_new(store, DISK_BYTES);
+	struct recovery r = recover(disk, false);
+	struct as_buf bytes = { 0 };
+
+	(void)state;
+	as_memo_export(memo, &bytes);
+	assert_int_equal(bytes.len, 0); /* there is none */
+	assert_true(add(memo, disk, &r));
+	as_memo_export(memo, &bytes);
+	for (size_t i = 0; i < bytes.len; i++) {
+		bytes.data[i] ^= 1;
+		assert_false(as_memo_import(other, bytes.data, bytes.len));
+		bytes.data[i] ^= 1;
+		assert_false(as_memo_import(other, bytes.data, i));
+	}
+	assert_int_equal(as_memo_stats(other).questions, 0);
+	assert_true(as_memo_import(other, bytes.data, bytes.len));
+	as_buf_free(&bytes);
+	recovery_free(&r);
+	as_disk_free(disk);
+	as_memo_free(memo);
+	as_memo_free(other);
+	t_store_done(store);
+}
+
 static void test_memory_is_bounded(void **state)
 {
 	struct as_memo *memo = as_memo_new(24 << 10);
@@ -265,8 +345,8 @@ static void test_parts_of_a_read(void **state)
 	assert_false(known_with(&b, 2));
 	assert_false(known_with(&b, 7));
 	assert_true(known_with(&b, 8));
-	/* The root, and a node for each of sectors 0..2 and 4..7. */
-	assert_int_equal(as_memo_stats(b.memo).nodes, 2);
+	/* Sectors 0..2, and 4..7. */
+	assert_int_equal(as_memo_stats(b.memo).questions, 2);
 	tear_down(&b);
 }
 
@@ -284,7 +364,7 @@ static void test_windows(void **state)
 	for (uint64_t s = window; s < sectors; s += 16)
 		assert_int_equal(as_bd_read(b.bd, s * SECTOR, buf, 16 * SECTOR), 0);
 	assert_true(keep(&b, NULL));
-	assert_int_equal(as_memo_stats(b.memo).nodes, 3);
+	assert_int_equal(as_memo_stats(b.memo).questions, 3);
 	assert_non_null(as_memo_find(b.memo, 0, b.disk));
 	for (uint64_t s = 0; s < sectors; s++)
 		assert_false(known_with(&b, s));
@@ -306,8 +386,34 @@ static void test_no_windows(void **state)
 	for (uint64_t s = 0; s < 256; s++)
 		assert_int_equal(known_with(&b, s), s == 9 || (s >= 200 && s < 208));
 	/* 16 reads, one of them in two parts; and 15. */
-	assert_int_equal(as_memo_stats(b.memo).nodes, 32);
+	assert_int_equal(as_memo_stats(b.memo).questions, 32);
 	tear_down(&b);
+}
+
+/* Two steps that read 64 sectors and differ in one: what they have in common is there once, and
+ * what is left when either goes is one step. */
+static void test_common_beginning(void **state)
+{
+	for (uint64_t differs = 0; differs < 64; differs += 21) {
+		struct bench b = set_up_of(64);
+		unsigned char buf[SECTOR];
+
+		(void)state;
+		for (uint64_t s = 0; s < 64; s++)
+			assert_int_equal(as_bd_read(b.bd, s * SECTOR, buf, SECTOR), 0);
+		assert_true(keep(&b, NULL));
+		assert_int_equal(as_memo_stats(b.memo).questions, 64);
+		assert_false(keep(&b, NULL));
+		assert_int_equal(as_memo_stats(b.memo).questions, 64);
+		write_word(as_disk_bd(b.disk), differs, 77);
+		assert_null(as_memo_find(b.memo, 0, b.disk));
+		assert_true(keep(&b, NULL));
+		assert_int_equal(as_memo_stats(b.memo).questions, 128 - differs);
+		assert_non_null(as_memo_find(b.memo, 0, b.disk));
+		write_word(as_disk_bd(b.disk), 63, 78);
+		assert_null(as_memo_find(b.memo, 0, b.disk));
+		tear_down(&b);
+	}
 }
 
 /* Disks of another size and other kinds of recovery are strangers. */
@@ -343,7 +449,7 @@ static void test_refused(void **state)
 	assert_false(
 		as_memo_add(b.memo, 0, b.disk, small, NULL, &(struct as_memo_answer){ .why = "" }));
 	assert_int_equal(as_memo_stats(b.memo).refused, 2);
-	assert_int_equal(as_memo_stats(b.memo).nodes, 0);
+	assert_int_equal(as_memo_stats(b.memo).questions, 0);
 	as_reclog_free(small);
 	tear_down(&b);
 }
@@ -423,11 +529,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_answer_is_right),
 		cmocka_unit_test(test_a_peek_is_caught),
+		cmocka_unit_test(test_answers_are_handed_on),
+		cmocka_unit_test(test_bad_bytes_are_refused),
 		cmocka_unit_test(test_memory_is_bounded),
 		cmocka_unit_test(test_own_writes_are_no_question),
 		cmocka_unit_test(test_parts_of_a_read),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_no_windows),
+		cmocka_unit_test(test_common_beginning),
 		cmocka_unit_test(test_kinds_and_sizes),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_orders),

@@ -88,6 +88,23 @@ mkdir "$WORK/none"
 cp "$WORK/crash/.assay-run" "$WORK/none"
 "$ASSAY" report "$WORK/none" -o "$WORK/pages/empty.html" 2>/dev/null
 
+# ---- A campaign: cells that find something, one that is complete, one that fails, many ----
+cat >"$WORK/heat.campaign" <<-'END'
+	campaign heat
+	time 20s
+	rounds 1
+	cells hunt --target lab:bug={bug} --no-reduce --max-workloads 6 --seed {seed}
+	    bug 3 7
+	    seed 1..3
+	cells check --target lab --nodes 1 --depth 1 --no-crash
+	cells hunt --target {fs} --no-reduce --max-workloads 1
+	    fs lab "lab:<img src=x onerror=window.hacked=9>"
+	cells hunt --target lab --max-workloads 1 --seed {n}
+	    n 1..26
+END
+"$ASSAY" swarm run "$WORK/heat.campaign" -o "$WORK/pages/campaign" -j 2 -q >/dev/null 2>&1
+"$ASSAY" swarm merge "$WORK/pages/campaign" >/dev/null 2>&1
+
 # Two seconds on a machine that does nothing else.
 PAGES=$WORK/pages CRASH=$crash FSCK=$fsck HUNT=$hunt \
 	BOUND_MS=$((2000 * $(tap_slowness) * TAP_SLOWER)) \

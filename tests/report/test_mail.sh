@@ -44,6 +44,14 @@ tap_like "how to see it again" "$WORK/out" "assay replay $id"
 tap_run "explain of nothing" 2 "$ASSAY" explain no-such-id -o "$run"
 tap_run "--mail without a finding" 2 "$ASSAY" report --mail
 
+"$ASSAY" run --target lab:bug=136 \
+	"$(dirname "$0")/../../labfs/cases/136-directory-grows.txt" -o "$WORK/room" \
+	>/dev/null 2>&1
+room=$(echo "$WORK"/room/findings/*/report.txt)
+tap_like "a subject has its numbers" "$room" \
+	'^Subject: .*returned -1 ENOSPC, but [0-9]+ of [0-9]+ blocks are free, and [0-9]+ of'
+tap_like "the rule of an answer" "$room" 'ENOSPC means that there is no room'
+
 # ---- A power cut ---------------------------------------------------------------------------------
 
 printf 'mkdir /a 0755\ncreate /a/f 0644\nrename /a/f /g\n' >"$WORK/c.txt"

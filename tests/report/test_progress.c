@@ -128,6 +128,37 @@ static void test_left(void **state)
 	assert_false(about);
 }
 
+/* The share that is done fits the time that is left: it is that of the time, or of the work. */
+static void test_share(void **state)
+{
+	static const struct {
+		int64_t for_us;
+		uint64_t done;
+		const char *want;
+	} rows[] = {
+		{ 0, 1, "0:10, 25 % done, about 0:30 left" },
+		{ 25000000, 1, "0:10, 40 % done, 0:15 left" },
+		{ 25000000, 0, "0:10, 40 % done, 0:15 left" },
+		{ 25000000, 3, "0:10, 75 % done, about 0:03 left" },
+		{ 5000000, 1, "0:10, 100 % done, 0:00 left" },
+		{ 0, 0, "0:10, 0 % done" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct as_progress p = { .wall_us = 10000000,
+					 .all = 4,
+					 .done = rows[i].done,
+					 .for_us = rows[i].for_us };
+		struct as_buf out = { 0 };
+
+		as_progress_block(&p, 120, false, &out);
+		if (!strstr(as_buf_str(&out), rows[i].want))
+			fail_msg("no '%s' in:\n%s", rows[i].want, as_buf_str(&out));
+		as_buf_free(&out);
+	}
+}
+
 /* A day of samples; the file stays small, in order, and ends with the last one. */
 static void test_bounded(void **state)
 {
@@ -165,9 +196,9 @@ static void test_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fits),	cmocka_unit_test(test_says),
-		cmocka_unit_test(test_middle),	cmocka_unit_test(test_left),
-		cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_fits),   cmocka_unit_test(test_says),
+		cmocka_unit_test(test_middle), cmocka_unit_test(test_left),
+		cmocka_unit_test(test_share),  cmocka_unit_test(test_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

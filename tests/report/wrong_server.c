@@ -7,6 +7,14 @@
  *	attr   the last byte of an attribute's value is
  *	text   the first letter of a symbolic link's text is
  *	hang   a rename never comes back
+ * or which only a call that reads shows, the first time, and nobody who looks afterwards:
+ *	read   the byte at offset 4500 of a file is read with one bit wrong
+ *	value  the last byte of an attribute's value is
+ *	link   the last letter of a symbolic link's text is
+ *	name   the first name in a directory is
+ *	type   a file in a directory is called a fifo
+ *	list   the last letter of the first attribute's name is
+ *	size   a file is one byte longer
  */
 #define _GNU_SOURCE
 #define FUSE_USE_VERSION 31
@@ -22,12 +30,22 @@
 
 #define WRONG_AT 100
 
+#define READ_AT 4500
+
 static const char *bug;
 static int folder;
 
 static int has(const char *name)
 {
 	return !strcmp(bug, name);
+}
+
+/* Whether this read is the one that the bug is in. */
+static int strikes(const char *name)
+{
+	static int struck;
+
+	return has(name) && !struck++;
 }
 
 /* The library goes to "/" when it starts. */
@@ -53,8 +71,12 @@ static int result(long long n)
 
 static int w_getattr(const char *path, struct stat *st, struct fuse_file_info *info)
 {
+	int rc = result(lstat(rel(path), st));
+
 	(void)info;
-	return result(lstat(rel(path), st));
+	if (!rc && S_ISREG(st->st_mode) && st->st_size && strikes("size"))
+		st->st_size++;
+	return rc;
 }
 
 static int w_readlink(const char *path, char *buf, size_t len)
@@ -64,6 +86,8 @@ static int w_readlink(const char *path, char *buf, size_t len)
 	if (n < 0)
 		return -errno;
 	buf[n] = '\0';
+	if (n && strikes("link"))
+		buf[n - 1] ^= 1;
 	return 0;
 }
 
@@ -116,8 +140,12 @@ static int w_open(const char *path, struct fuse_file_info *info)
 
 static int w_read(const char *path, char *buf, size_t len, off_t off, struct fuse_file_info *info)
 {
+	int n = result(pread((int)info->fh, buf, len, off));
+
 	(void)path;
-	return result(pread((int)info->fh, buf, len, off));
+	if (off <= READ_AT && n > READ_AT - off && strikes("read"))
+		buf[READ_AT - off] ^= 1;
+	return n;
 }
 
 static int w_write(const char *path, const char *buf, size_t len, off_t off,
@@ -153,8 +181,15 @@ static int w_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t of
 	(void)flags;
 	if (!dir)
 		return -errno;
-	while ((entry = readdir(dir)))
-		fill(buf, entry->d_name, NULL, 0, 0);
+	while ((entry = readdir(dir))) {
+		struct stat st = { .st_mode = DTTOIF(entry->d_type) };
+
+		if (entry->d_name[0] != '.' && strikes("name"))
+			entry->d_name[0] ^= 1;
+		if (entry->d_type == DT_REG && strikes("type"))
+			st.st_mode = S_IFIFO;
+		fill(buf, entry->d_name, &st, 0, 0);
+	}
 	closedir(dir);
 	return 0;
 }
@@ -174,12 +209,20 @@ static int w_setxattr(const char *path, const char *name, const char *value, siz
 
 static int w_getxattr(const char *path, const char *name, char *value, size_t len)
 {
-	return result(lgetxattr(rel(path), name, value, len));
+	int n = result(lgetxattr(rel(path), name, value, len));
+
+	if (n > 0 && len && strikes("value"))
+		value[n - 1] ^= 1;
+	return n;
 }
 
 static int w_listxattr(const char *path, char *list, size_t len)
 {
-	return result(llistxattr(rel(path), list, len));
+	int n = result(llistxattr(rel(path), list, len));
+
+	if (n > 0 && len && strikes("list"))
+		list[strlen(list) - 1] ^= 1;
+	return n;
 }
 
 static const struct fuse_operations operations = {

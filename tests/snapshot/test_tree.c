@@ -282,10 +282,12 @@ static void test_without(void **state)
 	} rows[] = {
 		{ "dir /m 0700", NULL, true },
 		{ "dir /m 0700; dir /m/#1 0700; dir /m/#2 0700", "#", true },
+		{ "dir /m 0700; dir /m/#1 0700; dir /m/#1/#2 0700", "#", true },
 		{ "dir /m 0700; dir /m/#1 0700", NULL, false },
 		{ "dir /m 0700; dir /m/x 0700", "#", false },
 		{ "dir /m 0700; dir /m/#1 0700; dir /m/#1/x 0700", "#", false },
 		{ "dir /m 0700; file /m/#1 0600", "#", false },
+		{ "dir /m 0700; dir /m/#1 0700; file /m/#1/#2 0600", "#", false },
 		{ "file /m 0700", "#", false },
 		{ "", "#", false },
 	};

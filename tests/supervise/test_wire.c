@@ -27,8 +27,8 @@ static void test_job(void **state)
 						.seed = INT64_MAX,
 						.max_bytes = 5,
 						.max_entries = 6,
-						.sweep_op = 8,
-						.sweep_n = 9,
+						.max_faults = 2,
+						.sweep_at = { 8, 9, 10, 11, 12 },
 						.faults = "read:3:eio write:2+:eio",
 						.scenario = "race:threads=3",
 						.kernel = "debug",
@@ -53,8 +53,9 @@ static void test_job(void **state)
 	assert_int_equal(in.options.seed, INT64_MAX);
 	assert_int_equal(in.options.max_bytes, 5);
 	assert_int_equal(in.options.max_entries, 6);
-	assert_int_equal(in.options.sweep_op, 8);
-	assert_int_equal(in.options.sweep_n, 9);
+	assert_int_equal(in.options.max_faults, 2);
+	assert_int_equal(in.options.sweep_at.n2, 11);
+	assert_int_equal(in.options.sweep_at.points, 12);
 	assert_string_equal(in.options.faults, out.options.faults);
 	assert_string_equal(in.options.scenario, out.options.scenario);
 	assert_string_equal(in.options.kernel, out.options.kernel);
@@ -176,7 +177,8 @@ static void test_events(void **state)
 #define JOB(rest) "{\"wire\":1,\"target\":\"lab\",\"state\":\"s\",\"work\":\"w\"," rest "}"
 #define NUMBERS                                                                            \
 	"\"deadline_ms\":1,\"size_bytes\":0,\"seed\":0,\"max_bytes\":0,\"max_entries\":0," \
-	"\"sweep_op\":0,\"sweep_n\":0,\"kmemleak\":0"
+	"\"kmemleak\":0,\"max_faults\":1,\"sweep_at.op\":0,\"sweep_at.n\":0,"              \
+	"\"sweep_at.op2\":0,\"sweep_at.n2\":0,\"sweep_at.points\":0"
 
 static const struct {
 	const char *text, *why; /* why NULL: it is taken */

@@ -66,7 +66,7 @@ tap_run "a factor with more after it" 2 "$ASSAY" swarm plan "$WORK/file" --scale
 cells'
 tap_run "a factor for what is there" 2 "$ASSAY" swarm status "$WORK/c" --scale 2
 sed '/^cells check/d; s/^time .*/work 6/' "$WORK/file" >"$WORK/counted"
-tap_run "work in place of time" 1 "$ASSAY" swarm run "$WORK/counted" -o "$WORK/w" -j 2
+tap_run "work in place of time" 1 "$ASSAY" swarm run "$WORK/counted" -o "$WORK/w" -j 2 --static
 tap_is "each cell did its work in each round" \
 	"$(cat "$WORK"/w/swarm/*.jsonl | grep -o '"round":[12],\|"work":[0-9]*' | tr -d '\n')" \
 	'"round":1,"work":3"round":2,"work":3"round":1,"work":3"round":2,"work":3'
@@ -129,11 +129,12 @@ tap_is "every cell had its slices" \
 	"$("$ASSAY" swarm status "$WORK/k" --json | grep -c '"slices":0')" 0
 tap_is "no line is broken" "$(cat "$WORK"/k/swarm/*.jsonl | grep -vc '^{.*}$')" 0
 
-"$ASSAY" swarm run "$WORK/file6" -o "$WORK/t" -j 1 >/dev/null 2>&1 &
+sed 's/^time .*/time 10m/' "$WORK/file" >"$WORK/file600"
+"$ASSAY" swarm run "$WORK/file600" -o "$WORK/t" -j 1 >/dev/null 2>&1 &
 leader=$!
 is_running() { pgrep -f -- "-o $WORK/t/cells" >/dev/null; }
 tap_wait_until 60 is_running
-tap_run "two at once" 2 "$ASSAY" swarm run "$WORK/file6" -o "$WORK/t"
+tap_run "two at once" 2 "$ASSAY" swarm run "$WORK/file600" -o "$WORK/t"
 tap_like "are refused" "$WORK/err" 'another process runs this campaign'
 kill -TERM "$leader"
 wait "$leader"

@@ -42,6 +42,12 @@ static const struct {
 	  "/lost+found not found.  Create? yes\n"
 	  "Unattached inode 13\nConnect to /lost+found? yes\n",
 	  "Unattached inode 13", "Unattached inode #" },
+	{ "e2fsck -f -y {disk}",
+	  "/lost+found not found.  Create? yes\nCannot allocate space for /lost+found.\n"
+	  "Place lost files in root directory instead? yes\n"
+	  "Insufficient space to recover lost files!\n"
+	  "Move data off the filesystem and re-run e2fsck.\nUnattached inode 13\n",
+	  "Unattached inode 13", "Unattached inode #" },
 	{ "e2fsck -p {disk}", "/lost+found not found.  CREATED.\n",
 	  "/lost+found not found.  CREATED.", "PATH not found.  CREATED." },
 	{ "xfs_repair -n {disk}",

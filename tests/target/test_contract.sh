@@ -126,6 +126,20 @@ full() { # NAME STATUS
 GUESS='s/if \(good < FF_RESERVE.*/if (!good)/'
 flashfs drops "$GUESS" gc.c
 full drops 0
+# What was stable before may not be lost with it.
+cat >"$WORK/stable.txt" <<'END'
+$0 = open /a O_RDWR|O_CREAT 0644
+pwrite $0 len=900 at=0 fill=1
+close $0
+$0 = open /b O_RDWR|O_CREAT 0644
+pwrite $0 len=30000 at=0 fill=2
+close $0
+END
+FULL="--size 32K --view 1"
+passes drops crash "$WORK/stable.txt" "$FULL" flash.erase=2048,$OFF
+LOSES='/^int ff_begin/,/^}/s/return -ENOSPC;/{ (void)as_flash_erase(fs->flash, 0); & }/'
+flashfs loses "$GUESS" gc.c "$LOSES" gc.c
+finds loses crash "$WORK/stable.txt" "$FULL" 'power cut during op 6' flash.erase=2048,$OFF
 flashfs denies "$GUESS" gc.c 's/ \| AS_MEANS_FULL_DROPS//' ops.c
 full denies 1
 tap_like "denies: the words" "$WORK/out" ENOSPC

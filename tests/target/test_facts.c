@@ -29,7 +29,7 @@ static const struct {
 	  AS_CHECK_FULL, true, false, true },
 	{ "ext2", AS_TRAITS_ROW, AS_GUARANTEE_REPAIR, AS_DISK_EXT, true, true, false,
 	  DEFAULT | FULL, AS_CHECK_FULL, false, false, true },
-	{ "jfs", AS_TRAITS_ROW, AS_GUARANTEE_PREFIX, AS_DISK_OTHER, true, true, false, ALL,
+	{ "jfs", AS_TRAITS_ROW, AS_GUARANTEE_OBJECT, AS_DISK_OTHER, true, true, false, ALL,
 	  AS_CHECK_FULL, true, false, true },
 	{ "nilfs2", AS_TRAITS_ROW, AS_GUARANTEE_PREFIX, AS_DISK_OTHER, true, true, true, 0,
 	  AS_CHECK_MODES, true, false, true },

@@ -127,6 +127,15 @@ static const struct {
 	{ 1, "/lost+found not found.  CREATED.\nFree blocks count wrong.  FIXED.\n",
 	  AS_CHECK_REPAIRED },
 	{ 4, "/lost+found not found.  Create? yes\n", AS_CHECK_LEFT },
+	/* The disk is full. */
+	{ 1,
+	  "/lost+found not found.  Create? yes\nCannot allocate space for /lost+found.\n"
+	  "Place lost files in root directory instead? yes\n",
+	  AS_CHECK_CLEAN },
+	{ 1,
+	  "Cannot allocate space for /lost+found.\n"
+	  "Place lost files in root directory instead? yes\n",
+	  AS_CHECK_REPAIRED },
 	/* What was made is charged to somebody. */
 	{ 1, "/lost+found not found.  Create? yes\nUpdate quota info for quota type 0? yes\n",
 	  AS_CHECK_CLEAN },

@@ -141,7 +141,8 @@ static bool holds(struct rig *rig, uint64_t off, const char *text)
 
 static void test_same_as_plain(void **state)
 {
-	static const char *const whats[] = { "descriptors", "streams", "maps", "threads", "die" };
+	static const char *const whats[] = { "descriptors", "streams", "maps",
+					     "threads",	    "die",     "pointers" };
 	struct rig *rig = *state;
 
 	for (size_t i = 0; i < sizeof(whats) / sizeof(whats[0]); i++) {
@@ -348,6 +349,19 @@ static void test_killed(void **state)
 	assert_true(t_wait_until(none_running, rig, PATIENCE_MS));
 }
 
+/* The server is a process of the program, too: it is ended first. */
+static void test_left(void **state)
+{
+	struct rig *rig = *state;
+
+	start(rig, (struct as_tool_setup){ 0 });
+	run(rig, "leave", NULL, 0);
+	assert_exit(rig, 0);
+	assert_true(count_running(rig->subject) <= 1);
+	stop(rig);
+	assert_true(none_running(rig));
+}
+
 static void test_hog(void **state)
 {
 	struct rig *rig = *state;
@@ -513,6 +527,12 @@ static void test_static(void **state)
 		as_disk_free(plain);
 		stop(rig);
 	}
+	/* Nothing that it leaves behind outlives the run. */
+	start(rig, (struct as_tool_setup){ 0 });
+	run(rig, "leave", NULL, 0);
+	assert_exit(rig, 0);
+	assert_true(none_running(rig));
+	stop(rig);
 	/* Everything else is mounted read-only. */
 	start(rig, (struct as_tool_setup){ 0 });
 	run(rig, "outside", NULL, 0);
@@ -543,6 +563,7 @@ int main(void)
 		cmocka_unit_test(test_outside),
 		cmocka_unit_test(test_hang),
 		cmocka_unit_test(test_hog),
+		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_crash),
 		cmocka_unit_test(test_shout),
 		cmocka_unit_test(test_scribble),

@@ -238,6 +238,56 @@ static int scribble(const char *path)
 	return 0;
 }
 
+/* Leaves a process behind that is in another session, and whose parent has ended. */
+static int leave(void)
+{
+	int ready[2];
+	char byte;
+
+	WANT(!pipe(ready));
+	if (!fork()) {
+		if (!fork()) {
+			setsid();
+			write(ready[1], "xx", 2);
+			for (;;)
+				pause();
+		}
+		close(ready[1]);
+		_exit(read(ready[0], &byte, 1) != 1);
+	}
+	close(ready[1]);
+	return read(ready[0], &byte, 1) == 1 ? 0 : 9;
+}
+
+int main(int argc, char **argv);
+
+/* The same few blocks, to good memory of every kind and to bad memory: the kernel says EFAULT. */
+static int pointers(const char *path)
+{
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *heap = malloc(4096), *big = malloc(1 << 20), stack[4096];
+	char *const good[] = { heap, big, stack, buf, pages };
+	char *const bad[] = {
+		NULL, (char *)8, pages + 4096, (char *)main, (char *)sbrk(0) + 8192, pages + 4090
+	};
+	int fd = open(path, O_RDWR);
+
+	WANT(fd >= 0 && pages != MAP_FAILED && !mprotect(pages + 4096, 4096, PROT_READ));
+	for (int i = 0; i < 200; i++) {
+		char *to = good[i % 5];
+		int at = i % 16 * 4096;
+
+		snprintf(buf + 5000, 100, "round %d", i);
+		WANT(pwrite(fd, buf + 5000, 16, at) == 16);
+		memset(to, 0xee, 4096);
+		WANT(pread(fd, to, 4096, at) == 4096 && !strcmp(to, buf + 5000));
+		WANT(pread(fd, bad[i % 6], 4096, at) < 4096);
+		printf("%d: errno %d, last byte %d\n", i, errno, to[4095]);
+		WANT(pread(fd, bad[2], 100, at) == -1 && errno == EFAULT);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "", *path = argc > 2 ? argv[2] : "";
@@ -247,6 +297,10 @@ int main(int argc, char **argv)
 		return descriptors(path);
 	if (!strcmp(what, "streams"))
 		return streams(path);
+	if (!strcmp(what, "leave"))
+		return leave();
+	if (!strcmp(what, "pointers"))
+		return pointers(path);
 	if (!strcmp(what, "maps"))
 		return maps(path);
 	if (!strcmp(what, "threads"))

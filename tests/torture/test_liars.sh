@@ -109,7 +109,7 @@ rows() {
 }
 while read -r lie status words; do
 	export LIE=$lie
-	attempt run --deadline 2 --no-store w.txt
+	attempt run --deadline $((2 * TAP_SLOWER)) --no-store w.txt
 	judge "$lie" "$status" "$words"
 done < <(rows)
 tap_is "there is a row for each lie" "$(rows | cut -d ' ' -f 1 | grep -v none | sort)" \

@@ -229,14 +229,14 @@ static const char *in_folder(const char *name)
 }
 
 /* Writes the program and compiles it with a compiler that must have nothing to say. */
-static void compile(const struct as_seq *seq, const struct as_outcome *expected, const char *cc,
-		    bool only_check)
+static void compile_plan(const struct as_seq *seq, const struct as_emit_plan *plan, const char *cc,
+			 bool only_check)
 {
 	struct as_buf text = { 0 }, said = { 0 };
 	struct as_err err = { 0 };
 	const char *source = in_folder("w.c"), *program = only_check ? "/dev/null" : in_folder("w");
 
-	as_emit_c(seq, expected, &text);
+	as_emit_c_plan(seq, plan, &text);
 	assert_int_equal(as_out_save(source, &text, &err), 0);
 	if (run(&said, (const char *[]){ cc, "-Wall", "-Werror", only_check ? "-S" : "-O1", source,
 					 "-o", program, NULL }) ||
@@ -244,6 +244,12 @@ static void compile(const struct as_seq *seq, const struct as_outcome *expected,
 		fail_msg("%s: %s", cc, as_buf_str(&said));
 	as_buf_free(&text);
 	as_buf_free(&said);
+}
+
+static void compile(const struct as_seq *seq, const struct as_outcome *expected, const char *cc,
+		    bool only_check)
+{
+	compile_plan(seq, &(struct as_emit_plan){ .expected = expected }, cc, only_check);
 }
 
 static const char *fresh_directory(const char *name)
@@ -376,6 +382,129 @@ static void test_wrong_use(void **state)
 	as_seq_free(seq);
 }
 
+/* What the last operation hands over, and something else: in a run of bytes, after all runs, in a
+ * text, in names, in attributes. */
+static const struct {
+	const char *last;
+	struct as_handed right, wrong;
+	struct as_handed_run right_run[2], wrong_run[2];
+	const char *right_text, *wrong_text;
+	const char *says;
+} hands[] = {
+	{ "pread $0 len=100 at=3990",
+	  { .payload = AS_PAYLOAD_BYTES, .len = 100, .off = 3990, .n_runs = 2 },
+	  { .payload = AS_PAYLOAD_BYTES, .len = 100, .off = 3990, .n_runs = 2 },
+	  { { 0, 10, 3, 3990 }, { 60, 40, 4, 4050 } },
+	  { { 0, 10, 3, 3990 }, { 60, 40, 4, 4051 } },
+	  NULL,
+	  NULL,
+	  "op 7: expected 0x.. at offset 4050, got 0x" },
+	{ "pread $0 len=100 at=3990",
+	  { .payload = AS_PAYLOAD_BYTES, .len = 100, .off = 3990, .n_runs = 2 },
+	  { .payload = AS_PAYLOAD_BYTES, .len = 100, .off = 3990, .n_runs = 1 },
+	  { { 0, 10, 3, 3990 }, { 60, 40, 4, 4050 } },
+	  { { 0, 10, 3, 3990 } },
+	  NULL,
+	  NULL,
+	  "op 7: expected 0x00 at offset 4050, got 0x" },
+	{ "readlink /a/l",
+	  { .payload = AS_PAYLOAD_BYTES, .is_text = true, .len = 4 },
+	  { .payload = AS_PAYLOAD_BYTES, .is_text = true, .len = 4 },
+	  .right_text = "a\"\nb",
+	  .wrong_text = "a\"\nc",
+	  .says = "op 7: expected \"a\\042\\012c\", got \"a\\042\\012b\"" },
+	{ "readdir /a",
+	  { .payload = AS_PAYLOAD_NAMES, .typed = true },
+	  { .payload = AS_PAYLOAD_NAMES, .typed = true },
+	  .right_text = "-f\0ll",
+	  .wrong_text = "-f\0lk",
+	  .says = "op 7: expected \"k (symbolic link)\", got \"l (symbolic link)\"" },
+	{ "stat /a/f",
+	  { .payload = AS_PAYLOAD_STAT, .st = { S_IFREG, 0640, -1, -1, 1, 4100, -1 } },
+	  { .payload = AS_PAYLOAD_STAT, .st = { S_IFREG, 0644, -1, -1, 1, 4100, -1 } },
+	  .says = "op 7: expected mode 0644, got 0640" },
+	{ "fstat $0",
+	  { .payload = AS_PAYLOAD_STAT, .st = { S_IFREG, -1, -1, -1, -1, 4100, -1 } },
+	  { .payload = AS_PAYLOAD_STAT, .st = { S_IFREG, -1, -1, -1, -1, 4101, -1 } },
+	  .says = "op 7: expected size 4101, got 4100" },
+};
+
+/* As the model would say it: `text` ends as a string does, and may have NULs in it. */
+static struct as_handed handed_of(const struct as_handed *told, const struct as_handed_run *run,
+				  const char *text)
+{
+	struct as_handed made = *told;
+	size_t n = made.n_runs;
+
+	made.n_runs = 0;
+	for (size_t i = 0; i < n; i++)
+		as_handed_run(&made, run[i].at, run[i].len, run[i].pattern, run[i].from);
+	if (text && told->payload == AS_PAYLOAD_NAMES)
+		as_buf_add(&made.text, text, 6);
+	else if (text)
+		as_buf_add(&made.text, text, told->len);
+	return made;
+}
+
+/* 0: as expected; 1: not, and what it said. */
+static int run_handed(const char *last, struct as_handed told, struct as_buf *said)
+{
+	static const char text[] =
+		"mkdir /a 0755\n$0 = open /a/f O_RDWR|O_CREAT 0640\n"
+		"pwrite $0 len=4000 at=0 fill=3\npwrite $0 len=50 at=4050 fill=4\n"
+		"symlink \"a\\\"\\nb\" /a/l\nsync\n";
+	enum as_emit_how how[7];
+	struct as_buf all = { 0 };
+	struct as_seq *seq = NULL;
+	struct as_err err = { 0 };
+	static int turn;
+	char name[32];
+	int status;
+
+	as_buf_addf(&all, "%s%s\n", text, last);
+	assert_int_equal(as_parse_text("t", all.data, all.len, &seq, &err), 0);
+	for (int i = 0; i < 7; i++)
+		how[i] = AS_EMIT_SUCCESS;
+	compile_plan(seq,
+		     &(struct as_emit_plan){ .how = how, .told = &told, .told_at = seq->n - 1 },
+		     "cc", false);
+	snprintf(name, sizeof(name), "handed-%d", turn++);
+	as_buf_clear(said);
+	status = run(said, (const char *[]){ in_folder("w"), fresh_directory(name), "--unconfined",
+					     NULL });
+	as_handed_free(&told);
+	as_buf_free(&all);
+	as_seq_free(seq);
+	return status;
+}
+
+static void test_handed_over(void **state)
+{
+	struct as_buf said = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hands) / sizeof(hands[0]); i++) {
+		const char *says = hands[i].says, *at;
+
+		if (run_handed(hands[i].last,
+			       handed_of(&hands[i].right, hands[i].right_run, hands[i].right_text),
+			       &said))
+			fail_msg("%s", as_buf_str(&said));
+		assert_int_equal(run_handed(hands[i].last,
+					    handed_of(&hands[i].wrong, hands[i].wrong_run,
+						      hands[i].wrong_text),
+					    &said),
+				 1);
+		at = strstr(as_buf_str(&said), "op 7: ");
+		assert_non_null(at);
+		/* A dot is any character. */
+		for (size_t k = 0; says[k]; k++)
+			if (says[k] != '.' && says[k] != at[k])
+				fail_msg("%s, not %s", at, says);
+	}
+	as_buf_free(&said);
+}
+
 /* With the outcomes given, the program tells right from wrong. */
 static void test_expected(void **state)
 {
@@ -505,6 +634,7 @@ int main(void)
 		cmocka_unit_test(test_runs_unconfined),
 		cmocka_unit_test(test_ordinary_user),
 		cmocka_unit_test(test_wrong_use),
+		cmocka_unit_test(test_handed_over),
 		cmocka_unit_test(test_expected),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_each_alone),

@@ -7,6 +7,7 @@
 #include "cli/writes.h"
 #include "disk/flash.h"
 #include "os/rundir.h"
+#include "report/mail/mail.h"
 #include "report/script.h"
 #include "target/facts.h"
 
@@ -115,6 +116,9 @@ out:
 		rc = as_cli_writes(folder, err);
 	if (!rc && stored.workload)
 		rc = as_script_write(folder, err);
+	/* It says what the program can do. */
+	if (!rc && stored.workload)
+		rc = as_mail_write(folder, err);
 	as_cli_again_close(&again);
 	as_seq_free(seq);
 	as_stored_free(&stored);

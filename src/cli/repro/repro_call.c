@@ -3,6 +3,7 @@
 #include "cli/repro/repro_priv.h"
 
 #include "base/show.h"
+#include "os/stack.h"
 #include "work/arg.h"
 #include "work/op.h"
 
@@ -147,6 +148,13 @@ static void put_arg(const struct repro_writer *w, size_t i, char letter, struct 
 	switch (letter) {
 	case 'a':
 	case 'b':
+		if (w->fold_len) {
+			as_buf_adds(out, "as_solo_name(");
+			as_repro_literal((const unsigned char *)as_trail_text(e, 0), w->fold_len,
+					 out);
+			as_buf_adds(out, ", i)");
+			break;
+		}
 		put_text(e, letter == 'b', out);
 		break;
 	case '0':
@@ -238,6 +246,11 @@ static void put_filled(const struct repro_writer *w, const struct as_trail_event
 			as_buf_addf(w->out, "\t/* mode %o, %u links, owner %u:%u, %llu bytes */\n",
 				    st->mode, st->nlink, st->uid, st->gid,
 				    (unsigned long long)st->size);
+		if (e->fn == AS_TRAIL_statfs)
+			as_buf_addf(w->out,
+				    "\t/* free: %llu of %llu blocks, %llu of %llu inodes */\n",
+				    (unsigned long long)e->n[0], (unsigned long long)e->n[1],
+				    (unsigned long long)e->n[2], (unsigned long long)e->n[3]);
 		if (rows[i].sum)
 			as_buf_addf(w->out, "\tAS_SOLO_WRONG(&s, %s, 0x%x, \"\");\n", rows[i].sum,
 				    e->sum);
@@ -311,6 +324,8 @@ static void put_death(const char *summary, struct as_buf *out)
 
 	if (strstr(summary, "called exit"))
 		as_buf_adds(out, "-1");
+	else if (strstr(summary, AS_STACK_HEAP))
+		as_buf_adds(out, "AS_SOLO_DAMAGE");
 	else if (len > 3)
 		as_buf_add(out, name, len);
 	else

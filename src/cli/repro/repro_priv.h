@@ -29,11 +29,15 @@ struct repro_writer {
 	bool every; /* calls that only look are kept: what they ask the host for counts */
 	int64_t op; /* the last one that was named */
 	const char *opts; /* as the program has them */
+	size_t fold_len; /* of the path before the number that a loop counts; 0: no loop */
 	uint64_t clock_ns; /* as the program has it; 0: unknown */
 };
 
 /* The statements of a call, or of something else (repro_call.c). */
 void as_repro_call(struct repro_writer *w, size_t i);
+/* Writes a loop, if this call and others after it can be one (repro_fold.c); the last event of it.
+ * Without a loop, nothing is written, and it is `i`. */
+size_t as_repro_fold(struct repro_writer *w, size_t i);
 /* A string literal for these bytes; long ones take several lines. */
 void as_repro_literal(const unsigned char *data, size_t len, struct as_buf *out);
 /* What a power cut has left (repro_cut.c). False: it is too much for a program. */

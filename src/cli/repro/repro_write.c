@@ -130,6 +130,25 @@ static uint64_t heap_bound(const struct repro_writer *w)
 	return strtoull(at + strlen("max_heap="), NULL, 10);
 }
 
+/* Of an operation that makes several calls, and whose error is wrong, the call that gave the error.
+ * Those before it answered as they should. */
+static size_t first_wrong(const struct repro_writer *w, size_t op)
+{
+	const char *said = strstr(w->repro->summary, "returned -1 ");
+	size_t first = op;
+
+	for (size_t i = op; said && i < w->n; i++) {
+		const char *name = is_call(w, i) && w->events[i].e->ret < 0
+					   ? as_errno_name((int)-w->events[i].e->ret)
+					   : "";
+		size_t len = strlen(name);
+
+		if (len && !strncmp(said + 12, name, len) && !strchr(name, ' '))
+			first = i;
+	}
+	return first;
+}
+
 /* What shows what is wrong. False: nothing on the trail does. */
 static bool mark_wrong(struct repro_writer *w)
 {
@@ -146,7 +165,7 @@ static bool mark_wrong(struct repro_writer *w)
 	case AS_FIND_OUTCOME:
 	case AS_FIND_DATA:
 	case AS_FIND_SILENT:
-		for (size_t i = op < call ? op : call; i < w->n; i++)
+		for (size_t i = first_wrong(w, op < call ? op : call); i < w->n; i++)
 			if (is_call(w, i))
 				w->events[i].role = REPRO_WRONG;
 		return true;
@@ -459,8 +478,12 @@ static bool put_body(struct repro_writer *w)
 	put_failing_memory(w);
 	if (heap_bound(w))
 		as_buf_addf(w->out, "\ts.max_heap = %llu;\n", (unsigned long long)heap_bound(w));
-	for (size_t i = first; i < w->n && good; i++)
-		good = put_event(w, i);
+	for (size_t i = first; i < w->n && good; i++) {
+		size_t last = as_repro_fold(w, i);
+
+		good = last > i || put_event(w, i);
+		i = last;
+	}
 	if (kind == AS_FIND_LEAK || w->leaks)
 		as_buf_adds(w->out, "\tas_solo_leak_wrong(&s);\n");
 	else if (kind == AS_FIND_MISUSE || kind == AS_FIND_PAIR || kind == AS_FIND_INVARIANT ||

@@ -325,6 +325,7 @@ void as_symbolic_json(const struct as_symbolic *s, struct as_json *j)
 		[AS_SEARCH_THREADS] = "threads",
 		[AS_SEARCH_FORKS] = "forks",
 		[AS_SEARCH_EXECS] = "execs",
+		[AS_SEARCH_Z3_US] = "z3_us",
 	};
 
 	for (unsigned i = 0; i < AS_SEARCH_TALLIES; i++)

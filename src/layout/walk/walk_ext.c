@@ -122,12 +122,15 @@ static bool has_super(const struct ext_walk *e, uint32_t group)
 static uint64_t desc_at(const struct ext_walk *e, uint32_t group)
 {
 	uint64_t per_block = e->block_bytes / e->desc_bytes, block = group / per_block;
-	uint64_t home = e->first_block + 1 + block;
+	/* With bigalloc, blocks count from 0, and the superblock may still be in block 1. */
+	bool in_block_1 = !e->first_block && e->block_bytes == SUPER;
+	uint64_t home = e->first_block + in_block_1 + 1 + block;
 
 	if (e->incompat & EXT_INCOMPAT_META_BG && block >= as_walk_le(e->walk, SUPER + 260, 4)) {
 		uint32_t first = (uint32_t)(block * per_block);
 
-		home = e->first_block + (uint64_t)first * e->blocks_per_group + has_super(e, first);
+		home = e->first_block + (uint64_t)first * e->blocks_per_group +
+		       has_super(e, first) + (in_block_1 && !first);
 	}
 	return home * e->block_bytes + group % per_block * e->desc_bytes;
 }
@@ -171,14 +174,14 @@ static void emit_bitmap(struct ext_walk *e, uint32_t group, uint32_t next, bool 
 		 n = of_blocks ? e->blocks_per_group : e->inodes_per_group;
 	uint64_t first = of_blocks ? e->first_block + (uint64_t)group * n : (uint64_t)group * n + 1;
 	uint64_t sum_bits = of_blocks ? e->clusters_per_group : n;
+	const char *unit = of_blocks ? "block" : "inode";
 	struct as_walk_at at = { .structure = of_blocks ? "block_bitmap" : "inode_bitmap",
 				 .off = block * e->block_bytes,
 				 .len = e->block_bytes };
 	struct as_seal seal = { .init = e->seed, .next = next };
 
 	if (!as_ext_block_ok(e, block)) {
-		as_walk_complain(e->walk, "group %u has no %s bitmap on the disk", group,
-				 of_blocks ? "block" : "inode");
+		as_walk_complain(e->walk, "group %u has no %s bitmap on the disk", group, unit);
 		return;
 	}
 	if (e->csum && sum_bits / 8 <= e->block_bytes) {
@@ -190,13 +193,19 @@ static void emit_bitmap(struct ext_walk *e, uint32_t group, uint32_t next, bool 
 	}
 	if (of_blocks && first + n > e->blocks)
 		n = e->blocks - first;
-	/* With bigalloc a bit is a cluster; their numbers are not known here. */
+	/* With bigalloc, a bit is a cluster. */
+	if (of_blocks && e->clusters_per_group && e->blocks_per_group > e->clusters_per_group) {
+		uint64_t ratio = e->blocks_per_group / e->clusters_per_group;
+
+		first /= ratio;
+		n = (n + ratio - 1) / ratio;
+		unit = "cluster";
+	}
 	if (n > e->block_bytes * 8)
 		n = e->block_bytes * 8;
 	at.instance = as_walk_text(e->walk, "%s bitmap of group %u", of_blocks ? "block" : "inode",
 				   group);
-	as_walk_bits(e->walk, &at, of_blocks ? "block" : "inode", first, n,
-		     of_blocks ? "bitmap.block" : "bitmap.inode");
+	as_walk_bits(e->walk, &at, unit, first, n, of_blocks ? "bitmap.block" : "bitmap.inode");
 	as_walk_area(e->walk, at.off, e->block_bytes, at.instance, false, 0);
 }
 

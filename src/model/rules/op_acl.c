@@ -92,9 +92,12 @@ static void put(struct as_rule_step *s, uint32_t ino, bool is_default, struct as
 		return;
 	if (is_default && !is_dir(inode)) {
 		/* set_posix_acl(): "acl ? -EACCES : 0" */
-		if (acl->n)
+		if (acl->n) {
 			as_rule_refuse(s, EACCES);
-		else
+			/* A user namespace may lack an id: posix_acl_from_xattr(), before that. */
+			if (as_rule_has(s, AS_FEAT_UNPRIVILEGED))
+				as_rule_allow(s, EINVAL);
+		} else
 			(void)as_rule_accept(s, 0);
 		return;
 	}
@@ -137,6 +140,7 @@ static void get(struct as_rule_step *s, uint32_t ino, bool is_default)
 	if (!as_inode_acl(inode, is_default, &acl))
 		return as_rule_refuse(s, ENODATA);
 	len = as_acl_encode(&acl, bytes);
+	as_rule_tell_text(s, bytes, len);
 	if (s->got && s->got->payload == AS_PAYLOAD_BYTES &&
 	    (s->got->len != len || memcmp(s->got->data, bytes, len) != 0)) {
 		if (as_acl_decode(s->got->data, s->got->len, &told))

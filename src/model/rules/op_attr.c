@@ -37,6 +37,7 @@ static void chmod_inode(struct as_rule_step *s, uint32_t ino)
 	inode = as_node_edit(s->m, ino, &before);
 	if (as_rule_has(s, AS_FEAT_OWNER))
 		inode->mode = (uint16_t)((inode->mode & S_IFMT) | (s->op->mode & 07777));
+	inode->flags &= (uint8_t)~INODE_SETID_UNSURE;
 	as_node_finish(s->m, inode, &before);
 	/* The power may be cut between the two: ext4_setattr() makes them in two transactions. */
 	if (again || !s->one_call)
@@ -82,6 +83,7 @@ static void drop_setid_on_chown(struct as_inode *inode)
 {
 	if (is_dir(inode) || S_ISLNK(inode->mode))
 		return;
+	inode->flags &= (uint8_t)~INODE_SETID_UNSURE;
 	inode->mode &= (uint16_t)~S_ISUID;
 	if (inode->mode & S_IXGRP)
 		inode->mode &= (uint16_t)~S_ISGID;
@@ -261,7 +263,7 @@ static void check_fields(struct as_rule_step *s, const struct as_inode *inode,
 		as_rule_wrong(s, "type '%c', model says '%c'", (int)letter_bits(st->mode),
 			      (int)letter_bits(inode->mode));
 	if (as_rule_has(s, AS_FEAT_OWNER)) {
-		if ((st->mode & 07777) != (inode->mode & 07777u))
+		if (!as_node_mode_is(inode, st->mode))
 			as_rule_wrong(s, "mode %04o, model says %04o", st->mode & 07777,
 				      inode->mode & 07777);
 		stat_diff(s, "uid", st->uid, inode->uid);
@@ -277,6 +279,27 @@ static void check_fields(struct as_rule_step *s, const struct as_inode *inode,
 		stat_diff(s, "device number", st->rdev, node_rdev(inode));
 }
 
+static void tell_fields(struct as_rule_step *s, const struct as_inode *inode)
+{
+	bool owned = as_rule_has(s, AS_FEAT_OWNER);
+
+	if (!s->told)
+		return;
+	s->told->payload = AS_PAYLOAD_STAT;
+	s->told->st = (struct as_handed_stat){
+		.type = inode->mode & S_IFMT,
+		.mode = owned ? inode->mode & 07777 : -1,
+		.uid = owned ? (int64_t)inode->uid : -1,
+		.gid = owned ? (int64_t)inode->gid : -1,
+		.nlink = nlink_matters(s->m->traits, inode) ? (int64_t)inode->nlink : -1,
+		.size = is_reg(inode)	       ? (int64_t)inode->reg.size
+			: S_ISLNK(inode->mode) ? (int64_t)inode->text->len
+					       : -1,
+		.rdev = S_ISCHR(inode->mode) || S_ISBLK(inode->mode) ? (int64_t)node_rdev(inode)
+								     : -1,
+	};
+}
+
 static void check_all_times(struct as_rule_step *s, const struct as_inode *inode,
 			    const struct as_stat *st)
 {
@@ -287,6 +310,7 @@ static void check_all_times(struct as_rule_step *s, const struct as_inode *inode
 
 void as_rule_check_stat(struct as_rule_step *s, const struct as_inode *inode)
 {
+	tell_fields(s, inode);
 	if (!s->got || s->got->payload != AS_PAYLOAD_STAT)
 		return;
 	check_fields(s, inode, &s->got->st);
@@ -400,6 +424,7 @@ void as_rule_readlink(struct as_rule_step *s)
 	if (!S_ISLNK(inode_at(s->m, w.ino)->mode))
 		return as_rule_refuse(s, EINVAL);
 	text = inode_at(s->m, w.ino)->text;
+	as_rule_tell_text(s, text->s, text->len);
 	if (!as_rule_accept(s, text->len) || !s->got || s->got->payload != AS_PAYLOAD_BYTES)
 		return;
 	if (s->got->len != text->len || memcmp(s->got->data, text->s, text->len) != 0)
@@ -440,6 +465,15 @@ static int compare_names(struct op_attr_listing *l, const struct as_model *m,
 	       compare_names(l, m, entry->right);
 }
 
+static void tell_entries(struct as_rule_step *s, const struct as_entry *entry)
+{
+	if (!entry || !s->told)
+		return;
+	tell_entries(s, entry->left);
+	as_rule_tell_name(s, (char)letter_bits(inode_at(s->m, entry->ino)->mode), entry->name->s);
+	tell_entries(s, entry->right);
+}
+
 void as_rule_readdir(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
@@ -460,6 +494,8 @@ void as_rule_readdir(struct as_rule_step *s)
 		if (!compare_names(&l, s->m, dir->dir.entries) && l.at < l.end)
 			as_rule_wrong(s, "\"%s\" should not be there", l.at + 1);
 	}
+	tell_entries(s, dir->dir.entries);
+	as_rule_tell_names(s, false);
 	if (as_rule_accept(s, dir->dir.children) && !s->said_wrong) {
 		as_node_forget_times(s->m, w.ino, true, false);
 		as_stamp(s->m, w.ino, AS_EVENT_READ_OTHERWISE);

@@ -29,6 +29,21 @@ void as_rule_drop_setid(struct as_rule_step *s, struct as_inode *inode)
 	if (inode->mode & S_IXGRP)
 		inode->mode &= (uint16_t)~S_ISGID;
 	inode->mode &= (uint16_t)~S_ISUID;
+	inode->flags &= (uint8_t)~INODE_SETID_UNSURE;
+}
+
+void as_rule_doubt_setid(struct as_rule_step *s, uint32_t ino)
+{
+	const struct as_inode *is = inode_at(s->m, ino);
+	struct as_ino_pair before;
+	struct as_inode *inode;
+
+	if (!as_rule_has(s, AS_FEAT_UNPRIVILEGED) || !is_reg(is) ||
+	    !(is->mode & (S_ISUID | S_ISGID)))
+		return;
+	inode = as_node_edit(s->m, ino, &before);
+	inode->flags |= INODE_SETID_UNSURE;
+	as_node_finish(s->m, inode, &before);
 }
 
 void as_rule_check_bytes(struct as_rule_step *s, const struct as_inode *inode, uint64_t off,
@@ -38,6 +53,7 @@ void as_rule_check_bytes(struct as_rule_step *s, const struct as_inode *inode, u
 	uint8_t byte = 0;
 	size_t at;
 
+	as_rule_tell_content(s, inode, off, want);
 	if (!got || got->payload != AS_PAYLOAD_BYTES)
 		return;
 	if (got->len != want)
@@ -157,6 +173,7 @@ void as_rule_touch_refused(struct as_rule_step *s, const struct as_file *file)
 	    !(s->got->err == ENOSPC || s->got->err == EDQUOT || no_wait(s) ||
 	      (s->got->err == EINVAL && file->flags & AS_O_DIRECT)))
 		return;
+	as_rule_doubt_setid(s, file->ino);
 	as_node_forget_times(s->m, file->ino, false, true);
 	as_stamp(s->m, file->ino, AS_EVENT_TOUCHED);
 }

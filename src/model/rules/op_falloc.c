@@ -114,6 +114,7 @@ static void refused_falloc(struct as_rule_step *s, uint32_t ino)
 {
 	if (!(s->m->traits->quirks & AS_QUIRK_FALLOC_TOUCHES) || !(s->applying || s->got))
 		return;
+	as_rule_doubt_setid(s, ino);
 	as_node_forget_times(s->m, ino, false, true);
 	as_stamp(s->m, ino, AS_EVENT_TOUCHED);
 }

@@ -45,7 +45,7 @@ static void open_now(struct as_rule_step *s, uint32_t ino, bool fresh)
 		struct as_inode *file = as_node_edit(s->m, ino, &before);
 
 		as_rule_changes(s);
-		as_stamp(s->m, ino, file->reg.size ? AS_EVENT_RESIZED : AS_EVENT_SAME_SIZE);
+		as_stamp(s->m, ino, AS_EVENT_EMPTIED);
 		as_content_truncate(file, 0);
 		as_rule_drop_setid(s, file);
 		as_node_finish(s->m, file, &before);

@@ -71,7 +71,7 @@ void as_rule_umount(struct as_rule_step *s)
 	if (!as_rule_accept(s, 0))
 		return;
 	close_all(s->m);
-	s->m->mounted = false;
+	s->m->mounted = s->m->own_opts = false;
 	s->m->synced = true;
 }
 

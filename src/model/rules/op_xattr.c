@@ -178,6 +178,7 @@ void as_rule_read_xattr(struct as_rule_step *s)
 
 	if (!x || !as_rule_accept(s, (int64_t)x->len))
 		return;
+	as_rule_tell_pattern(s, x->len, x->pattern);
 	if (!s->got || s->got->payload != AS_PAYLOAD_BYTES)
 		return;
 	at = as_pattern_check(x->pattern, 0, s->got->data, s->got->len);
@@ -218,10 +219,15 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+static bool lists_others(const struct as_rule_step *s)
+{
+	return s->m->traits->quirks & AS_QUIRK_XATTR_PART_REPORTED;
+}
+
 static void check_names(struct as_rule_step *s, const char *const *wanted, uint32_t n)
 {
 	const char *at = s->got->data, *end = at + s->got->len;
-	bool others = s->m->traits->quirks & AS_QUIRK_XATTR_PART_REPORTED;
+	bool others = lists_others(s);
 
 	for (uint32_t i = 0; i < n; i++) {
 		const char *want = wanted[i];
@@ -238,39 +244,45 @@ static void check_names(struct as_rule_step *s, const char *const *wanted, uint3
 		as_rule_wrong(s, "attribute \"%s\" should not be there", at);
 }
 
-static void check_list(struct as_rule_step *s, const struct as_inode *inode)
+/* Those that are listed, sorted; *wanted is to be freed. */
+static uint32_t names_of(const struct as_rule_step *s, const struct as_inode *inode,
+			 const char ***wanted)
 {
 	const struct as_xattrs *all = inode->xattrs;
-	const char **wanted = all ? as_xmalloc(all->n * sizeof(*wanted)) : NULL;
 	uint32_t n = 0;
 
+	*wanted = all ? as_xmalloc(all->n * sizeof(**wanted)) : NULL;
 	for (uint32_t i = 0; all && i < all->n; i++) {
 		const char *name = listed(s->m, all->x[i].name->s);
 
 		if (name)
-			wanted[n++] = name;
+			(*wanted)[n++] = name;
 	}
 	if (n)
-		qsort(wanted, n, sizeof(*wanted), by_name);
-	check_names(s, wanted, n);
-	free(wanted);
+		qsort(*wanted, n, sizeof(**wanted), by_name);
+	return n;
 }
 
 void as_rule_listxattr(struct as_rule_step *s)
 {
 	struct as_walk w = walk_target(s);
-	const struct as_inode *inode;
+	const char **wanted;
+	uint32_t n;
 
 	if (w.err)
 		return as_rule_refuse(s, w.err);
-	inode = inode_at(s->m, w.ino);
 	/* listxattr(2), ENOTSUP: where there are no attributes at all. */
 	if (!as_rule_has(s, AS_FEAT_XATTR_USER) && !as_rule_has(s, AS_FEAT_XATTR_TRUSTED))
 		as_rule_allow(s, EOPNOTSUPP);
+	n = names_of(s, inode_at(s->m, w.ino), &wanted);
 	if (s->got && s->got->ret >= 0 && s->got->payload == AS_PAYLOAD_NAMES) {
-		check_list(s, inode);
+		check_names(s, wanted, n);
 		(void)as_rule_accept(s, -1);
-		return;
+	} else {
+		(void)as_rule_accept(s, lists_others(s) ? -1 : (int64_t)n);
 	}
-	(void)as_rule_accept(s, inode->xattrs ? inode->xattrs->n : 0);
+	for (uint32_t i = 0; i < n; i++)
+		as_rule_tell_name(s, 0, wanted[i]);
+	as_rule_tell_names(s, lists_others(s));
+	free(wanted);
 }

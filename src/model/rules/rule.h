@@ -16,6 +16,7 @@
 #include "model/stamp.h"
 #include "model/state.h"
 #include "model/walk.h"
+#include "work/handed.h"
 
 #include <errno.h>
 
@@ -29,6 +30,7 @@ struct as_rule_step {
 	unsigned bare; /* what that call makes gets no access list (1), no list at all (2) */
 	struct as_allowed allowed;
 	struct as_verdict *verdict; /* judge only */
+	struct as_handed *told; /* apply: who asks what it hands over; or NULL */
 };
 
 typedef void (*step_fn)(struct as_rule_step *s);
@@ -52,11 +54,22 @@ void as_rule_allow_busy(struct as_rule_step *s, uint32_t ino);
 bool as_rule_accept(struct as_rule_step *s, int64_t ret);
 /* The answer was of the right kind but its payload is not: "byte 7 is 0x01, model says 0x00". */
 void as_rule_wrong(struct as_rule_step *s, const char *fmt, ...) AS_PRINTF(2, 3);
+/* What it has to hand over, to who asks: the bytes of a file from `off` on, zeros after its end; a
+ * pattern; bytes as they are; names (letter: of the type, or 0), and then that these are all, or
+ * that there may be others. */
+void as_rule_tell_content(struct as_rule_step *s, const struct as_inode *inode, uint64_t off,
+			  uint64_t len);
+void as_rule_tell_pattern(struct as_rule_step *s, uint64_t len, uint64_t pattern);
+void as_rule_tell_text(struct as_rule_step *s, const void *text, size_t len);
+void as_rule_tell_name(struct as_rule_step *s, char letter, const char *name);
+void as_rule_tell_names(struct as_rule_step *s, bool others);
 /* The change is about to be made: the state is no longer all stable. */
 void as_rule_changes(struct as_rule_step *s);
 /* A privileged process keeps set-id bits when it writes or truncates, O_TRUNC included; another
  * loses them (write(2), file_remove_privs(); do_truncate()). */
 void as_rule_drop_setid(struct as_rule_step *s, struct as_inode *inode);
+/* An operation that was refused may have done that: file_modified() of Linux comes first. */
+void as_rule_doubt_setid(struct as_rule_step *s, uint32_t ino);
 /* The bytes that were read are those from `off` on, `want` of them; zeros after the end. */
 void as_rule_check_bytes(struct as_rule_step *s, const struct as_inode *inode, uint64_t off,
 			 uint64_t want);

@@ -137,6 +137,9 @@ function overTime(runs) {
 	ofRuns(runs, "States to go, and depth", "number", (h) =>
 		pick(["frontier", "depth"])(h).map((n) =>
 			({ label: n === "frontier" ? "to go" : n, points: points(h, n) })));
+	/* Of a hunt with --kcov: places in the kernel's code. */
+	ofRuns(runs, "Code reached over time", "places", (h) => pick(["covered_blocks"])(h).map(
+		(n) => ({ label: "reached", points: points(h, n) })));
 	ofRuns(runs, "Recoveries, and those from the memo", "number", (h) =>
 		pick(["recoveries", "memoised"])(h).map((n) =>
 			({ label: n === "memoised" ? "from the memo" : n, points: points(h, n) })));

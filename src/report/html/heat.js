@@ -23,7 +23,8 @@ function assayHeat() {
 	};
 
 	const field = (cell, most) => {
-		const text = cell.slices ? String(cell.kinds) : "–";
+		const text = cell.state === "given up" && !cell.kinds ? "failed" :
+			cell.slices ? String(cell.kinds) : "–";
 		const td = el("td", {
 			title: `${cell.words.join(" ")}\n${cell.state}, ${(cell.used_us / 1e6).toFixed(1)} s, ` +
 				`${cell.ops} operations, ${cell.states} states`,

@@ -186,7 +186,8 @@ function copyable(text) {
 	return make("div", { class: "copyable" }, button, make("pre", {}, text));
 }
 
-function workload(text, guilty) {
+/* after: what was done after the last operation, and is no line of the text. */
+function workload(text, guilty, after) {
 	const pre = make("pre", { class: "ops tall", tabindex: "0" });
 
 	let op = 0; /* numbers are those of operations, as everywhere: some lines are none */
@@ -197,7 +198,17 @@ function workload(text, guilty) {
 		pre.append(make("span", { class: i + 1 === guilty ? "guilty" : undefined },
 			`${mark.padStart(3)}  ${line}`));
 	}
+	if (after && after.number > op)
+		pre.append(make("span", { class: "guilty" },
+			`${String(after.number).padStart(3)}  ${after.text}   (at the end of every run)`));
 	return pre;
+}
+
+/* Files are closed and the disk is unmounted at the end: these have numbers, too. */
+function afterLast(f) {
+	const said = /\bop (\d+) `([^`]*)`/.exec(f.summary || "");
+
+	return said && !f.line ? { number: Number(said[1]), text: said[2] } : null;
 }
 
 /* A long workload scrolls in its box: what failed is in the middle of it. */
@@ -234,7 +245,7 @@ function workloads(f) {
 			workload(f.reduced, guiltyIn(f))));
 	if (f.workload)
 		columns.append(titled(f.reduced ? "The workload in which it was found" :
-			"The workload", workload(f.workload, f.line)));
+			"The workload", workload(f.workload, f.line, afterLast(f))));
 	return columns;
 }
 

@@ -151,6 +151,11 @@ function mark(e, x, y) {
 				    cx: x, cy: y, r: 5 }), text);
 }
 
+/* As much of its name as has room before the next one's: its number, if there is hardly any. */
+function heading(op, wide) {
+	return wide < 22 ? (/^\d+/.exec(op.label) || [""])[0] : label(op.label, 20);
+}
+
 function columns(svg, steps, ops, height, STEP) {
 	for (const [i, op] of ops.entries()) {
 		const from = op.from, to = i + 1 < ops.length ? ops[i + 1].from : steps.length;
@@ -162,7 +167,7 @@ function columns(svg, steps, ops, height, STEP) {
 			y: TOP - 10, width: wide, height: height - TOP }), op.label));
 		svg.append(tip(draw("text", { class: "op", x: 0, y: 0,
 			transform: `translate(${x - 3} ${TOP - 16}) rotate(-32)` },
-			document.createTextNode(label(op.label, 20))), op.label));
+			document.createTextNode(heading(op, wide))), op.label));
 	}
 	for (const e of steps) {
 		const x = LEFT + e.at * STEP;

@@ -4,6 +4,7 @@
 #include "report/mail/mail_priv.h"
 #include "report/mail/plain.h"
 #include "report/mail/words.h"
+#include "report/script.h"
 
 #include <string.h>
 
@@ -81,16 +82,18 @@ static void tell_sure(const struct as_letter *l)
 
 static void tell_again(const struct as_letter *l)
 {
+	const char *why = as_script_needs_assay(l);
 	struct as_buf text = { 0 };
 
 	as_plain_text(l->out, "", "To see it again:");
 	as_buf_addf(l->out, "    assay replay %s%s\n",
 		    as_finding_is_on_host(l->f) ? "--sandbox host " : "", l->stored.record.id);
-	as_buf_adds(&text, "Without assay: ");
-	as_buf_adds(&text, as_dir_has(l->folder, "repro.sh") ? "repro.sh" : "repro.c");
-	as_buf_adds(&text,
-		    " in the folder of the finding. `assay report --mail` prints the text for "
-		    "the maintainer.");
+	if (why)
+		as_buf_addf(&text, "Without assay it cannot be shown, because %s.", why);
+	else
+		as_buf_addf(&text, "Without assay: %s in the folder of the finding.",
+			    as_dir_has(l->folder, AS_SCRIPT_NAME) ? AS_SCRIPT_NAME : "repro.c");
+	as_buf_adds(&text, " `assay report --mail` prints the text for the maintainer.");
 	as_plain_text(l->out, "  ", as_buf_str(&text));
 	as_buf_free(&text);
 }

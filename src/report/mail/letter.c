@@ -84,7 +84,8 @@ size_t as_letter_n_steps(const struct as_letter *l)
 {
 	const struct as_seq *seq = as_letter_steps(l);
 	bool judged_alone = l->f->kind == AS_FIND_OUTCOME || l->f->kind == AS_FIND_DATA ||
-			    l->f->kind == AS_FIND_SILENT;
+			    l->f->kind == AS_FIND_SILENT || l->f->kind == AS_FIND_LIMIT ||
+			    l->f->kind == AS_FIND_LOCK;
 
 	if (!l->reduced && l->guilty && judged_alone)
 		return (size_t)l->f->op_index + 1;

@@ -2,13 +2,16 @@
 /* mail: see mail.h. */
 #include "report/mail/mail.h"
 
+#include "base/detail.h"
 #include "base/show.h"
 #include "base/version.h"
 #include "report/mail/mail_priv.h"
 #include "report/mail/plain.h"
 #include "report/mail/words.h"
+#include "report/script.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STEPS_MAX 60
@@ -174,6 +177,21 @@ static bool is_power(const struct as_letter *l)
 	return l->f->kind == AS_FIND_CRASH || l->f->kind == AS_FIND_RECOVERY;
 }
 
+/* The answers that a run was given fill pages, and are not those of the steps. */
+static void put_detail(const struct as_letter *l)
+{
+	const char *answers = strstr(l->f->detail, AS_DETAIL_ANSWERS);
+	char *text = answers ? as_xstrndup(l->f->detail, (uint64_t)(answers - l->f->detail)) : NULL;
+
+	as_plain_quote_lines(l->out, answers ? text : l->f->detail, DETAIL_LINES_MAX);
+	if (answers)
+		as_plain_text(l->out, "  ",
+			      "In some places the file system asks what to do (as_choose() in "
+			      "assay/choice.h). What it was answered is in finding.json, and in "
+			      "repro.c.");
+	free(text);
+}
+
 static void put_seen(const struct as_letter *l)
 {
 	struct as_buf seen = { 0 }, expected = { 0 };
@@ -195,7 +213,7 @@ static void put_seen(const struct as_letter *l)
 				      ? "The bytes that were changed, and more of what was seen:"
 				      : "More of what that run saw, its last operations and their "
 					"answers for example ($N is a descriptor):");
-		as_plain_quote_lines(l->out, l->f->detail, DETAIL_LINES_MAX);
+		put_detail(l);
 	}
 	as_buf_free(&seen);
 	as_buf_free(&expected);
@@ -215,22 +233,42 @@ static bool is_library(const struct as_letter *l)
 	       !strcmp(l->f->target, "lab");
 }
 
+static void put_script(const struct as_letter *l, const char *why)
+{
+	struct as_buf text = { 0 };
+
+	if (!as_dir_has(l->folder, AS_SCRIPT_NAME))
+		return;
+	if (why)
+		as_buf_addf(&text,
+			    "repro.sh (attached) needs assay, because %s. It says REPRODUCED or "
+			    "NOT REPRODUCED.",
+			    why);
+	else
+		as_buf_adds(&text, "repro.sh (attached) does the same in plain shell, on images "
+				   "of its own, and says REPRODUCED or NOT REPRODUCED.");
+	as_plain_text(l->out, "  ", as_buf_str(&text));
+	as_buf_free(&text);
+}
+
 /* Attached are the files of the folder. */
 static void put_again(const struct as_letter *l)
 {
+	const char *why = as_script_needs_assay(l);
+
 	as_plain_heading(l->out, "To reproduce it");
-	if (as_dir_has(l->folder, "repro.sh"))
-		as_plain_text(l->out, "  ",
-			      "repro.sh (attached) does the same in plain shell, on images of its "
-			      "own, and says REPRODUCED or NOT REPRODUCED.");
+	put_script(l, why);
 	if (as_dir_has(l->folder, "repro.c")) {
 		as_plain_text(l->out, "  ",
-			      is_library(l) ? "repro.c (attached) is the same as a C program; its "
-					      "first lines say how to compile it with the sources "
-					      "of the file system."
-					    : "repro.c (attached) makes the same calls below the "
-					      "directory that it is given, and prints what each "
-					      "of them answered:");
+			      !is_library(l) ? "repro.c (attached) makes the same calls below the "
+					       "directory that it is given, and prints what each "
+					       "of them answered:"
+			      : why	     ? "repro.c (attached) makes the same calls as system "
+					       "calls, below a directory. It is there to be read: "
+					       "by itself it does not show the finding."
+					     : "repro.c (attached) is the same as a C program; its "
+					       "first lines say how to compile it with the sources "
+					       "of the file system.");
 		if (!is_library(l))
 			as_buf_adds(l->out, "    cc repro.c -o repro && ./repro mnt\n");
 		if (!is_library(l) && is_power(l))

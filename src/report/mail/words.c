@@ -9,6 +9,7 @@
 
 #define SUBJECT_MAX 150 /* bytes of what a subject quotes */
 #define SAYS ", model says "
+#define PLACE_NAME "NAME"
 
 /* What each kind means, for a reader who does not know assay. */
 static const char *const meanings[AS_FIND_KINDS] = {
@@ -92,7 +93,8 @@ static const char *const kind_rules[AS_FIND_KINDS] = {
 	[AS_FIND_INVARIANT] = "The file system declared the rule itself.",
 	[AS_FIND_SILENT] = "A call whose read, write or allocation failed must not answer success, "
 			   "unless what it promises was reached in another way.",
-	[AS_FIND_LIMIT] = "No call may need more memory or stack than the user allowed.",
+	[AS_FIND_LIMIT] = "No call may need more memory or stack than is allowed. The person who "
+			  "tested has set the bound.",
 	[AS_FIND_FSCK] = "A checker that says that all is well must be right, must say the same "
 			 "when it is asked again, and must not lose what it could have kept.",
 	[AS_FIND_RECOVERY] = "A recovery that is interrupted and begins again must come to the "
@@ -106,6 +108,16 @@ static const struct {
 #define RULE(id, name, help) { name, help },
 #include "legal/rule.def"
 #undef RULE
+};
+
+/* Of answers that the model would allow, and something else speaks against. */
+static const struct {
+	const char *words, *help;
+} answer_rules[] = {
+	{ "returned -# ENOSPC, but #",
+	  "ENOSPC means that there is no room. Right after the call, statfs(2) says that more "
+	  "than half of the blocks are free, and more than half of the inodes, if they are "
+	  "counted; and the call wants less than three quarters of the free space" },
 };
 
 const char *as_kind_meaning(enum as_finding_kind kind)
@@ -123,7 +135,7 @@ const char *as_kind_rule(enum as_finding_kind kind)
 	return kind_rules[kind];
 }
 
-/* "crash: rename: both names; after ..." */
+/* "crash: rename: both names; after ...", "answer: mkdir: returned ..." */
 const char *as_rule_of_signature(const char *signature)
 {
 	const char *name = strncmp(signature, "crash: ", 7) ? NULL : signature + 7;
@@ -132,7 +144,58 @@ const char *as_rule_of_signature(const char *signature)
 	for (size_t i = 0; len && i < sizeof(power_rules) / sizeof(power_rules[0]); i++)
 		if (strlen(power_rules[i].name) == len && !memcmp(power_rules[i].name, name, len))
 			return power_rules[i].help;
+	for (size_t i = 0; !len && i < sizeof(answer_rules) / sizeof(answer_rules[0]); i++)
+		if (strstr(signature, answer_rules[i].words))
+			return answer_rules[i].help;
 	return NULL;
+}
+
+/* The length of what a placeholder stands for (base/signature.c): a number, or a text in quotes. */
+static size_t held_len(const char *text, const char *part)
+{
+	size_t len;
+
+	if (*part == '#')
+		return strspn(text, "0123456789");
+	if (strncmp(part, PLACE_NAME, strlen(PLACE_NAME)) || (*text != '\'' && *text != '"'))
+		return 0;
+	len = strcspn(text + 1, *text == '"' ? "\"" : "'");
+	return text[1 + len] ? len + 2 : 0;
+}
+
+/* How much of `text` fits a part of a signature with its placeholders; 0: it does not. */
+static size_t fitting(const char *text, const char *part)
+{
+	size_t at = 0;
+
+	while (*part) {
+		size_t len = held_len(text + at, part);
+
+		if (!len && text[at] != *part)
+			return 0;
+		part += len && *part != '#' ? strlen(PLACE_NAME) : 1;
+		at += len ? len : 1;
+	}
+	return at;
+}
+
+/* The numbers and names that a signature does not have are in the summary: its words are taken, if
+ * they are found there, from the last colon of the signature on. */
+static void put_about(const char *summary, struct as_buf *about, struct as_buf *shown)
+{
+	const char *all = as_buf_str(about), *part = all, *colon;
+	size_t len = 0;
+
+	while ((colon = strstr(part, ": ")))
+		part = colon + 2;
+	if (strchr(part, '#') || strstr(part, PLACE_NAME))
+		for (; *summary && !(len = fitting(summary, part)); summary++)
+			;
+	if (len) {
+		about->len = (size_t)(part - all);
+		as_buf_add(about, summary, len);
+	}
+	as_show(shown, as_buf_str(about));
 }
 
 void as_words_subject(const struct as_finding *f, const struct as_op *op, struct as_buf *out)
@@ -148,7 +211,7 @@ void as_words_subject(const struct as_finding *f, const struct as_op *op, struct
 	about = about ? about + 1 + strspn(about + 1, " ") : f->signature;
 	end = strstr(about, AS_SIGNATURE_AFTER);
 	as_buf_add(&text, about, end ? (size_t)(end - about) : strlen(about));
-	as_show(&shown, as_buf_str(&text));
+	put_about(f->summary ? f->summary : "", &text, &shown);
 	if (shown.len) {
 		as_buf_adds(out, ": ");
 		for (size_t i = 0, n; i < shown.len && i < SUBJECT_MAX; i += n) {

@@ -1,15 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* disk: the disk, its open files, and the record of what is done to it. */
+/*
+ * disk: the disk, its open files, and the record of what is done to it.
+ *
+ * Method of reading. Checkers read small blocks, and many of them: a system call for each would be
+ * most of what a run costs. So the disk is mapped once, in the server, and blocks are copied from
+ * there. Each run has page tables of its own, and a page fault costs as much as some calls: a
+ * window of the disk (what the kernel maps at one fault) is read by calls at first.
+ *
+ * Invariants
+ *   1. A copy is made only to memory that is known to be writable: the program's variables, the
+ *      heap, and the stack in use.
+ *      Anywhere else the kernel copies, and answers EFAULT to a wrong pointer as it always does.
+ *   2. The lock may be left out as long as the program has one thread and has not forked.
+ */
 #include "tool/shim/shim.h"
 
 #include "disk/call.h"
 
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <string.h>
 
 struct as_shim_head *shim_head;
 int shim_disk_fd = -1, shim_null_fd = -1;
+bool shim_has_forked;
+/* Of the C library, since 2.32; an older one leaves its address 0. */
+extern char __libc_single_threaded __attribute__((weak));
+extern void *__libc_stack_end;
 
 /* Files never move, and there are few of them. Slot 0 is unused, so that a table of zeros has no
  * disk in it. */
@@ -23,14 +41,24 @@ static pthread_mutex_t *mutex(void)
 	return (pthread_mutex_t *)(void *)shim_head->lock;
 }
 
+/* Nobody else can touch the disk or the record. */
+static bool is_alone(void)
+{
+	return &__libc_single_threaded && __libc_single_threaded && !shim_has_forked;
+}
+
 void shim_lock(void)
 {
+	if (is_alone())
+		return;
 	if (pthread_mutex_lock(mutex()) == EOWNERDEAD)
 		pthread_mutex_consistent(mutex());
 }
 
 void shim_unlock(void)
 {
+	if (is_alone())
+		return;
 	pthread_mutex_unlock(mutex());
 }
 
@@ -51,12 +79,133 @@ void shim_disk_setup(int disk_fd, int share_fd)
 					  F_DUPFD_CLOEXEC, AS_SHIM_MAX_FD - 8);
 }
 
+/* ---- The mapped disk ---- */
+
+#define PAGE_BYTES 4096u
+#define WINDOW_BYTES (64u << 10) /* the kernel maps so much at one page fault */
+#define MAP_MAX_BYTES (256u << 20)
+#define CALLS 3u /* reads of a window by calls */
+#define STACK_BYTES ((uintptr_t)4 << 20) /* below its end there is nothing but the stack */
+
+static const unsigned char *mapped; /* NULL: it is not */
+static uint64_t mapped_bytes;
+static unsigned char reads_of[MAP_MAX_BYTES / WINDOW_BYTES];
+static uintptr_t heap; /* all from here to the break belongs to it; 0: not known */
+static uintptr_t data_from, data_to; /* the variables of the program */
+
+uint64_t shim_disk_mapped(void)
+{
+	return mapped_bytes;
+}
+
+void shim_disk_forked(void)
+{
+	memset(reads_of, 0, (mapped_bytes + WINDOW_BYTES - 1) / WINDOW_BYTES);
+}
+
+static void map_disk(void)
+{
+	uint64_t size = shim_head->disk_bytes;
+	void *map;
+
+	if (size == mapped_bytes)
+		return;
+	if (mapped_bytes)
+		shim_next()->munmap((void *)(uintptr_t)mapped, mapped_bytes);
+	mapped = NULL;
+	mapped_bytes = 0;
+	if (!size || size > MAP_MAX_BYTES)
+		return;
+	map = shim_next()->mmap(NULL, size, PROT_READ, MAP_SHARED, shim_disk_fd, 0);
+	if (map == MAP_FAILED)
+		return;
+	mapped = map;
+	mapped_bytes = size;
+}
+
+static bool is_writable(const void *buf, size_t len)
+{
+	uintptr_t at = (uintptr_t)buf, end = (uintptr_t)sbrk(0);
+	uintptr_t here = (uintptr_t)&at, top = (uintptr_t)__libc_stack_end;
+
+	if (heap && at >= heap && at < end && len <= end - at)
+		return true;
+	if (at >= data_from && at < data_to && len <= data_to - at)
+		return true;
+	return here < top && top - here < STACK_BYTES && at > here && at < top && len <= top - at;
+}
+
+/* Whether a range is to be copied from the mapped disk. */
+static bool is_near(const void *buf, uint64_t len, int64_t off)
+{
+	uint64_t first = (uint64_t)off / WINDOW_BYTES;
+
+	if (!mapped || (uint64_t)off + len > mapped_bytes || len > WINDOW_BYTES || !is_alone())
+		return false;
+	if (reads_of[first] < CALLS) {
+		reads_of[first]++;
+		return false;
+	}
+	return is_writable(buf, len);
+}
+
+static int64_t fetch(void *buf, uint64_t len, int64_t off)
+{
+	if (!is_near(buf, len, off))
+		return shim_next()->pread(shim_disk_fd, buf, len, off);
+	memcpy(buf, mapped + off, len);
+	return (int64_t)len;
+}
+
+/* ---- Before a run ---- */
+
+/* The first object is the program. What is made read-only after it was linked does not count. */
+static int find_data(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	uintptr_t fixed = 0;
+
+	(void)size;
+	(void)ctx;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t from = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_GNU_RELRO)
+			fixed = from + p->p_memsz;
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_W))
+			continue;
+		data_from = from;
+		data_to = from + p->p_memsz;
+	}
+	if (data_from < fixed)
+		data_from = (fixed + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
+	return 1;
+}
+
+/* What constructors have allocated may be below: it is read by calls. */
+static void find_memory(void)
+{
+	uintptr_t at;
+	void *some;
+
+	if (heap)
+		return;
+	dl_iterate_phdr(find_data, NULL);
+	some = malloc(1);
+	at = (uintptr_t)some;
+	if (some && at < (uintptr_t)sbrk(0))
+		heap = at;
+	free(some);
+}
+
 void shim_disk_reset(void)
 {
 	pthread_mutexattr_t attr;
 
 	memset(files, 0, sizeof(files));
 	memset(file_of, 0, sizeof(file_of));
+	map_disk();
+	find_memory();
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
@@ -229,7 +378,7 @@ ssize_t shim_disk_read(struct shim_file *file, void *buf, size_t len, int64_t of
 		n = -1;
 		errno = EIO;
 	} else {
-		n = shim_next()->pread(shim_disk_fd, buf, (size_t)n, off);
+		n = fetch(buf, (uint64_t)n, off);
 	}
 	saved = errno;
 	if (rec && n > 0)

@@ -91,6 +91,11 @@ extern int shim_null_fd; /* /dev/null for reading and writing */
 void shim_disk_setup(int disk_fd, int share_fd);
 /* Called before each run, in the server. */
 void shim_disk_reset(void);
+/* Called in a run that was forked in its middle: its page tables do not have the mapped disk. */
+void shim_disk_forked(void);
+/* How much of the address space the shim's own view of the disk takes. */
+uint64_t shim_disk_mapped(void);
+extern bool shim_has_forked; /* the program has, once at least */
 /* The disk's file of a descriptor, or NULL. */
 struct shim_file *shim_file(int fd);
 /* Finds the disk of that name; false: there is none. `part` may be NULL. */

@@ -167,7 +167,8 @@ static int go(char **envp)
 	shim_next()->lseek(0, 0, SEEK_SET); /* the input is a file that all runs share */
 	/* A sanitizer reserves far more than it uses. */
 	if (shim_head->memory_bytes && !dlsym(RTLD_DEFAULT, "__asan_init")) {
-		struct rlimit limit = { shim_head->memory_bytes, shim_head->memory_bytes };
+		rlim_t bytes = shim_head->memory_bytes + shim_disk_mapped();
+		struct rlimit limit = { bytes, bytes };
 
 		setrlimit(RLIMIT_AS, &limit);
 	}
@@ -185,8 +186,10 @@ static pid_t real_parent(void)
  * the server with assay: nothing is left when assay is killed. */
 SHIM_EXPORT pid_t fork(void)
 {
-	pid_t parent = shim_real_pid(), pid = shim_next()->fork();
+	pid_t parent = shim_real_pid(), pid;
 
+	shim_has_forked = true;
+	pid = shim_next()->fork();
 	if (!pid && shim_head) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (real_parent() != parent)

@@ -88,6 +88,7 @@ static void serve_forks(int fd)
 		pid = shim_next()->fork();
 		if (!pid) {
 			shim_begin_run(self);
+			shim_disk_forked();
 			shim_next()->close(fd);
 			return;
 		}

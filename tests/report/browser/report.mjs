@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // report.mjs: the report in a browser, as TAP. The pages are in $PAGES: runs.html (a crash, a
 // checker, a hunt; $CRASH, $FSCK and $HUNT are ids of findings there; the last one's operation has
-// more than forty before it), hostile.html (texts that try to be markup), many.html (10,000 findings; painted within $BOUND_MS), empty.html (no findings).
+// more than forty before it), hostile.html (texts that try to be markup), many.html (10,000 findings;
+// painted within $BOUND_MS), empty.html (no findings), campaign/report.html (the matrices of a
+// campaign: bugs by seeds, a check that is complete, a target that does not exist, 26 seeds).
 // $SHOTS: screenshots are kept in that folder.
 import { chromium } from "playwright-core";
 
@@ -234,6 +236,50 @@ const drawn = (page) => page.evaluate(() => [...document.querySelectorAll("canva
 
 	check("a report without findings", /Nothing was found/.test(await page.innerText("body")) &&
 		heard.length === 0, heard);
+	await page.close();
+}
+
+// ---- The matrices of a campaign ----
+for (const options of [{ width: 1280 }, { width: 390, scheme: "dark" }]) {
+	const { page, heard } = await open("campaign/report.html", options);
+
+	check(`the matrices are there at ${options.width}`, await page.locator("#campaign .heat").count()
+		=== 4 && await page.locator("#sec-campaign").isVisible());
+	check("nothing sticks out", await overflow(page) <= 0, await overflow(page));
+	check("and the console is empty", heard.length === 0, heard);
+	await page.locator("#sec-campaign").scrollIntoViewIfNeeded();
+	await shot(page, `campaign-${options.scheme || "light"}`);
+	await page.close();
+}
+{
+	const { page } = await open("campaign/report.html");
+	const heat = (n) => page.locator("#campaign .heat").nth(n);
+	const heads = (n) => heat(n).locator("thead th").allTextContents();
+	const warm = heat(0).locator("td").filter({ has: page.locator("a") });
+	const kinds = (await warm.allTextContents()).map(Number);
+	const back = (cell) => cell.evaluate((td) => getComputedStyle(td).backgroundColor);
+
+	check("one name is that of the columns", (await heads(0)).join(" ") === "bug \\ seed 1 2 3",
+		await heads(0));
+	check("the other that of the rows", await heat(0).locator("tbody tr").count() === 2);
+	check("fields tell how many kinds were found", kinds.length > 0 && kinds.every((n) => n > 0) ||
+		kinds.some((n) => n > 0), kinds);
+	check("what found something is warm", /^rgba?\(200, 60, 30/.test(await back(warm.nth(
+		kinds.indexOf(Math.max(...kinds))))));
+	check("what found nothing is not", !/^rgba?\(200/.test(await back(heat(1).locator("td"))));
+	check("a check of all there is is over", await heat(1).locator("td.over").count() === 1);
+	check("a cell that cannot run has failed", await heat(2).locator("td.failed",
+		{ hasText: "failed" }).count() === 1);
+	check("its name is text", (await heat(2).innerText()).includes("<img src=x onerror") &&
+		await page.locator("#campaign img").count() === 0 &&
+		await page.evaluate(() => window.hacked) === undefined);
+	check("very many are wrapped", await heat(3).locator("tbody tr").count() === 2 &&
+		await heat(3).locator("td:not(:empty)").count() === 26);
+	await warm.nth(kinds.indexOf(Math.max(...kinds))).locator("a").click();
+	await page.waitForFunction(() => document.documentElement.dataset.ready === "yes");
+	check("a field opens the page of its cell", /cells\/c-[0-9a-f]{16}\/report.html$/
+		.test(page.url()), page.url());
+	check("which has its findings", await rows(page) >= Math.max(...kinds), await rows(page));
 	await page.close();
 }
 
