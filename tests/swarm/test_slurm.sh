@@ -35,6 +35,14 @@ before=$(cat "$WORK"/c/swarm/*.jsonl | wc -l)
 tap_run "the same again" 1 "$ASSAY" swarm run "$WORK/file" --slurm -o "$WORK/c"
 tap_is "runs nothing twice" "$(cat "$WORK"/c/swarm/*.jsonl | wc -l)" "$before"
 
+# ---- Work in place of time ----
+
+sed '/^cells check/d; s/^time .*/work 6/' "$WORK/file" >"$WORK/counted"
+tap_run "work in place of time" 1 "$ASSAY" swarm run "$WORK/counted" --slurm -o "$WORK/w" --static
+tap_is "each cell did its work in each round" \
+	"$(cat "$WORK"/w/swarm/*.jsonl | grep -o '"round":[12],"\|"work":[0-9]*' | tr -d '\n')" \
+	"$(printf '"round":1,""work":3"round":2,""work":3%.0s' 1 2 3 4)"
+
 # ---- A node that vanishes ----
 
 sed 's/^time .*/time 6s/; s/^rounds .*/rounds 1/' "$WORK/file" >"$WORK/file2"
