@@ -53,6 +53,8 @@ struct as_finding {
 	const char *summary; /* one line: "op 7: pwrite $0 ... returned 4096, model says 8192" */
 	const char *detail; /* more lines, may be NULL */
 	const char *signature; /* equal for the same mistake: it holds no numbers and no paths */
+	/* Its likely cause in words, by which findings are grouped; NULL: as_signature_group(). */
+	const char *group;
 	const char *workload; /* the whole of it, as canonical text */
 	const char *workload_name; /* name of the file it was read from */
 	const char *options; /* how to run it again: "check=op fault=read:3" */

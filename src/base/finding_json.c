@@ -24,6 +24,7 @@ static const struct text_row {
 	ROW(summary, .one_line = true, .whole = true),
 	ROW(detail, .one_line = false),
 	ROW(signature, .one_line = true, .always = true),
+	ROW(group, .one_line = true),
 	ROW(workload_name, .one_line = true),
 	ROW(options, .one_line = true, .always = true),
 	ROW(log, .one_line = false),
@@ -41,12 +42,15 @@ static const char **text_at(struct as_finding *f, const struct text_row *row)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* For whoever sorts findings: it follows from the signature, and is not read again. */
+/* For whoever sorts findings. */
 static void print_group(struct as_json *json, const struct as_finding *f)
 {
 	struct as_buf group = { 0 };
 
-	as_signature_group(&group, f->signature ? f->signature : "");
+	if (f->group && *f->group)
+		as_buf_adds(&group, f->group);
+	else
+		as_signature_group(&group, f->signature ? f->signature : "");
 	as_json_kstr(json, "group", as_buf_str(&group));
 	as_buf_free(&group);
 }
@@ -61,14 +65,16 @@ void as_finding_print(struct as_json *json, const struct as_finding *f, const ch
 
 		if (texts[i].at == offsetof(struct as_finding, workload))
 			continue;
+		if (texts[i].at == offsetof(struct as_finding, group)) {
+			print_group(json, f);
+			continue;
+		}
 		/* The numbers keep their old places among the members. */
 		if (texts[i].at == offsetof(struct as_finding, log)) {
 			as_json_kint(json, "op", f->op_index < 0 ? 0 : f->op_index + 1);
 			as_json_kint(json, "line", f->op_line);
 		}
 		as_json_kstr(json, texts[i].key, *text);
-		if (texts[i].at == offsetof(struct as_finding, signature))
-			print_group(json, f);
 	}
 	as_json_kbool(json, "disk", f->disk);
 }

@@ -253,14 +253,14 @@ int as_folders_finding(const struct as_hunt *hunt, const char *id, struct as_dir
 }
 
 int as_folders_set_count(const struct as_hunt *hunt, const struct as_hunt_sign *sign,
-			 struct as_err *err)
+			 const char *group, struct as_err *err)
 {
 	struct as_dir dir;
 	int rc = 0;
 
 	/* The user may have removed the folder. */
 	if (!as_folders_finding(hunt, sign->id, &dir, NULL))
-		rc = hunt->store->set_count(&dir, sign->count, err);
+		rc = hunt->store->set_count(&dir, sign->count, group, err);
 	as_dir_close(&dir);
 	return rc;
 }

@@ -20,6 +20,7 @@
 #include "hunt/hunt.h"
 
 #include "hunt/folders.h"
+#include "hunt/groups.h"
 #include "hunt/hunt_priv.h"
 #include "os/spawn.h"
 
@@ -170,6 +171,20 @@ static int hear(struct as_hunt_leader *l, struct as_err *err)
 
 /* ---- Going on -------------------------------------------------------------------------------- */
 
+/* The folder of each kind gets its count and its likely cause. */
+static int tell_folders(struct as_hunt_leader *l, struct as_err *err)
+{
+	struct as_hunt_groups groups;
+	int rc = 0;
+
+	as_hunt_groups(l->state, &groups);
+	for (size_t i = 0; i < l->state->n_signs && !rc; i++)
+		rc = as_folders_set_count(l->hunt, &l->state->signs[i],
+					  groups.groups[groups.of[i]].name, err);
+	as_hunt_groups_free(&groups);
+	return rc;
+}
+
 static int save(struct as_hunt_leader *l, bool now, struct as_err *err)
 {
 	int64_t now_us = as_now_us();
@@ -267,9 +282,7 @@ static int end_all(struct as_hunt_leader *l, int rc, struct as_err *err)
 		rc = rc2;
 		*err = late;
 	}
-	for (size_t i = 0; i < l->state->n_signs && !rc; i++)
-		rc = as_folders_set_count(l->hunt, &l->state->signs[i], err);
-	return rc;
+	return rc ? rc : tell_folders(l, err);
 }
 
 int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_err *err)

@@ -44,7 +44,9 @@ struct as_hunt_store {
 	int (*load)(const struct as_dir *folder, struct as_hunt_found *found, struct as_err *err);
 	int (*set_reduced)(const struct as_dir *folder, const struct as_seq *best,
 			   const struct as_reduced *result, double seconds, struct as_err *err);
-	int (*set_count)(const struct as_dir *folder, uint64_t count, struct as_err *err);
+	/* How often it was met, and its likely cause. */
+	int (*set_count)(const struct as_dir *folder, uint64_t count, const char *group,
+			 struct as_err *err);
 };
 
 struct as_hunt {

@@ -63,9 +63,9 @@ AS_MUST_CHECK int as_stored_load(const struct as_dir *folder, struct as_stored *
 				 struct as_err *err);
 void as_stored_free(struct as_stored *stored);
 
-/* Replaces the number of times that it was met. */
+/* Replaces the number of times that it was met, and its likely cause; NULL: that stays. */
 AS_MUST_CHECK int as_stored_set_count(const struct as_dir *folder, uint64_t count,
-				      struct as_err *err);
+				      const char *group, struct as_err *err);
 
 /* The result of a reduction. */
 #define AS_REDUCED_NAME "workload.reduced.txt"

@@ -307,18 +307,26 @@ int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void
 	return rc;
 }
 
-/* Sets the count to *count or, if that is 0, adds one to it. */
+struct counted {
+	uint64_t count; /* 0: one more than before */
+	const char *group; /* NULL: it stays */
+};
+
 static void change_count(json_t *root, void *ctx)
 {
-	const uint64_t *count = ctx;
+	const struct counted *c = ctx;
 	json_int_t was = json_integer_value(json_object_get(root, "count"));
 
-	json_object_set_new(root, "count", json_integer(*count ? (json_int_t)*count : was + 1));
+	json_object_set_new(root, "count", json_integer(c->count ? (json_int_t)c->count : was + 1));
+	if (c->group)
+		json_object_set_new(root, "group", json_string(c->group));
 }
 
-int as_stored_set_count(const struct as_dir *dir, uint64_t count, struct as_err *err)
+int as_stored_set_count(const struct as_dir *dir, uint64_t count, const char *group,
+			struct as_err *err)
 {
-	int rc = as_stored_change(dir, change_count, &count, err);
+	struct counted counted = { count, group };
+	int rc = as_stored_change(dir, change_count, &counted, err);
 
 	return rc ? rc : as_mail_write(dir, err);
 }
@@ -332,7 +340,7 @@ static int count_again(struct store *s, const char *id, struct as_err *err)
 		return 0;
 	rc = as_dir_below(&s->findings, id, false, &dir, err);
 	if (!rc)
-		rc = as_stored_set_count(&dir, 0, err);
+		rc = as_stored_set_count(&dir, 0, NULL, err);
 	as_dir_close(&dir);
 	return rc;
 }
