@@ -66,7 +66,8 @@ int as_cli_stored_parse(const struct as_stored *stored, const char *name, const 
 }
 
 int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
-		       const struct as_reduced *result, double seconds, struct as_err *err)
+		       const struct as_reduced *result, const struct as_seen *seen, double seconds,
+		       struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	struct as_stored_reduction r = {
@@ -78,6 +79,10 @@ int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
 		.flaky = result->flaky,
 		.complete = result->complete,
 		.seconds = seconds,
+		.summary = seen->summary,
+		.detail = seen->detail,
+		.log = seen->log,
+		.op_index = seen->op_index,
 	};
 	int rc;
 
@@ -288,7 +293,11 @@ static void ear_finding(struct as_sink *sink, const struct as_finding *f, const 
 
 	(void)id;
 	ear->heard = true;
-	ear->same = ear->same || as_signature_same_symptom(f->signature, ear->wanted);
+	if (ear->same || !as_signature_same_symptom(f->signature, ear->wanted))
+		return;
+	ear->same = true;
+	if (ear->seen)
+		as_seen_set(ear->seen, f);
 }
 
 struct as_cli_ear as_cli_ear_new(void)

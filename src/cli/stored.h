@@ -10,6 +10,7 @@
 #include "host/trail.h"
 #include "os/dir.h"
 #include "reduce/reduce.h"
+#include "reduce/seen.h"
 #include "report/sinks.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
@@ -24,8 +25,8 @@ AS_MUST_CHECK int as_cli_stored_parse(const struct as_stored *stored, const char
 
 /* Puts a reduced workload into the folder of a finding. */
 AS_MUST_CHECK int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
-				     const struct as_reduced *result, double seconds,
-				     struct as_err *err);
+				     const struct as_reduced *result, const struct as_seen *seen,
+				     double seconds, struct as_err *err);
 
 /* What runs workloads on the finding's target, with its options and faults. */
 struct as_cli_again {
@@ -72,6 +73,7 @@ struct as_cli_ear {
 	struct as_sink sink;
 	const char *wanted; /* the signature */
 	bool heard, same; /* any finding; this one */
+	struct as_seen *seen; /* gets what this one says; NULL: nobody asks */
 };
 
 struct as_cli_ear as_cli_ear_new(void);

@@ -71,6 +71,20 @@ static void better(void *ctx, const struct as_seq *best, const char *phase)
 	as_live_phase(r->live, phase);
 }
 
+/* Runs the result once more for what it shows; a flaky one has a few tries. An error of ours, or an
+ * interrupt, only means that this is not known. */
+static void look(struct reduction *r, const struct as_seq *best, const struct as_reduced *result,
+		 struct as_seen *seen)
+{
+	struct as_err ignored;
+
+	r->ear.seen = seen;
+	for (unsigned i = 0; result->failed && i < result->runs && !seen->summary; i++)
+		if (interrupted || fails(r, best, &ignored) < 0)
+			break;
+	r->ear.seen = NULL;
+}
+
 static void say_end(struct reduction *r, const struct as_seq *best, const struct as_reduced *result,
 		    const char *id)
 {
@@ -104,6 +118,7 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 								       AS_REDUCE_RUNS) };
 	struct as_seq *seq = NULL, *best = NULL;
 	struct as_reduced result;
+	struct as_seen seen = { .op_index = -1 };
 	struct as_err late;
 	int status = AS_EXIT_CLEAN;
 	int rc = as_cli_stored_parse(stored, "workload.txt", stored->workload, &seq, err);
@@ -123,9 +138,13 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 	r->live = NULL;
 	/* The best so far is kept also after an error of ours. */
 	if (best) {
-		int kept = as_cli_stored_keep(folder, best, &result,
-					      (double)(as_now_us() - r->start_us) / 1e6,
-					      rc ? &late : err);
+		int kept;
+
+		if (!rc)
+			look(r, best, &result, &seen);
+		kept = as_cli_stored_keep(folder, best, &result, &seen,
+					  (double)(as_now_us() - r->start_us) / 1e6,
+					  rc ? &late : err);
 
 		/* The program is of use, but not needed. */
 		if (!kept)
@@ -142,6 +161,7 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 	as_cli_again_close(&r->again);
 	as_seq_free(seq);
 	as_seq_free(best);
+	as_seen_free(&seen);
 	return rc ? rc : status;
 }
 

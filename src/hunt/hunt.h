@@ -18,6 +18,7 @@
 #include "os/dir.h"
 #include "os/rundir.h"
 #include "reduce/reduce.h"
+#include "reduce/seen.h"
 #include "scenario/scenario.h"
 #include "supervise/boxed.h"
 
@@ -43,7 +44,8 @@ struct as_hunt_store {
 	/* The finding in this folder. */
 	int (*load)(const struct as_dir *folder, struct as_hunt_found *found, struct as_err *err);
 	int (*set_reduced)(const struct as_dir *folder, const struct as_seq *best,
-			   const struct as_reduced *result, double seconds, struct as_err *err);
+			   const struct as_reduced *result, const struct as_seen *seen,
+			   double seconds, struct as_err *err);
 	/* How often it was met, and its likely cause. */
 	int (*set_count)(const struct as_dir *folder, uint64_t count, const char *group,
 			 struct as_err *err);

@@ -26,6 +26,7 @@ struct reducing {
 	/* The last signature of the same symptom: at the end that of the best workload, whose runs
 	 * come last. */
 	char last[1024];
+	struct as_seen *shows; /* where what comes next is kept; NULL: nowhere */
 };
 
 static void hear(struct reducing *r, const char *signature)
@@ -40,8 +41,13 @@ static void hear(struct reducing *r, const char *signature)
 
 static void hear_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
+	struct reducing *r = (struct reducing *)sink;
+	bool before = r->same;
+
 	(void)id;
-	hear((struct reducing *)sink, f->signature);
+	hear(r, f->signature);
+	if (r->shows && r->same && !before)
+		as_seen_set(r->shows, f);
 }
 
 static void hear_again(struct as_sink *sink, const char *signature)
@@ -75,6 +81,20 @@ static enum as_reduce_stop stop(void *ctx)
 	return as_now_us() - r->start_us > (int64_t)r->hunt->reduce_seconds * 1000000
 		       ? AS_REDUCE_TIME_UP
 		       : AS_REDUCE_GO_ON;
+}
+
+/* Runs the result once more for what it shows: the runs before only told their signatures. A flaky
+ * one has a few tries. An error of ours, or an interrupt, only means that this is not known. */
+static void look(struct reducing *r, const struct as_seq *best, const struct as_reduced *result,
+		 struct as_seen *seen)
+{
+	r->shows = seen;
+	for (unsigned i = 0; result->failed && i < result->runs && !seen->summary; i++) {
+		as_known_forget(r->known);
+		if (r->shared->stop || fails(r, best, NULL) < 0)
+			break;
+	}
+	r->shows = NULL;
 }
 
 static void say(const struct as_worker *w, const struct reducing *r, const struct as_seq *best,
@@ -133,6 +153,7 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 	struct as_dir folder;
 	struct as_seq *best = NULL;
 	struct as_reduced result = { 0 };
+	struct as_seen seen = { .op_index = -1 };
 	int rc;
 
 	/* A reduction repeats the same workload: its calls are not counted as coverage. */
@@ -166,7 +187,9 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 	if (best) {
 		int kept;
 
-		kept = h->store->set_reduced(&folder, best, &result,
+		if (!rc)
+			look(r, best, &result, &seen);
+		kept = h->store->set_reduced(&folder, best, &result, &seen,
 					     (double)(as_now_us() - r->start_us) / 1e6,
 					     rc ? NULL : err);
 		rc = rc ? rc : kept;
@@ -177,6 +200,7 @@ out:
 	as_lane_close(r->lane);
 	as_seq_free(found.seq);
 	as_seq_free(best);
+	as_seen_free(&seen);
 	as_dir_close(&folder);
 	as_buf_free(&found.target);
 	as_buf_free(&found.faults);

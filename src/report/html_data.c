@@ -81,6 +81,22 @@ static void make_room(struct collecting *c, struct as_finding *f)
 		c->texts += len;
 }
 
+/* What the reduced workload shows, if it is known. */
+static void add_shows(struct collecting *c, const struct as_stored *stored)
+{
+	const json_t *reduced = json_object_get(stored->record.object, "reduced");
+	const char *summary = json_string_value(json_object_get(reduced, "summary"));
+
+	if (!summary || !stored->reduced)
+		return;
+	as_json_key(&c->json, "shows");
+	as_json_object(&c->json);
+	as_json_kstr(&c->json, "summary", summary);
+	as_json_kint(&c->json, "op", json_integer_value(json_object_get(reduced, "op")));
+	add_text(c, "detail", json_string_value(json_object_get(reduced, "detail")));
+	as_json_end(&c->json);
+}
+
 static void add_finding(struct collecting *c, size_t run, const struct as_dir *findings,
 			const char *name)
 {
@@ -100,6 +116,7 @@ static void add_finding(struct collecting *c, size_t run, const struct as_dir *f
 		as_json_kuint(&c->json, "run", run);
 		as_json_kuint(&c->json, "count", stored.record.count);
 		add_text(c, "reduced", stored.reduced);
+		add_shows(c, &stored);
 		add_text(c, "workload", stored.workload);
 		add_file(c, &folder, "repro", "repro.c");
 		add_file(c, &folder, "script", "repro.sh");

@@ -40,6 +40,15 @@ static void describe(const struct as_stored_reduction *r, struct as_buf *out)
 		as_buf_addc(out, '\n');
 		as_page_block(out, r->workload);
 	}
+	if (r->summary) {
+		as_buf_adds(out, "\nWhat it shows:\n\n    ");
+		as_show(out, r->summary);
+		as_buf_addc(out, '\n');
+	}
+	if (r->summary && r->detail && *r->detail) {
+		as_buf_addc(out, '\n');
+		as_page_block(out, r->detail);
+	}
 }
 
 /* The end of the part that store.c writes. Quoted texts before it, such as a log, may hold the
@@ -75,13 +84,23 @@ static void change_reduced(json_t *root, void *ctx)
 {
 	const struct as_stored_reduction *r = ctx;
 
-	json_object_set_new(root, "reduced",
-			    json_pack("{s:s, s:I, s:I, s:I, s:i, s:i, s:b, s:b, s:f}", "workload",
-				      AS_REDUCED_NAME, "ops_before", (json_int_t)r->ops_before,
-				      "ops", (json_int_t)r->ops_after, "executions",
-				      (json_int_t)r->executions, "runs", (int)r->runs, "failed",
-				      (int)r->failed, "flaky", r->flaky, "complete", r->complete,
-				      "seconds", r->seconds));
+	json_t *reduced =
+		json_pack("{s:s, s:I, s:I, s:I, s:i, s:i, s:b, s:b, s:f}", "workload",
+			  AS_REDUCED_NAME, "ops_before", (json_int_t)r->ops_before, "ops",
+			  (json_int_t)r->ops_after, "executions", (json_int_t)r->executions, "runs",
+			  (int)r->runs, "failed", (int)r->failed, "flaky", r->flaky, "complete",
+			  r->complete, "seconds", r->seconds);
+
+	/* Texts that are not UTF-8 are left out, as everywhere in JSON. */
+	if (r->summary) {
+		json_object_set_new(reduced, "summary", json_string(r->summary));
+		json_object_set_new(reduced, "op", json_integer(r->op_index + 1));
+		if (r->detail)
+			json_object_set_new(reduced, "detail", json_string(r->detail));
+		if (r->log)
+			json_object_set_new(reduced, "log", json_string(r->log));
+	}
+	json_object_set_new(root, "reduced", reduced);
 }
 
 int as_stored_set_reduced(const struct as_dir *dir, const struct as_stored_reduction *r,

@@ -75,6 +75,9 @@ struct as_stored_reduction {
 	unsigned runs, failed; /* the result failed in `failed` of `runs` runs; 0: not confirmed */
 	bool flaky, complete;
 	double seconds;
+	/* What it shows (finding.h); NULL: not known. */
+	const char *summary, *detail, *log;
+	long op_index;
 };
 
 /* Puts it into the folder of a finding, in place of an earlier one. */

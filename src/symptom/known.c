@@ -99,12 +99,19 @@ struct as_known *as_known_new(void)
 	return as_xcalloc(1, sizeof(struct as_known));
 }
 
+void as_known_forget(struct as_known *known)
+{
+	for (size_t i = 0; i < known->n; i++)
+		free(known->signatures[i]);
+	known->n = 0;
+	as_table_clear(&known->table);
+}
+
 void as_known_free(struct as_known *known)
 {
 	if (!known)
 		return;
-	for (size_t i = 0; i < known->n; i++)
-		free(known->signatures[i]);
+	as_known_forget(known);
 	free(known->signatures);
 	as_table_free(&known->table);
 	free(known);

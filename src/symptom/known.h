@@ -19,6 +19,8 @@ struct as_known *as_known_new(void);
 void as_known_free(struct as_known *known); /* takes NULL */
 /* Adds a signature; false: it was there. */
 bool as_known_add(struct as_known *known, const char *signature);
+/* Forgets all signatures: each counts as new again. */
+void as_known_forget(struct as_known *known);
 /* One signature on each line; no signature holds a newline. */
 void as_known_print(const struct as_known *known, struct as_buf *out);
 /* A line in the form of version 1 (docs/FORMAT.md, Signatures) would never be met: it is refused

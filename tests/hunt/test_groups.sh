@@ -18,8 +18,8 @@ tap_like "a signature has its side, its object and its operation" "$WORK/known" 
 tap_like "a known list in the new form is read" "$WORK/out" '"event":"again"'
 
 # One bug, many kinds: findings have the causes that the summary shows.
-"$ASSAY" hunt --crash --target lab:bug=35 --seed 5 --max-workloads 12 --reduce-for 3 --jobs 1 --json \
-	-o "$WORK/run" >"$WORK/out"
+"$ASSAY" hunt --crash --target lab:bug=35 --seed 5 --max-workloads 12 --reduce-for 3 \
+	--jobs 1 --json -o "$WORK/run" >"$WORK/out"
 kinds=$(grep -c '"event":"signature"' "$WORK/out")
 grep '"event":"signature"' "$WORK/out" | grep -o '"group":"[^"]*"' | sort -u >"$WORK/said"
 cat "$WORK"/run/findings/*/finding.json | grep -o '"group":"[^"]*"' | sort -u >"$WORK/kept"

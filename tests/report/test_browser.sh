@@ -31,7 +31,7 @@ END
 for bug in 39 38 26; do
 	"$ASSAY" crash -t lab:bug=$bug "$WORK/w.txt" -o "$WORK/crash" >/dev/null 2>&1
 done
-"$ASSAY" fsck labfs-fsck:bug=50 --for 20s --max-findings 1 -o "$WORK/fsck" >/dev/null 2>&1
+"$ASSAY" fsck labfs-fsck:bug=50 --for 120s --max-findings 1 -o "$WORK/fsck" >/dev/null 2>&1
 "$ASSAY" hunt -t lab:bug=3 --max-workloads 12 --no-reduce --cov "$WORK/own.cov" -o "$WORK/hunt" \
 	>/dev/null 2>&1
 printf 'seconds,blocks,percent\n0.5,100,10\n1.0,180,18\n1.5,200,20\n' \

@@ -32,6 +32,12 @@ tap_is "prints the same" "$(cmp "$WORK/out" "$mail" && echo same)" same
 "$ASSAY" reduce -o "$run" "$id" >/dev/null 2>&1
 tap_like "it is written anew when it is reduced" "$mail" 'failed in ([0-9]+) of \1 runs'
 tap_is "the step that is not needed is gone" "$(grep -c 'mkdir("/unused"' "$mail")" 0
+steps=$(grep -cE '^ +[0-9]+\. ' "$mail")
+tap_like "what was seen has the numbers of these steps" "$mail" \
+	"^  \\| op $steps: fstat \\\$0: size 0\$"
+tap_is "and no others" "$(grep -c 'In the run that found it' "$mail")" 0
+"$ASSAY" report "$run" -o "$WORK/page.html" >/dev/null 2>&1
+tap_like "the page, too" "$WORK/page.html" "\"shows\":[{]\"summary\":\"op $steps: fstat"
 "$ASSAY" run --target lab:bug=3 "$WORK/w.txt" -o "$run" >/dev/null 2>&1
 tap_like "and when it is met again" "$mail" 'met 2 times'
 
@@ -99,7 +105,7 @@ done
 
 # ---- Texts from outside --------------------------------------------------------------------------
 
-sed -e 's|"summary":"|&EVIL\\nSubject: EVIL\\u001b[31m |' \
+sed -e 's|"summary":"|&EVIL\\nSubject: EVIL\\u001b[31m |g' \
 	-e 's|"log":[^,]*,|"log":"EVIL\\nTo reproduce it\\nEVIL\\u001b]0;x\\u0007 \\u202e",|' \
 	-i "$json"
 for words in "report --mail" explain; do

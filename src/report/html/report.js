@@ -228,11 +228,17 @@ function titled(title, node) {
 	return node ? make("div", {}, make("h3", {}, title), node) : null;
 }
 
-/* The operation that failed, in a reduced workload: the same line, if it is there once. */
+/* The operation that failed, in a reduced workload: as it showed it, or the same line. */
 function guiltyIn(f) {
 	const line = f.workload && f.line ? f.workload.split("\n")[f.line - 1] : null;
 	const lines = f.reduced.replace(/\n$/, "").split("\n");
 	const at = line === null ? -1 : lines.lastIndexOf(line);
+
+	if (f.shows) {
+		const ops = lines.map((text, i) => /^\s*([@#]|$)/.test(text) ? 0 : i + 1).filter(Boolean);
+
+		return ops[f.shows.op - 1] || 0;
+	}
 
 	return at >= 0 ? at + 1 : lines.length;
 }
@@ -240,9 +246,12 @@ function guiltyIn(f) {
 function workloads(f) {
 	const columns = make("div", { class: "two" });
 
-	if (f.reduced)
-		columns.append(titled("The smallest workload that shows it",
-			workload(f.reduced, guiltyIn(f))));
+	if (f.reduced) {
+		const line = guiltyIn(f);
+
+		columns.append(titled("The smallest workload that shows it", workload(f.reduced, line,
+			f.shows && afterLast({ summary: f.shows.summary, line }))));
+	}
 	if (f.workload)
 		columns.append(titled(f.reduced ? "The workload in which it was found" :
 			"The workload", workload(f.workload, f.line, afterLast(f))));
@@ -275,14 +284,15 @@ function printedRuns(f) {
 }
 
 function crash(f) {
-	const told = assayStory.parse(f.detail);
+	const detail = (f.shows && f.shows.detail) || f.detail;
+	const told = assayStory.parse(detail);
 	const drawn = assayStory.timeline(told);
 
 	return [titled("What was written, and what was lost", drawn),
 		titled("The tree: what was there, and what was recovered",
 			assayStory.trees(told.trees)),
-		drawn ? folded("The same in words", make("pre", {}, f.detail)) :
-			titled("What was seen", make("pre", {}, f.detail))];
+		drawn ? folded("The same in words", make("pre", {}, detail)) :
+			titled("What was seen", make("pre", {}, detail))];
 }
 
 function story(f) {

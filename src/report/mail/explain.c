@@ -54,7 +54,7 @@ static void tell_seen(const struct as_letter *l)
 
 	as_words_summary(l->f->summary ? l->f->summary : "", &seen, &expected);
 	as_plain_text(l->out, "",
-		      l->reduced
+		      l->reduced && !l->fits
 			      ? "What happened, in the longer run that found it (its numbers are "
 				"not those of the steps above):"
 			      : "What happened:");

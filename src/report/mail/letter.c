@@ -20,9 +20,32 @@ static struct as_seq *parse(const char *name, const char *text)
 	return seq;
 }
 
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* What was seen with the reduced workload, if it is known. */
+static void use_reduced(struct as_letter *l, const json_t *reduced)
+{
+	const char *summary = text_of(reduced, "summary");
+	json_int_t op = json_integer_value(json_object_get(reduced, "op"));
+
+	if (!summary)
+		return;
+	l->shown = l->stored.record.finding;
+	l->shown.summary = summary;
+	l->shown.detail = text_of(reduced, "detail");
+	l->shown.log = text_of(reduced, "log");
+	l->shown.op_index = op > 0 && (size_t)op <= l->steps->n ? (long)op - 1 : -1;
+	l->f = &l->shown;
+	l->fits = true;
+}
+
 int as_letter_open(const struct as_dir *folder, struct as_buf *out, struct as_letter *l,
 		   struct as_err *err)
 {
+	const struct as_seq *seq;
 	const json_t *reduced;
 	int rc;
 
@@ -35,9 +58,12 @@ int as_letter_open(const struct as_dir *folder, struct as_buf *out, struct as_le
 	l->found = parse("workload.txt", l->stored.workload);
 	l->steps = parse(AS_REDUCED_NAME, l->stored.reduced);
 	l->reduced = l->steps;
-	if (l->found && l->f->op_index >= 0 && (size_t)l->f->op_index < l->found->n)
-		l->guilty = &l->found->ops[l->f->op_index];
 	reduced = json_object_get(l->stored.record.object, "reduced");
+	if (l->reduced)
+		use_reduced(l, reduced);
+	seq = l->fits ? l->steps : l->found;
+	if (seq && l->f->op_index >= 0 && (size_t)l->f->op_index < seq->n)
+		l->guilty = &seq->ops[l->f->op_index];
 	if (l->reduced && json_integer_value(json_object_get(reduced, "runs")) > 0) {
 		l->runs = (uint64_t)json_integer_value(json_object_get(reduced, "runs"));
 		l->failed = (uint64_t)json_integer_value(json_object_get(reduced, "failed"));

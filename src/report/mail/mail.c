@@ -197,7 +197,7 @@ static void put_seen(const struct as_letter *l)
 	struct as_buf seen = { 0 }, expected = { 0 };
 
 	as_plain_heading(l->out, "Seen");
-	if (l->reduced)
+	if (l->reduced && !l->fits)
 		as_plain_text(l->out, "  ",
 			      "In the run that found it. It had more operations than the steps "
 			      "above, so its numbers and names are others:");

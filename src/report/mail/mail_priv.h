@@ -10,11 +10,13 @@
 struct as_letter {
 	const struct as_dir *folder;
 	struct as_stored stored;
-	const struct as_finding *f;
+	const struct as_finding *f; /* `shown`, or as it was stored */
+	struct as_finding shown; /* with what the reduced workload shows */
 	struct as_recipe recipe;
 	struct as_seq *found, *steps; /* as it was found, and reduced; NULL: it cannot be read */
-	const struct as_op *guilty; /* the one of `found` that failed; NULL: none */
+	const struct as_op *guilty; /* the one that failed, as `f` says; NULL: none */
 	bool reduced;
+	bool fits; /* what `f` says was seen with these steps, not with `found` */
 	uint64_t runs, failed; /* of the reduced workload; 0: not confirmed */
 	struct as_buf *out;
 };
