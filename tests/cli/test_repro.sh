@@ -99,4 +99,24 @@ broken signal 'abort()' 'Abort'
 broken hang 'for (;;) sleep(1)' 'does not come back'
 broken exit 'exit(3)' 'called exit'
 
+# ---- A workload that copies much: its bytes would be the program ----
+
+cat >"$WORK/much.txt" <<'END'
+$0 = open /from O_RDWR|O_CREAT 0644
+$1 = open /to O_RDWR|O_CREAT 0644
+pwrite $0 len=1500000 at=0 fill=1
+copy_file_range $0 $1 len=1500000 at=0 to=7
+pwrite $0 len=10 at=5 fill=2
+copy_file_range $0 $1 len=1500000 at=0 to=9
+$2 = open /from O_WRONLY|O_APPEND
+pwrite $0 len=1 at=1600000 fill=1
+write $2 len=1 fill=1
+fstat $0
+END
+"$ASSAY" run --target lab:bug=2 "$WORK/much.txt" -o "$WORK/much" >/dev/null 2>&1
+folder=$(echo "$WORK"/much/findings/*)
+tap_is "a program of many bytes is not written" "$(($(stat -c %s "$folder/repro.c") < 2000000))" 1
+tap_is "the one with system calls is there" "$(grep -c 'assay/solo.h' "$folder/repro.c")" 0
+"$ASSAY" reduce "$folder" >/dev/null 2>&1
+tap_is "the reduced workload has one" "$(grep -c 'assay/solo.h' "$folder/repro.c")" 1
 tap_done
