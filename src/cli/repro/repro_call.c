@@ -19,7 +19,7 @@ void as_repro_literal(const unsigned char *data, size_t len, struct as_buf *out)
 	size_t column = 0;
 
 	as_buf_addc(out, '"');
-	for (size_t i = 0; i < len; i++) {
+	for (size_t i = 0; i < len && out->len <= REPRO_MAX_BYTES; i++) {
 		unsigned char c = data[i];
 		size_t before = out->len;
 

@@ -38,7 +38,12 @@ void as_repro_call(struct repro_writer *w, size_t i);
 /* Writes a loop, if this call and others after it can be one (repro_fold.c); the last event of it.
  * Without a loop, nothing is written, and it is `i`. */
 size_t as_repro_fold(struct repro_writer *w, size_t i);
-/* A string literal for these bytes; long ones take several lines. */
+/* Nobody reads a longer program, nor compiles it. It is not written; a reduced workload, which
+ * writes less, may have one. */
+#define REPRO_MAX_BYTES ((size_t)1 << 20)
+
+/* A string literal for these bytes; long ones take several lines. It ends early if the program is
+ * too long anyway. */
 void as_repro_literal(const unsigned char *data, size_t len, struct as_buf *out);
 /* What a power cut has left (repro_cut.c). False: it is too much for a program. */
 bool as_repro_cut(struct repro_writer *w, size_t i);

@@ -18,10 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nobody reads a longer program, nor compiles it. It is not written; a reduced workload, which
- * writes less, may have one. */
-#define PROGRAM_MAX_BYTES ((size_t)1 << 20)
-
 /* ---- What is of interest --------------------------------------------------------------------- */
 
 /* Up to the event that ends it: something was found, or a call did not come back. */
@@ -485,7 +481,7 @@ static bool put_body(struct repro_writer *w)
 	for (size_t i = first; i < w->n && good; i++) {
 		size_t last = as_repro_fold(w, i);
 
-		good = (last > i || put_event(w, i)) && w->out->len <= PROGRAM_MAX_BYTES;
+		good = (last > i || put_event(w, i)) && w->out->len <= REPRO_MAX_BYTES;
 		i = last;
 	}
 	if (kind == AS_FIND_LEAK || w->leaks)
