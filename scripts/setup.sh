@@ -43,6 +43,9 @@ table() {
 	debhelper          test       the same
 	lintian            test       looks at that package
 	libz3-dev          test       branches of checkers solved: assay fsck --symbolic
+	flex               test       kernels: what building one needs
+	bison              test       the same
+	bc                 test       the same
 	user-mode-linux    fs         kernels in a process: file systems without root
 	bindfs             fs         a FUSE server that passes on
 	fuse2fs            fs         ext4 by a FUSE server
