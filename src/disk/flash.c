@@ -29,6 +29,7 @@
 
 #include "base/hash.h"
 #include "disk/flash_unstable.h"
+#include "disk/flash_wear.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -45,6 +46,7 @@ struct as_emuflash {
 	struct as_bd *own; /* what a program and an erase ask, which are no reads of the user's */
 	uint32_t n_blocks;
 	uint32_t *erases; /* of each block */
+	struct as_wear *wear; /* of all runs; NULL: nobody asks */
 	uint32_t *reads; /* of each block, since it was erased */
 	uint64_t hits;
 	bool tears;
@@ -413,6 +415,8 @@ static int emu_erase(struct as_flash *flash, uint64_t off)
 	f->erases[block]++;
 	f->reads[block] = 0;
 	check_wear(f, block);
+	if (f->wear)
+		as_wear_raise(f->wear, f->erases, f->n_blocks, block);
 	return 0;
 }
 
@@ -512,19 +516,13 @@ uint32_t as_emuflash_blocks(const struct as_emuflash *f)
 
 void as_emuflash_print_wear(const struct as_emuflash *f, struct as_buf *out)
 {
-	uint32_t worst = 0, counts[33] = { 0 };
+	struct as_wear_counts counts;
 
-	for (uint32_t i = 0; i < f->n_blocks; i++) {
-		uint32_t n = f->erases[i];
+	as_wear_count(f->erases, f->n_blocks, &counts);
+	as_wear_print_counts(&counts, "", out);
+}
 
-		if (n > f->erases[worst])
-			worst = i;
-		counts[n ? 32 - (unsigned)__builtin_clz(n) : 0]++;
-	}
-	as_buf_addf(out, "wear: block %u was erased most, %u times; ", worst, f->erases[worst]);
-	for (unsigned i = 0, n = 0; i < 33; i++)
-		if (counts[i])
-			as_buf_addf(out, "%s%u block%s %s%u times", n++ ? ", " : "", counts[i],
-				    counts[i] == 1 ? "" : "s", i > 1 ? "at least " : "",
-				    i ? 1u << (i - 1) : 0);
+void as_emuflash_tells(struct as_emuflash *f, struct as_wear *wear)
+{
+	f->wear = wear;
 }

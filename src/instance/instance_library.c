@@ -85,6 +85,8 @@ static void put_on(struct as_instance *i, struct as_bd *bd)
 
 	as_emuflash_free(l->flash);
 	l->flash = setup && bd ? as_emuflash_new(setup, bd) : NULL;
+	if (l->flash)
+		as_emuflash_tells(l->flash, as_target_wear(i->args.target));
 	if (l->flash && i->args.disk && bd == as_medium_bd(i->args.disk)) {
 		as_emuflash_asks(l->flash, as_medium_base(i->args.disk));
 		if (as_medium_log(i->args.disk))
@@ -194,9 +196,16 @@ static void library_close(struct as_instance *i)
 
 static int library_make(struct as_instance *i)
 {
+	struct as_emuflash *flash = ((struct library_instance *)i)->flash;
 	struct as_mount_args args = mount_args(i);
-	int rc = ops_of(i)->mkfs(&args);
+	int rc;
 
+	/* The erases of mkfs are none of a run's. */
+	if (flash)
+		as_emuflash_tells(flash, NULL);
+	rc = ops_of(i)->mkfs(&args);
+	if (flash)
+		as_emuflash_tells(flash, as_target_wear(i->args.target));
 	as_host_drop(i->host);
 	return rc;
 }
