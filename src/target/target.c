@@ -316,7 +316,7 @@ static int vet_contract(const struct as_target_ops *ops, const char *who, struct
 {
 	const struct as_contract *c = ops->contract;
 	const uint32_t all = (AS_PROMISE_MAKES_FOUND << 1) - 1;
-	const uint32_t means = (AS_MEANS_OWN_VIEWS << 1) - 1;
+	const uint32_t means = (AS_MEANS_FLAT << 1) - 1;
 
 	if (!c)
 		return 0;
