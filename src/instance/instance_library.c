@@ -25,6 +25,8 @@ static uint32_t library_lacks(const struct as_target *target)
 	return lacks;
 }
 
+#define LOOKS 16u
+
 struct library_instance {
 	struct as_instance base;
 	struct as_bd *bd; /* NULL: it visits disks, and none is inserted */
@@ -35,6 +37,7 @@ struct library_instance {
 	 * known whose process it is. */
 	bool watched;
 	struct as_left_state before; /* before its first call */
+	unsigned looks; /* after it */
 };
 
 static void call_begins(struct as_instance *i)
@@ -229,7 +232,9 @@ static int library_unmount(struct as_instance *i)
 	call_begins(i);
 	rc = as_vfs_lib_unmount(i->vfs);
 	call_ends(i);
-	why = l->watched ? as_left_changed(&l->before) : NULL;
+	/* One that recovers crash states does so by the thousand: the first ones tell. */
+	why = l->watched && (!i->args.visits || l->looks++ < LOOKS) ? as_left_changed(&l->before)
+								    : NULL;
 	if (why)
 		as_host_blame(i->host, why);
 	return rc;
