@@ -206,7 +206,7 @@ static inline void as_solo_record(struct as_solo *s)
 	s->records = 1;
 }
 
-/* What a power cut has abandoned, and what was not given back: a sanitizer would complain of it, and
+/* What a power cut has abandoned, and what was not given back: a sanitizer would complain of it and
  * take the exit status for itself. A list that was written over is left alone. */
 static inline void as_solo_free_all(struct as_solo *s)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * left: what foreign code in this process leaves behind: processes, threads, standard descriptors
- * that it has closed, another working directory, other handlers of signals. Processes whose parents have ended become our children, too
- * (PR_SET_CHILD_SUBREAPER), so that none escapes.
+ * that it has closed, another working directory, other handlers of signals. Processes whose parents
+ * have ended become our children, too (PR_SET_CHILD_SUBREAPER), so that none escapes.
  */
 #ifndef AS_OS_LEFT_H
 #define AS_OS_LEFT_H
