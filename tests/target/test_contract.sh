@@ -57,6 +57,32 @@ finds whole crash "$WORK/names.txt" "$CUT" 'persisted: after mkdir' bug=14,$OFF
 passes late crash "$WORK/names.txt" "$CUT" bug=14,$OFF
 finds late crash $CASES/small.txt "$CUT" 'after close of' bug=11,$OFF
 
+# Data and sizes that wait for the close are meant if that is said, and otherwise out of order.
+cat >"$WORK/waits.txt" <<'END'
+$0 = open /a O_RDWR|O_CREAT 0644
+pwrite $0 len=900 at=0 fill=1
+fsync $0
+ftruncate $0 100
+mkdir /d 0755
+mkdir /e 0755
+close $0
+END
+passes whole crash "$WORK/waits.txt" "$CUT" $OFF
+no_promise waits AS_PROMISE_AT_CLOSE
+finds waits crash "$WORK/waits.txt" "$CUT" 'size: /a can have 100 bytes at most' $OFF
+
+# fsync makes the name stable, too: of a library whose names are late otherwise.
+cat >"$WORK/named.txt" <<'END'
+mkdir /d 0755
+$0 = open /d/a O_RDWR|O_CREAT 0644
+pwrite $0 len=900 at=0 fill=1
+fsync $0
+stat /d
+END
+flashfs named 's/AS_PROMISE_NAMES_NOW/AS_PROMISE_FSYNC_NAMES/' ops.c
+passes named crash "$WORK/named.txt" "$CUT" $OFF
+finds named crash "$WORK/named.txt" "$CUT" 'after fsync of /d/a.* must exist' bug=14,$OFF
+
 # Nothing is promised but by sync: names and closes may be late; what was synced is not lost.
 cat >"$WORK/synced.txt" <<'END'
 create /kept 0644
