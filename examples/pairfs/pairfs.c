@@ -641,6 +641,16 @@ static int getattr(struct as_fs *fs, const char *path, struct as_stat *st)
 
 /* ---- Data ---- */
 
+/* FULL_LOSES: the files of a directory that nobody has open give up their blocks. */
+static void take_blocks(struct as_fs *fs, struct node *dir)
+{
+	for (struct node *n = dir->children; n; n = n->next)
+		if (!n->dir && !n->opens) {
+			use_parts(fs, n->parts, -1);
+			memset(n->parts, 0, sizeof(n->parts));
+		}
+}
+
 /* Puts bytes into a block of the view; NULL: zeros. */
 static int put_part(struct as_fs *fs, struct as_handle *h, uint32_t i, uint32_t at, const void *buf,
 		    uint32_t len)
@@ -651,8 +661,11 @@ static int put_part(struct as_fs *fs, struct as_handle *h, uint32_t i, uint32_t 
 
 	if (!part->block && !buf)
 		return 0;
-	if (count_free(fs) < 2)
+	if (count_free(fs) < 2) {
+		if (fs->bug == FULL_LOSES)
+			take_blocks(fs, h->node->parent);
 		return -ENOSPC;
+	}
 	if (part->block)
 		rc = read_block(fs, part->block, fs->io);
 	else
@@ -821,6 +834,10 @@ static int make(struct as_fs *fs, struct place *p, bool dir)
 	}
 	if (!rc)
 		rc = commit(fs, p->dir);
+	if (rc == -ENOSPC && fs->bug == FULL_NAME)
+		return rc;
+	if (rc == -ENOSPC && fs->bug == FULL_LEAKS)
+		node->pair[0] = 0;
 	if (rc) {
 		take_out(node);
 		free_node(fs, node);
@@ -1105,6 +1122,16 @@ static int rename_path(struct as_fs *fs, const char *from_path, const char *to_p
 	return 0;
 }
 
+/* Bad blocks are neither free nor there. */
+static int statfs(struct as_fs *fs, struct as_statfs *st)
+{
+	*st = (struct as_statfs){ .block_bytes = fs->bytes, .name_max = NAME };
+	for (uint32_t i = 0; i < fs->n; i++)
+		st->blocks += !fs->bad[i];
+	st->blocks_free = count_free(fs);
+	return 0;
+}
+
 static int readdir(struct as_fs *fs, const char *path, as_fill_fn fill, void *ctx)
 {
 	struct place p;
@@ -1140,6 +1167,7 @@ const struct as_target_ops as_target = {
 	.api = AS_TARGET_API,
 	.name = "pairfs",
 	.version = "1",
+	.caps = AS_CAP_STATFS | AS_CAP_EXACT_SPACE,
 	.min_bytes = 64 * 1024,
 	.default_bytes = 256 * 1024,
 	.mkfs = mkfs,
@@ -1160,6 +1188,7 @@ const struct as_target_ops as_target = {
 	.fgetattr = fgetattr,
 	.fsetattr = fsetattr,
 	.fsync = fsync_file,
+	.statfs = statfs,
 	.limits = &limits,
 	.contract = &contract,
 	.flash = &flash,

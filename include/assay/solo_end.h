@@ -29,6 +29,7 @@ static inline int as_solo_end(struct as_solo *s)
 	int reproduced = s->telling && !s->differing;
 
 	s->dies = 0;
+	as_solo_free_all(s);
 	printf("%s\n", reproduced ? "REPRODUCED" : "NOT REPRODUCED");
 	return !reproduced;
 }

@@ -175,6 +175,8 @@ enum as_semantics {
 	/* A handle sees the file as it was when it was opened, and what was written through itself.
 	 * Others see that from fsync, sync or close of the handle on. O_TRUNC is a change, too. */
 	AS_MEANS_OWN_VIEWS = 1u << 7,
+	/* There is no directory but the root: mkdir is EPERM, and is not called. */
+	AS_MEANS_FLAT = 1u << 8,
 };
 
 /* Of a table without one, a contract with AS_CUT_PREFIX, the three AS_PROMISE_FSYNC_* and

@@ -143,6 +143,8 @@ static bool unmount_target(struct child *c, enum as_phase phase)
 	rc = as_instance_unmount(c->instance);
 	if (as_child_troubled(c, -1))
 		return false;
+	if (rc == -ENOSPC && c->model && c->args->traits->quirks & AS_QUIRK_FULL_DROPS)
+		as_child_loosen(c);
 	/* Of views that could not become their files', it is not known which they are. */
 	if (rc && c->args->traits->quirks & AS_QUIRK_OWN_VIEWS)
 		c->blind = true;
@@ -333,7 +335,7 @@ static int renew(struct child *c, const struct as_instance_mark *fresh, struct a
 {
 	as_model_free(c->model);
 	c->model = NULL;
-	c->blind = c->unsure = false;
+	c->blind = c->unsure = c->full = false;
 	name_device(c);
 	return as_instance_back(c->instance, fresh, err);
 }

@@ -126,18 +126,20 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
 {
 	const struct as_op *op = &c->args->seq->ops[i];
+	enum as_full_rule rule = as_child_full_rule(c, op);
 
 	/* It may have turned itself off, or kept half of an operation. */
 	if (c->args->plan && !c->kfault && !as_instance_can(c->instance, AS_INSTANCE_STRICT) &&
 	    as_child_fault_hit(c))
 		c->blind = true;
-	if (got->ret < 0 && got->err == ENOSPC &&
-	    as_model_traits(c->model)->quirks & AS_QUIRK_FULL_DROPS)
+	if (rule == AS_FULL_BLIND)
 		c->blind = true;
+	if (!c->blind && as_child_may_drop(c, got))
+		return as_child_full(c, i, got);
 	/* A mount after a power cut finds what reached the disk. */
 	if (op->code == AS_OP_CRASH && c->unsure)
 		c->blind = true;
-	if (c->blind)
+	if (c->blind || rule == AS_FULL_UNJUDGED)
 		return true;
 	if (as_model_judge(c->model, op, got, &c->verdict)) {
 		c->sh->skipped += got->ret < 0 &&
@@ -145,6 +147,10 @@ static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
 		c->unsure |=
 			as_op_fell_short(op, got->ret) && c->args->plan && as_child_fault_hit(c);
 		return as_child_space_full(c, i, got);
+	}
+	if (rule == AS_FULL_LENIENT) {
+		c->blind = true;
+		return true;
 	}
 	if (got->ret < 0 && as_child_excused(c, got->err))
 		return follow_fault(c, op, got);

@@ -28,6 +28,7 @@ struct child {
 	struct as_race_delay *delay; /* of the disk in a race; NULL: none */
 	bool unsure; /* an operation that a fault made fail may be on the disk, or not */
 	bool blind; /* the model no longer knows the state: answers are not judged */
+	bool full; /* ENOSPC has perhaps lost contents (child_full.c) */
 	struct as_kfault *kfault; /* inside the kernel; NULL: none */
 	struct as_kfail_rules kfail; /* which ones, */
 	unsigned kfail_met; /* and bits of those whose operation has begun */
@@ -72,6 +73,24 @@ bool as_child_writes_were_hit(const struct child *c);
 bool as_child_tree_agrees(struct child *c, int64_t op);
 /* Carries out one operation and judges it. False: the workload ends here. */
 bool as_child_run_op(struct child *c, int64_t i);
+
+/* ---- child_full.c ---- */
+
+/* How an operation is judged after ENOSPC that may have lost contents. */
+enum as_full_rule {
+	AS_FULL_STRICT,
+	AS_FULL_LENIENT, /* if the answer is wrong, the run is blind */
+	AS_FULL_UNJUDGED,
+	AS_FULL_BLIND, /* from now on */
+};
+
+/* Whether this answer may have lost what was written and not synced. */
+bool as_child_may_drop(const struct child *c, const struct as_outcome *got);
+/* The model lets go of what may be lost. */
+void as_child_loosen(struct child *c);
+/* Follows such an answer, and compares the tree. False: the workload ends here. */
+bool as_child_full(struct child *c, int64_t op, const struct as_outcome *got);
+enum as_full_rule as_child_full_rule(const struct child *c, const struct as_op *op);
 
 /* ---- child_kfail.c ---- */
 

@@ -7,6 +7,8 @@
 
 #include "child/quota.h"
 
+#include <errno.h>
+
 static bool is_judged(const struct child *c, uint32_t promise)
 {
 	return as_space_promised(c->args->traits) & promise && !c->args->plan &&
@@ -52,8 +54,10 @@ void as_child_space_end(struct child *c)
 	if (!c->disk && is_judged(c, AS_SPACE_FILES))
 		(void)as_space_files(as_instance_vfs(c->instance), c->model, false, &why);
 	tell(c, &why);
-	if (c->space.fresh_known)
-		as_space_end(&c->space, as_instance_vfs(c->instance), c->model);
+	if (c->space.fresh_known &&
+	    as_space_end(&c->space, as_instance_vfs(c->instance), c->model) == ENOSPC &&
+	    c->args->traits->quirks & AS_QUIRK_FULL_DROPS)
+		as_child_loosen(c);
 }
 
 bool as_child_space_agrees(struct child *c)

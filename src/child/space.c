@@ -27,11 +27,13 @@ static bool ask(struct as_vfs *vfs, struct as_statfs *sfs, uint64_t *root_bytes)
 	return got.ret >= 0;
 }
 
-static void do_op(struct as_vfs *vfs, struct as_op op)
+/* 0 or the errno. */
+static int do_op(struct as_vfs *vfs, struct as_op op)
 {
 	struct as_outcome got = { 0 };
 
 	as_vfs_exec(vfs, &op, &got);
+	return got.ret < 0 ? got.err : 0;
 }
 
 /* What an operation wants at most, by the length that it names. */
@@ -81,11 +83,19 @@ bool as_space_has_room(struct as_vfs *vfs, const struct as_model *model, const s
 	return true;
 }
 
+struct closing {
+	struct as_vfs *vfs;
+	int err;
+};
+
 static int close_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
 {
+	struct closing *c = ctx;
+	int err = do_op(c->vfs, as_model_closing(slot));
+
 	(void)ino;
 	(void)flags;
-	do_op(ctx, as_model_closing(slot));
+	c->err = c->err ? c->err : err;
 	return 0;
 }
 
@@ -95,16 +105,19 @@ void as_space_begin(struct as_space_seen *space, struct as_vfs *vfs)
 	space->fresh_known = ask(vfs, &space->fresh, &space->root_bytes);
 }
 
-void as_space_end(struct as_space_seen *space, struct as_vfs *vfs, const struct as_model *model)
+int as_space_end(struct as_space_seen *space, struct as_vfs *vfs, const struct as_model *model)
 {
 	struct as_op leave = as_op_make(AS_OP_CHCWD);
+	struct closing closing = { .vfs = vfs };
 	uint64_t root_bytes;
+	int err;
 
-	as_model_each_open(model, close_slot, vfs);
+	as_model_each_open(model, close_slot, &closing);
 	leave.path = "/";
-	do_op(vfs, leave); /* a working directory that was removed holds its inode */
-	do_op(vfs, as_op_make(AS_OP_SYNC));
+	(void)do_op(vfs, leave); /* a working directory that was removed holds its inode */
+	err = do_op(vfs, as_op_make(AS_OP_SYNC));
 	space->ended_known = ask(vfs, &space->ended, &root_bytes);
+	return closing.err ? closing.err : err;
 }
 
 /* Always false. */
@@ -175,8 +188,8 @@ static bool punch(struct as_vfs *vfs, const char *path, uint64_t size)
 	if (opened.ret < 0)
 		return false;
 	as_vfs_exec(vfs, &op, &got);
-	do_op(vfs, sync);
-	do_op(vfs, as_model_closing(0));
+	(void)do_op(vfs, sync);
+	(void)do_op(vfs, as_model_closing(0));
 	return got.ret >= 0;
 }
 
@@ -243,7 +256,7 @@ static bool as_fresh(const struct as_space_seen *s, struct as_vfs *vfs, struct a
 
 	if (!s->ended_known || !remove_all(vfs))
 		return true;
-	do_op(vfs, as_op_make(AS_OP_SYNC));
+	(void)do_op(vfs, as_op_make(AS_OP_SYNC));
 	if (!ask(vfs, &now, &root_bytes))
 		return true;
 	if (now.files_free < s->fresh.files_free)

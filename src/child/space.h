@@ -47,8 +47,9 @@ uint32_t as_space_promised(const struct as_traits *traits);
 bool as_space_has_room(struct as_vfs *vfs, const struct as_model *model, const struct as_op *op,
 		       const struct as_outcome *got, struct as_buf *why);
 void as_space_begin(struct as_space_seen *space, struct as_vfs *vfs); /* on the fresh mount */
-/* At the end of the workload, still mounted: closes what the model has open. */
-void as_space_end(struct as_space_seen *space, struct as_vfs *vfs, const struct as_model *model);
+/* At the end of the workload, still mounted: closes what the model has open. 0, or the errno of a
+ * close or of the sync. */
+int as_space_end(struct as_space_seen *space, struct as_vfs *vfs, const struct as_model *model);
 /* After the next mount; removes everything. False: space is missing; `why` tells. */
 bool as_space_agrees(const struct as_space_seen *space, struct as_vfs *vfs,
 		     const struct as_model *model, struct as_buf *why);

@@ -13,6 +13,23 @@
 
 #define LIST_MAX_BYTES ((size_t)64 << 20)
 
+int as_cli_join_wear(const struct as_args *args, struct as_buf *spec, struct as_err *err)
+{
+	struct as_buf flash = { 0 };
+
+	if (!as_args_has(args, "wear"))
+		return 0;
+	if (strncmp(as_buf_str(spec), "plugin:", strlen("plugin:")))
+		return as_fail(err, AS_EUSE,
+			       "--wear: target %s is no plugin, and has no flash of ours",
+			       as_buf_str(spec));
+	as_buf_addf(&flash, "flash.show=1,flash.wear=%llu",
+		    (unsigned long long)as_args_number(args, "wear", 0));
+	as_target_join_opts(spec, as_buf_str(&flash));
+	as_buf_free(&flash);
+	return 0;
+}
+
 /* The target of one file: the option, or what the file says. */
 static int choose_target(const struct as_args *args, struct as_cli_job *job, struct as_err *err)
 {
@@ -33,17 +50,9 @@ static int choose_target(const struct as_args *args, struct as_cli_job *job, str
 		if (rc)
 			return rc;
 	}
-	if (as_args_has(args, "wear")) {
-		struct as_buf flash = { 0 };
-
-		as_buf_addf(&flash, "flash.show=1,flash.wear=%llu",
-			    (unsigned long long)as_args_number(args, "wear", 0));
-		as_target_join_opts(&job->spec, as_buf_str(&flash));
-		as_buf_free(&flash);
-	}
 	if (as_args_has(args, "size"))
 		job->size_bytes = as_args_number(args, "size", 0);
-	return 0;
+	return as_cli_join_wear(args, &job->spec, err);
 }
 
 static void add_job(struct as_cli_jobs *all, const char *path, const char *name)

@@ -40,13 +40,9 @@ AS_MUST_CHECK int as_cli_jobs_add_file(struct as_cli_jobs *all, const char *path
 			"options of that line to the target's; a line `-` adds none; " \
 			"lines that begin with # are skipped"                          \
 	}
-/* The option for targets on raw flash. */
-#define AS_CLI_WEAR_OPT                                                                        \
-	{                                                                                      \
-		.name = "wear", .kind = AS_OPT_NUMBER, .arg = "N", .max = 4000000000u,         \
-		.help = "report how often the blocks of a target on raw flash were erased; a " \
-			"block that is erased more than N times is a finding (0: no limit)"    \
-	}
+/* The option --wear (rows.h) as options of a target on raw flash. */
+AS_MUST_CHECK int as_cli_join_wear(const struct as_args *args, struct as_buf *spec,
+				   struct as_err *err);
 void as_cli_jobs_free(struct as_cli_jobs *all);
 /* Whether both run on the same target, with a disk of the same size. */
 bool as_cli_jobs_alike(const struct as_cli_job *a, const struct as_cli_job *b);

@@ -99,9 +99,7 @@ unsigned as_cli_left_out(const struct as_profile *profile, const struct as_trait
 	unsigned n = 0;
 
 	for (int op = 0; op < AS_OP_COUNT; op++) {
-		uint64_t needs = as_gen_rows[op].features;
-
-		if (!profile->weight[op] || as_traits_may(traits, needs))
+		if (!profile->weight[op] || as_gen_may(traits, (enum as_opcode)op))
 			continue;
 		as_buf_addf(list, "%s%s", n++ ? ", " : "", as_op_table[op].name);
 	}

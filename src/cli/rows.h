@@ -44,11 +44,15 @@
 	{ .name = "max-stack", .kind = AS_OPT_SIZE, .arg = "N",                                   \
 	  .help = "report the most stack that the calls of a library use; more than N bytes is "  \
 		  "a finding (0: no limit)" }
+#define AS_CLI_WEAR_OPT                                                                          \
+	{ .name = "wear", .kind = AS_OPT_NUMBER, .arg = "N", .max = 4000000000u,                  \
+	  .help = "report how often the blocks of a target on raw flash were erased; a block "    \
+		  "that is erased more than N times in a run is a finding (0: no limit)" }
 #define AS_CLI_HUNT_FAULTS_OPT                                                                   \
 	{ .name = "faults",                                                                      \
 	  .help = "in each workload, one or two calls of the file system fail: reads, writes, "  \
 		  "flushes, erases or allocations, as the seed draws them; also with --crash" }, \
-	AS_CLI_CORRUPT_OPT, AS_CLI_USAGE_OPTS
+	AS_CLI_CORRUPT_OPT, AS_CLI_USAGE_OPTS, AS_CLI_WEAR_OPT
 #define AS_CLI_AGAIN_OPT                                                                          \
 	{ .name = "again", .kind = AS_OPT_NUMBER, .arg = "N", .max = AS_CRASH_AGAIN_MAX,          \
 	  .help = "how many power cuts to try during recovery, one after the other; default 1" }

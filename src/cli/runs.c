@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/boxes.h"
 #include "cli/stopping.h"
+#include "disk/flash_wear.h"
 #include "host/usage.h"
 #include "run/result.h"
 
@@ -51,6 +52,29 @@ void as_cli_usage_say(const struct as_target *target, bool json, struct as_sink 
 		if (text.len)
 			as_emit_note(sinks, "%s: at most %s", as_target_spec(target),
 				     as_buf_str(&text));
+	}
+	as_buf_free(&text);
+}
+
+void as_cli_wear_say(const struct as_target *target, bool json, struct as_sink *sinks)
+{
+	const struct as_wear *wear = target ? as_target_wear(target) : NULL;
+	struct as_buf text = { 0 };
+	struct as_json j = as_json_on(&text);
+
+	if (!wear)
+		return;
+	if (json) {
+		as_json_object(&j);
+		as_json_kstr(&j, "event", "wear");
+		as_json_kstr(&j, "target", as_target_spec(target));
+		as_wear_json(wear, &j);
+		as_json_end(&j);
+		printf("%s\n", as_buf_str(&text));
+		fflush(stdout);
+	} else {
+		as_wear_print(wear, &text);
+		as_emit_note(sinks, "%s", as_buf_str(&text));
 	}
 	as_buf_free(&text);
 }

@@ -2,6 +2,7 @@
 /* scenarios: see scenarios.h. */
 #include "cli/scenarios.h"
 
+#include "cli/jobs.h"
 #include "race/race.h"
 #include "scenario/diff.h"
 #include "vfs/traits.h"
@@ -84,6 +85,22 @@ int as_cli_specs(const char *scenario, const char *target, struct as_cli_specs *
 		return as_diff_parse(scenario + 5, specs->spec, &specs->n, err);
 	specs->spec[specs->n++] = as_xstrdup(target);
 	return 0;
+}
+
+int as_cli_specs_wear(const struct as_args *args, struct as_cli_specs *specs, struct as_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < specs->n && !rc; i++) {
+		struct as_buf text = { 0 };
+
+		as_buf_adds(&text, specs->spec[i]);
+		rc = as_cli_join_wear(args, &text, err);
+		free(specs->spec[i]);
+		specs->spec[i] = as_xstrdup(as_buf_str(&text));
+		as_buf_free(&text);
+	}
+	return rc;
 }
 
 void as_cli_specs_free(struct as_cli_specs *specs)

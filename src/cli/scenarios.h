@@ -48,6 +48,9 @@ struct as_cli_specs {
 
 AS_MUST_CHECK int as_cli_specs(const char *scenario, const char *target, struct as_cli_specs *specs,
 			       struct as_err *err);
+/* Adds what --wear says to each: findings come back with it. */
+AS_MUST_CHECK int as_cli_specs_wear(const struct as_args *args, struct as_cli_specs *specs,
+				    struct as_err *err);
 void as_cli_specs_free(struct as_cli_specs *specs);
 /* As as_cli_wants_box() and as_cli_check_box(), for all of them: they run in one place. */
 AS_MUST_CHECK int as_cli_specs_box(const struct as_args *args, const struct as_cli_specs *specs,

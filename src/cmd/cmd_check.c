@@ -240,6 +240,7 @@ static int check(struct check_session *s, struct as_err *err)
 	if (!rc)
 		as_check_words_end(&words, &status);
 	as_cli_usage_say(s->target, s->out.json, s->out.chain);
+	as_cli_wear_say(s->target, s->out.json, s->out.chain);
 	stats.workloads = status.counts.expanded;
 	stats.ops = status.counts.transitions;
 	stats.findings = status.counts.findings;
@@ -294,8 +295,10 @@ static int run(const struct as_args *args, struct as_err *err)
 
 	/* The fewer blocks and chances there are, the more states are the same. */
 	as_variants_print_small(as_args_text(args, "target", "lab"), &small);
+	rc = as_cli_join_wear(args, &small, err);
 	spec = as_buf_str(&small);
-	rc = read_options(&s, err);
+	if (!rc)
+		rc = read_options(&s, err);
 	if (!rc)
 		rc = open_target(&s, spec, err);
 	if (!rc)
@@ -452,6 +455,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_DEADLINE_OPT("how long one operation or one recovery may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
 	AS_CLI_USAGE_OPTS,
+	AS_CLI_WEAR_OPT,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	AS_CLI_REPORT_OPT,

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/pages.h"
 #include "cli/rows.h"
+#include "cli/runs.h"
 #include "cli/scenarios.h"
 #include "cli/start.h"
 #include "cli/trust.h"
@@ -152,6 +153,7 @@ static int get_ready(struct crash_session *s, const struct as_cli_job *job, stru
 	if (s->current && as_cli_jobs_alike(s->current, job))
 		return 0;
 	as_crasher_free(s->crasher);
+	as_cli_wear_say(s->target, s->out.json, s->out.chain);
 	as_target_free(s->target);
 	s->crasher = NULL;
 	s->target = NULL;
@@ -342,6 +344,7 @@ static int crash_some(struct crash_session *s, const struct as_cli_jobs *all, si
 		fflush(stdout);
 	}
 	as_crasher_free(s->crasher);
+	as_cli_wear_say(s->target, s->out.json, s->out.chain);
 	as_target_free(s->target);
 	free(mine.jobs);
 	return rc;
@@ -500,6 +503,7 @@ static const struct as_opt opts[] = {
 	  .help = "reuse the result of a recovery for disks that are the same wherever recovery "
 		  "reads; verify: also recover a sample of them and compare; default on" },
 	AS_CLI_MATRIX_OPT,
+	AS_CLI_WEAR_OPT,
 	{ .name = "faults",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "disk|record|all",

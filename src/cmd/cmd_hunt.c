@@ -278,6 +278,8 @@ static int begin(const struct as_args *args, struct hunt_session *s, struct as_e
 	as_buf_free(&scenario);
 	if (!rc && (target || !strncmp(s->state.scenario, "diff:", 5)))
 		rc = as_cli_specs(s->state.scenario, target, &s->specs, err);
+	if (!rc)
+		rc = as_cli_specs_wear(args, &s->specs, err);
 	if (rc)
 		return rc;
 	target = s->specs.n ? s->specs.spec[0] : NULL;
@@ -476,6 +478,7 @@ static int run(const struct as_args *given, struct as_err *err)
 		rc = hunt(&args, &s, err);
 		as_live_close(s.live, true, rc, err);
 		as_cli_usage_say(s.target, s.json, s.talk);
+		as_cli_wear_say(s.target, s.json, s.talk);
 		rc = as_cli_code_close(&s.code, &s.folders.run.dir, s.talk, s.json, rc, err);
 		as_cli_hunt_summary(
 			&s.state, s.folder, s.json,

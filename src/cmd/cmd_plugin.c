@@ -25,6 +25,7 @@
 
 AS_EMBED(as_plugin_skeleton, "examples/plugin_skeleton/skeleton.c");
 AS_EMBED(as_plugin_smoke, "src/cmd/plugin/smoke.txt");
+AS_EMBED(as_plugin_smoke_flat, "src/cmd/plugin/smoke_flat.txt");
 AS_EMBED(as_plugin_makefile, "src/cmd/plugin/plugin.mk");
 AS_EMBED(as_plugin_ci, "src/cmd/plugin/ci.yml");
 AS_EMBED(as_plugin_accepted, "src/cmd/plugin/accepted.txt");
@@ -128,7 +129,7 @@ static void told(void *ctx, const struct as_cli_job *job, size_t done,
 
 /* One workload of a few operations, once as it is and once with power cuts. No fault is drawn: one
  * that hits the mount would leave nothing to be tried. */
-static int smoke(const struct as_args *args, const char *spec, struct as_err *err)
+static int smoke(const struct as_args *args, const char *spec, bool flat, struct as_err *err)
 {
 	static const struct {
 		const char *name, *scenario;
@@ -137,9 +138,9 @@ static int smoke(const struct as_args *args, const char *spec, struct as_err *er
 	struct as_cli_jobs all = { .jobs = &job, .n = 1 };
 	struct as_run_stats stats = { 0 };
 	struct as_cli_output out;
-	int rc =
-		as_parse_text("smoke", as_plugin_smoke_first,
-			      (size_t)(as_plugin_smoke_end - as_plugin_smoke_first), &job.seq, err);
+	const char *first = flat ? as_plugin_smoke_flat_first : as_plugin_smoke_first;
+	const char *end = flat ? as_plugin_smoke_flat_end : as_plugin_smoke_end;
+	int rc = as_parse_text("smoke", first, (size_t)(end - first), &job.seq, err);
 
 	if (rc)
 		return rc;
@@ -151,13 +152,13 @@ static int smoke(const struct as_args *args, const char *spec, struct as_err *er
 		struct as_cli_runs runs = { .told = told,
 					    .ctx = (void *)rows[i].name,
 					    .sinks = out.chain };
-		size_t first = 0;
+		size_t done = 0;
 
 		rc = as_cli_run_options(args, &runs.options, err);
 		if (!rc)
 			rc = as_scenario_find(rows[i].scenario, &runs.scenario, &runs.params, err);
 		if (!rc)
-			rc = as_cli_runs_next(&runs, &all, &first, &stats, err);
+			rc = as_cli_runs_next(&runs, &all, &done, &stats, err);
 		as_cli_runs_close(&runs);
 	}
 	rc = as_cli_output_close(&out, &stats, rc, err);
@@ -171,6 +172,7 @@ static int check(const struct as_args *args, const char *path, struct as_err *er
 {
 	struct as_target *target = NULL;
 	struct as_buf spec = { 0 }, text = { 0 };
+	bool flat;
 	int rc;
 
 	as_buf_addf(&spec, "plugin:%s", path);
@@ -178,11 +180,12 @@ static int check(const struct as_args *args, const char *path, struct as_err *er
 	rc = as_target_open(as_buf_str(&spec), &target, err);
 	if (!rc)
 		rc = describe(target, &text, err);
+	flat = !rc && as_target_contract(target).semantics & AS_MEANS_FLAT;
 	as_target_free(target);
 	if (!rc) {
 		fwrite(as_buf_str(&text), 1, text.len, stdout);
 		fflush(stdout);
-		rc = smoke(args, as_buf_str(&spec), err);
+		rc = smoke(args, as_buf_str(&spec), flat, err);
 	}
 	as_buf_free(&spec);
 	as_buf_free(&text);

@@ -29,6 +29,7 @@
 
 #include "base/hash.h"
 #include "disk/flash_unstable.h"
+#include "disk/flash_wear.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -45,6 +46,7 @@ struct as_emuflash {
 	struct as_bd *own; /* what a program and an erase ask, which are no reads of the user's */
 	uint32_t n_blocks;
 	uint32_t *erases; /* of each block */
+	struct as_wear *wear; /* of all runs; NULL: nobody asks */
 	uint32_t *reads; /* of each block, since it was erased */
 	uint64_t hits;
 	bool tears;
@@ -79,7 +81,7 @@ static int check(struct as_emuflash *f, const char *what, uint64_t off, uint64_t
 	if (off > size || len > size - off)
 		note(f, "%s of %llu bytes at %llu: outside of the flash of %llu bytes", what,
 		     (unsigned long long)len, (unsigned long long)off, (unsigned long long)size);
-	else if (off % unit || len % unit)
+	else if (unit > 1 && (off % unit || len % unit))
 		note(f, "%s of %llu bytes at %llu: not whole units of %u bytes", what,
 		     (unsigned long long)len, (unsigned long long)off, unit);
 	else
@@ -105,7 +107,9 @@ static bool is_bad(const struct as_emuflash *f, uint32_t block, uint32_t call)
 
 static bool is_unreadable(const struct as_emuflash *f, uint64_t off, uint64_t len)
 {
-	for (uint32_t block = block_of(f, off); f->setup.n_bad; block++)
+	if (!f->setup.n_bad)
+		return false;
+	for (uint32_t block = block_of(f, off);; block++)
 		if (is_bad(f, block, AS_FLASH_READS))
 			return true;
 		else if (block == block_of(f, off + len - 1))
@@ -182,6 +186,11 @@ static void turn(const struct as_emuflash *f, unsigned char *bytes, size_t len)
 		w[2] = c;
 		w[3] = d;
 	}
+	for (; i + sizeof(wide) <= len; i += sizeof(wide)) {
+		wide *w = (wide *)(bytes + i);
+
+		*w = ~*w;
+	}
 	for (; i < len; i++)
 		bytes[i] ^= 0xff;
 }
@@ -256,6 +265,9 @@ static int emu_read(struct as_flash *flash, uint64_t off, void *buf, size_t len)
 		}
 	}
 	turn(f, buf, len);
+	/* Divisions, and for most flashes for nothing. */
+	if (!f->setup.n_weak && !f->setup.disturb)
+		return 0;
 	note_read(f, off, len);
 	return is_weak(f, off, len) ? -EUCLEAN : 0;
 }
@@ -413,6 +425,8 @@ static int emu_erase(struct as_flash *flash, uint64_t off)
 	f->erases[block]++;
 	f->reads[block] = 0;
 	check_wear(f, block);
+	if (f->wear)
+		as_wear_raise(f->wear, f->erases, f->n_blocks, block);
 	return 0;
 }
 
@@ -512,19 +526,13 @@ uint32_t as_emuflash_blocks(const struct as_emuflash *f)
 
 void as_emuflash_print_wear(const struct as_emuflash *f, struct as_buf *out)
 {
-	uint32_t worst = 0, counts[33] = { 0 };
+	struct as_wear_counts counts;
 
-	for (uint32_t i = 0; i < f->n_blocks; i++) {
-		uint32_t n = f->erases[i];
+	as_wear_count(f->erases, f->n_blocks, &counts);
+	as_wear_print_counts(&counts, "", out);
+}
 
-		if (n > f->erases[worst])
-			worst = i;
-		counts[n ? 32 - (unsigned)__builtin_clz(n) : 0]++;
-	}
-	as_buf_addf(out, "wear: block %u was erased most, %u times; ", worst, f->erases[worst]);
-	for (unsigned i = 0, n = 0; i < 33; i++)
-		if (counts[i])
-			as_buf_addf(out, "%s%u block%s %s%u times", n++ ? ", " : "", counts[i],
-				    counts[i] == 1 ? "" : "s", i > 1 ? "at least " : "",
-				    i ? 1u << (i - 1) : 0);
+void as_emuflash_tells(struct as_emuflash *f, struct as_wear *wear)
+{
+	f->wear = wear;
 }

@@ -63,6 +63,7 @@ AS_MUST_CHECK int as_flash_setup_vet(const struct as_flash_setup *setup, uint64_
 				     struct as_err *err);
 
 struct as_emuflash;
+struct as_wear; /* flash_wear.h */
 
 /* `bd` has the bytes; it outlives this, and has zeros where the flash is erased. Both the setup and
  * the device must fit, which is asserted (as_flash_setup_vet()). */
@@ -88,5 +89,7 @@ uint32_t as_emuflash_wear(const struct as_emuflash *flash, uint32_t block);
 uint32_t as_emuflash_blocks(const struct as_emuflash *flash);
 /* One line: the worst block, and how many blocks were erased how often. */
 void as_emuflash_print_wear(const struct as_emuflash *flash, struct as_buf *out);
+/* From now on the worst block is told here, too; NULL: nowhere. */
+void as_emuflash_tells(struct as_emuflash *flash, struct as_wear *wear);
 
 #endif

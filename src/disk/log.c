@@ -36,6 +36,7 @@
 #include <string.h>
 
 #define BLOCK_BYTES 65536u
+#define FIRST_READS 256u /* records that there is room for at first, of a log with reads */
 
 struct log_block {
 	unsigned char *data;
@@ -129,6 +130,15 @@ static unsigned char *keep(struct as_reclog *log, const void *data, size_t len)
 	return to;
 }
 
+/* Reads come by the hundred, when a mount looks at a whole disk. */
+static void make_room(struct as_reclog *log)
+{
+	size_t more =
+		log->flags & AS_RECLOG_READS && !log->limit_bytes && !log->cap ? FIRST_READS : 1;
+
+	AS_ARRAY_ROOM_FOR(log->records, log->n, more, log->cap);
+}
+
 /* False: it is not in the record. */
 static bool record(struct as_reclog *log, struct as_log_entry entry, const void *data)
 {
@@ -146,7 +156,8 @@ static bool record(struct as_reclog *log, struct as_log_entry entry, const void 
 	if (log->overflowed)
 		return false;
 	entry.data = len ? keep(log, data, len) : NULL;
-	AS_ARRAY_ROOM(log->records, log->n, log->cap);
+	if (log->n == log->cap)
+		make_room(log);
 	rec = &log->records[log->n++];
 	rec->entry = entry;
 	rec->entry.done = log->n;
@@ -261,18 +272,43 @@ void as_reclog_exchange(struct as_reclog *log, uint64_t off, const unsigned char
 
 /* ---- The block device ----------------------------------------------------------------------- */
 
+/* The same as record() of a read without data. A mount of flash reads hundreds of times, and is
+ * tried for each crash state. */
+static void note_read(struct as_reclog *log, uint64_t off, uint64_t len, int ret)
+{
+	struct record *rec;
+
+	if (log->n == log->cap)
+		make_room(log);
+	rec = &log->records[log->n++];
+	rec->entry = (struct as_log_entry){ .kind = AS_CALL_READ,
+					    .off = off,
+					    .len = len,
+					    .ret = ret,
+					    .seq = log->seq++,
+					    .op = log->op,
+					    .done = log->n };
+	rec->n_blocks = log->n_blocks;
+	rec->used = log->n_blocks ? log->blocks[log->n_blocks - 1].used : 0;
+}
+
 static int log_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
 {
 	struct as_reclog *log = log_of(bd);
 	int ret = as_bd_read(log->inner, off, buf, len);
-	struct as_log_entry entry = { .kind = AS_CALL_READ, .off = off, .len = len, .ret = ret };
+	bool with_data = (log->flags & AS_RECLOG_READ_DATA) == AS_RECLOG_READ_DATA;
 
 	if (log->n_flying)
 		tick(log);
-	if (len && (log->flags & AS_RECLOG_READS))
-		(void)record(log, entry,
-			     (log->flags & AS_RECLOG_READ_DATA) == AS_RECLOG_READ_DATA ? buf
-										       : NULL);
+	if (!len || !(log->flags & AS_RECLOG_READS))
+		return ret;
+	if (!with_data && !log->paused && !log->limit_bytes && !log->overflowed)
+		note_read(log, off, len, ret);
+	else
+		(void)record(log,
+			     (struct as_log_entry){
+				     .kind = AS_CALL_READ, .off = off, .len = len, .ret = ret },
+			     with_data ? buf : NULL);
 	return ret;
 }
 

@@ -46,14 +46,19 @@ struct as_gen {
 	unsigned children; /* that it is one of */
 };
 
+bool as_gen_may(const struct as_traits *traits, enum as_opcode op)
+{
+	bool of_dirs = op == AS_OP_MKDIR || op == AS_OP_RMDIR || op == AS_OP_DEEPEN;
+
+	return as_traits_may(traits, as_gen_rows[op].features) &&
+	       !(of_dirs && traits->quirks & AS_QUIRK_FLAT);
+}
+
 void as_gen_weights(const struct as_profile *profile, const struct as_traits *traits,
 		    uint32_t weight[AS_OP_COUNT])
 {
-	for (int i = 0; i < AS_OP_COUNT; i++) {
-		uint64_t needs = as_gen_rows[i].features;
-
-		weight[i] = as_traits_may(traits, needs) ? profile->weight[i] : 0;
-	}
+	for (int i = 0; i < AS_OP_COUNT; i++)
+		weight[i] = as_gen_may(traits, (enum as_opcode)i) ? profile->weight[i] : 0;
 }
 
 static struct as_digest state_digest(const struct as_gen *gen, const struct as_model *model)

@@ -56,6 +56,8 @@ void as_gen_on_state(struct as_gen *gen, void (*fn)(void *ctx, const struct as_m
 struct as_gen_view *as_gen_view(struct as_gen *gen);
 
 /* Commands that a target with these traits can do keep their weight, others get 0. */
+/* Whether the target can do it, and so whether it is drawn. */
+bool as_gen_may(const struct as_traits *traits, enum as_opcode op);
 void as_gen_weights(const struct as_profile *profile, const struct as_traits *traits,
 		    uint32_t weight[AS_OP_COUNT]);
 

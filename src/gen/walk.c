@@ -341,8 +341,9 @@ static size_t fill_one(struct as_gen_walk *w)
 	size_t dir = as_pick_item(w, AS_SUBJECT_PARENT), made;
 	unsigned n = 2 + as_gen_walk_choose(w, BURST_MAX);
 	const char *path = w->roster.item[dir].path;
+	bool flat = w->traits->quirks & AS_QUIRK_FLAT;
 
-	if (as_gen_walk_choose(w, 2)) {
+	if (!flat && as_gen_walk_choose(w, 2)) {
 		const char *fresh = as_pick_new_in(w, dir, false);
 
 		on_path(w, AS_OP_MKDIR, fresh);
@@ -355,7 +356,8 @@ static size_t fill_one(struct as_gen_walk *w)
 	w->bursting = true;
 	while (n-- > 0) {
 		dir = as_roster_find(&w->roster, path, strlen(path));
-		on_path(w, makers[!as_gen_walk_choose(w, 4)], as_pick_new_in(w, dir, false));
+		on_path(w, makers[!flat && !as_gen_walk_choose(w, 4)],
+			as_pick_new_in(w, dir, false));
 	}
 	w->bursting = false;
 	return as_roster_find(&w->roster, path, strlen(path));

@@ -25,6 +25,8 @@ static uint32_t library_lacks(const struct as_target *target)
 	return lacks;
 }
 
+#define LOOKS 16u
+
 struct library_instance {
 	struct as_instance base;
 	struct as_bd *bd; /* NULL: it visits disks, and none is inserted */
@@ -35,6 +37,7 @@ struct library_instance {
 	 * known whose process it is. */
 	bool watched;
 	struct as_left_state before; /* before its first call */
+	unsigned looks; /* after it */
 };
 
 static void call_begins(struct as_instance *i)
@@ -85,6 +88,8 @@ static void put_on(struct as_instance *i, struct as_bd *bd)
 
 	as_emuflash_free(l->flash);
 	l->flash = setup && bd ? as_emuflash_new(setup, bd) : NULL;
+	if (l->flash)
+		as_emuflash_tells(l->flash, as_target_wear(i->args.target));
 	if (l->flash && i->args.disk && bd == as_medium_bd(i->args.disk)) {
 		as_emuflash_asks(l->flash, as_medium_base(i->args.disk));
 		if (as_medium_log(i->args.disk))
@@ -194,9 +199,16 @@ static void library_close(struct as_instance *i)
 
 static int library_make(struct as_instance *i)
 {
+	struct as_emuflash *flash = ((struct library_instance *)i)->flash;
 	struct as_mount_args args = mount_args(i);
-	int rc = ops_of(i)->mkfs(&args);
+	int rc;
 
+	/* The erases of mkfs are none of a run's. */
+	if (flash)
+		as_emuflash_tells(flash, NULL);
+	rc = ops_of(i)->mkfs(&args);
+	if (flash)
+		as_emuflash_tells(flash, as_target_wear(i->args.target));
 	as_host_drop(i->host);
 	return rc;
 }
@@ -220,7 +232,9 @@ static int library_unmount(struct as_instance *i)
 	call_begins(i);
 	rc = as_vfs_lib_unmount(i->vfs);
 	call_ends(i);
-	why = l->watched ? as_left_changed(&l->before) : NULL;
+	/* One that recovers crash states does so by the thousand: the first ones tell. */
+	why = l->watched && (!i->args.visits || l->looks++ < LOOKS) ? as_left_changed(&l->before)
+								    : NULL;
 	if (why)
 		as_host_blame(i->host, why);
 	return rc;

@@ -139,10 +139,12 @@ static void compare_stat(struct compare *c, const struct as_inode *inode, const 
 	}
 	if (!is_dir(inode) && !quirk(c, AS_QUIRK_NLINK_ANY))
 		number(c, "link count", st->nlink, inode->nlink);
-	if (is_reg(inode))
+	if (is_reg(inode) && !(inode->flags & INODE_LOOSE))
 		number(c, "size", st->size, inode->reg.size);
 	if (S_ISCHR(inode->mode) || S_ISBLK(inode->mode))
 		number(c, "device number", st->rdev, node_rdev(inode));
+	if (inode->flags & INODE_LOOSE)
+		return;
 	compare_times(c, inode, st);
 	compare_stamps(c, inode, st);
 }
@@ -459,7 +461,7 @@ static void compare_node(struct compare *c, uint32_t ino)
 		/* The link count last: a missing subdirectory says more. */
 		compare_dir(c, inode);
 		compare_dir_links(c, inode, &st);
-	} else if (is_reg(inode))
+	} else if (is_reg(inode) && !(inode->flags & INODE_LOOSE))
 		compare_content(c, inode);
 	else if (S_ISLNK(inode->mode))
 		compare_text(c, inode);

@@ -108,7 +108,8 @@ bool as_model_footprint(const struct as_model *m, uint32_t ino, struct as_footpr
 	uint64_t block = block_of(m), n, runs, map;
 
 	if (m->cramped || m->lost || !inode || !is_reg(inode) || inode->xattrs ||
-	    inode->reg.kept > MOST || m->traits->quirks & AS_QUIRK_OWN_VIEWS)
+	    inode->flags & INODE_LOOSE || inode->reg.kept > MOST ||
+	    m->traits->quirks & AS_QUIRK_OWN_VIEWS)
 		return false;
 	n = as_footprint_data(inode, 0, 0, block) / block;
 	runs = inode->reg.runs ? inode->reg.runs->n : 0;

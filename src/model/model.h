@@ -104,6 +104,11 @@ struct as_footprint {
 };
 bool as_model_footprint(const struct as_model *model, uint32_t ino, struct as_footprint *most);
 
+/* What regular files contain that are open for writing (all: any regular file) is not known from
+ * now on, nor how long they are. */
+void as_model_loosen(struct as_model *model, bool all);
+bool as_model_is_loose(const struct as_model *model, uint32_t ino); /* 0: there is none */
+
 bool as_model_mounted(const struct as_model *model);
 /* After a crash that followed no sync: the model no longer knows the tree. */
 bool as_model_lost(const struct as_model *model);

@@ -91,7 +91,8 @@ enum {
 	INODE_ORPHAN = 1, /* not in the tree any more, or not yet (O_TMPFILE) */
 	INODE_LINKABLE = 2, /* O_TMPFILE without O_EXCL: link_tmpfile may give it a name */
 	INODE_MANY = 4, /* links are in `many` */
-	INODE_SETID_UNSURE = 8, /* set-id bits of the mode may be gone: as_rule_doubt_setid() */
+	INODE_SETID_UNSURE = 8, /* set-id bits may be gone: as_rule_doubt_setid() */
+	INODE_LOOSE = 16, /* contents and size are not known: as_model_loosen() */
 };
 
 struct as_inode {
@@ -265,7 +266,6 @@ static inline uint64_t node_rdev(const struct as_inode *inode)
 {
 	return makedev(AS_DEV_MAJOR(inode->rdev), AS_DEV_MINOR(inode->rdev)); /* for as_stat */
 }
-
 /* Between the two, the inode's fields may be changed; finish carries the digest upwards. */
 struct as_inode *as_node_edit(struct as_model *m, uint32_t ino, struct as_ino_pair *before);
 void as_node_finish(struct as_model *m, struct as_inode *inode, const struct as_ino_pair *before);

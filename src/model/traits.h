@@ -111,6 +111,8 @@ enum as_quirk {
 	AS_QUIRK_SYNC_FORGETS = AS_TRAIT_BIT(39),
 	/* the same: each descriptor has a view of its own of a file (model/view.h) */
 	AS_QUIRK_OWN_VIEWS = AS_TRAIT_BIT(40),
+	/* the same: no directory can be made (AS_MEANS_FLAT) */
+	AS_QUIRK_FLAT = AS_TRAIT_BIT(41),
 };
 
 enum as_feature {

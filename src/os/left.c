@@ -132,6 +132,9 @@ bool as_left_end(struct as_left *left)
 	return true;
 }
 
+static const int signals[AS_LEFT_SIGNALS] = { SIGHUP,  SIGINT,	SIGQUIT, SIGUSR1, SIGUSR2,
+					      SIGPIPE, SIGALRM, SIGTERM, SIGCHLD };
+
 /* The folder of a process's threads has one link for each of them. */
 void as_left_note(struct as_left_state *state)
 {
@@ -142,6 +145,38 @@ void as_left_note(struct as_left_state *state)
 		state->open |= (fcntl(fd, F_GETFD) >= 0 ? 1u : 0) << fd;
 	if (!stat("/proc/self/task", &st))
 		state->threads = (unsigned long)st.st_nlink;
+	if (!stat(".", &st)) {
+		state->cwd_dev = st.st_dev;
+		state->cwd_ino = st.st_ino;
+	}
+	for (unsigned i = 0; i < AS_LEFT_SIGNALS; i++) {
+		struct sigaction is;
+
+		if (!sigaction(signals[i], NULL, &is))
+			memcpy(&state->handler[i], &is.sa_handler, sizeof(state->handler[i]));
+	}
+	sigemptyset(&state->blocked);
+	pthread_sigmask(SIG_SETMASK, NULL, &state->blocked);
+}
+
+static const char *signals_changed(const struct as_left_state *before,
+				   const struct as_left_state *now)
+{
+	static char words[64];
+
+	for (unsigned i = 0; i < AS_LEFT_SIGNALS; i++) {
+		const char *what = before->handler[i] != now->handler[i] ? "changed the handler of"
+				   : sigismember(&now->blocked, signals[i]) >
+						   sigismember(&before->blocked, signals[i])
+					   ? "left blocked"
+					   : NULL;
+
+		if (!what)
+			continue;
+		snprintf(words, sizeof(words), "%s SIG%s", what, sigabbrev_np(signals[i]));
+		return words;
+	}
+	return NULL;
 }
 
 const char *as_left_changed(const struct as_left_state *before)
@@ -154,5 +189,9 @@ const char *as_left_changed(const struct as_left_state *before)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (before->open & ~now.open & 1u << fd)
 			return closed[fd];
-	return before->threads && now.threads > before->threads ? "left a thread behind" : NULL;
+	if (before->threads && now.threads > before->threads)
+		return "left a thread behind";
+	if (before->cwd_ino && (before->cwd_dev != now.cwd_dev || before->cwd_ino != now.cwd_ino))
+		return "changed the working directory";
+	return signals_changed(before, &now);
 }

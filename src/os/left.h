@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * left: what foreign code in this process leaves behind: processes, threads, and standard
- * descriptors that it has closed. Processes whose parents have ended become our children, too
- * (PR_SET_CHILD_SUBREAPER), so that none escapes.
+ * left: what foreign code in this process leaves behind: processes, threads, standard descriptors
+ * that it has closed, another working directory, other handlers of signals. Processes whose parents
+ * have ended become our children, too (PR_SET_CHILD_SUBREAPER), so that none escapes.
  */
 #ifndef AS_OS_LEFT_H
 #define AS_OS_LEFT_H
 
 #include "base/buf.h"
 
+#include <signal.h>
 #include <stdbool.h>
+#include <sys/types.h>
+
+/* Signals that a program uses for itself (left.c); those of its own mistakes are not among them. */
+#define AS_LEFT_SIGNALS 9
 
 /* Lists the children of this process as " PID PID ... "; nothing where the kernel has no list. */
 void as_left_list(struct as_buf *list);
@@ -32,6 +37,10 @@ bool as_left_end(struct as_left *left);
 struct as_left_state {
 	unsigned open; /* bits of descriptors 0 to 2 */
 	unsigned long threads;
+	dev_t cwd_dev; /* the working directory */
+	ino_t cwd_ino;
+	void *handler[AS_LEFT_SIGNALS];
+	sigset_t blocked;
 };
 
 void as_left_note(struct as_left_state *state);

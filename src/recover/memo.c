@@ -401,6 +401,17 @@ static void ask(struct as_memo *m, struct as_disk *disk, const struct as_log_ent
 {
 	uint64_t at = e->off / SECTOR, end = (e->off + e->len) / SECTOR, stop;
 
+	/* Most reads of flash are this. */
+	if (e->len == SECTOR) {
+		if (!is_known(m, at)) {
+			AS_ARRAY_ROOM(m->asks, m->n_asks, m->asks_cap);
+			m->asks[m->n_asks++] =
+				(struct memo_ask){ e->off, SECTOR,
+						   part_at(m, disk, e->off, SECTOR) };
+		}
+		m->known[at / 8] |= (unsigned char)(1u << at % 8);
+		return;
+	}
 	for (; at < end; at = stop) {
 		bool known = is_known(m, at);
 
@@ -453,25 +464,25 @@ static void take_hint(struct as_memo *m, struct as_disk *disk, const struct as_m
 static void ask_all(struct as_memo *m, struct as_disk *disk, const struct as_reclog *log,
 		    const struct as_memo_hint *hint)
 {
-	size_t len = as_disk_size(disk) / SECTOR / 8 + 1;
+	size_t len = as_disk_size(disk) / SECTOR / 8 + 1, n = as_reclog_len(log);
 
 	m->n_asks = 0;
 	AS_ARRAY_ROOM_FOR(m->known, 0, len, m->known_cap);
 	memset(m->known, 0, len);
 	if (hint)
 		take_hint(m, disk, hint);
-	for (size_t i = 0, n_read; i < as_reclog_len(log); i += n_read ? n_read : 1) {
-		struct as_log_entry e = *as_reclog_at(log, i);
+	for (size_t i = 0, n_read; i < n; i += n_read ? n_read : 1) {
+		const struct as_log_entry *e = as_reclog_at(log, i);
 
-		n_read = e.kind == AS_CALL_READ ? window_at(m, log, i) : 0;
+		n_read = e->kind == AS_CALL_READ && e->off % WINDOW == 0 ? window_at(m, log, i) : 0;
 		if (n_read)
-			step(m, disk, e.off, WINDOW);
-		else if (e.kind == AS_CALL_READ)
-			ask(m, disk, &e);
+			step(m, disk, e->off, WINDOW);
+		else if (e->kind == AS_CALL_READ)
+			ask(m, disk, e);
 		if (n_read)
-			set_known(m, e.off / SECTOR, (e.off + WINDOW) / SECTOR);
-		if (e.kind != AS_CALL_READ && e.kind != AS_CALL_FLUSH)
-			set_known(m, e.off / SECTOR, (e.off + e.len) / SECTOR);
+			set_known(m, e->off / SECTOR, (e->off + WINDOW) / SECTOR);
+		if (e->kind != AS_CALL_READ && e->kind != AS_CALL_FLUSH)
+			set_known(m, e->off / SECTOR, (e->off + e->len) / SECTOR);
 	}
 }
 

@@ -9,6 +9,12 @@
 
 #define ALL_CHECKERS ((1u << AS_CHECK_MODES) - 1)
 
+/* Where blocks go bad, free space is not what it was. */
+static uint32_t inexact_of(const struct as_target *target)
+{
+	return target->flash.n_bad || target->flash.cycles ? AS_CAP_EXACT_SPACE : 0;
+}
+
 struct as_target_traits as_target_traits(const struct as_target *target)
 {
 	const struct as_target_ops *ops = as_target_library(target);
@@ -17,7 +23,7 @@ struct as_target_traits as_target_traits(const struct as_target *target)
 	if (ops)
 		return (struct as_target_traits){
 			.source = AS_TRAITS_CAPS,
-			.caps = ops->caps,
+			.caps = ops->caps & ~inexact_of(target),
 			.semantics = target->contract.semantics,
 			.busy_errno =
 				target->contract.busy_errno ? target->contract.busy_errno : EBUSY,

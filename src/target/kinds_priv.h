@@ -12,6 +12,7 @@
 struct as_plugin;
 struct as_trail;
 struct as_usage;
+struct as_wear;
 
 struct as_target {
 	const struct as_target_kind *kind;
@@ -31,6 +32,7 @@ struct as_target {
 	struct as_plugin *plugin; /* NULL: it is no plugin */
 	struct as_target_place place; /* for a directory */
 	struct as_usage *usage; /* of a library; NULL: it is none (usage.h) */
+	struct as_wear *wear; /* with flash.show=1 (flash_wear.h); else NULL */
 	struct as_trail *trail; /* of its calls; NULL: none (trail.h) */
 };
 

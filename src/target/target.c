@@ -2,6 +2,7 @@
 /* target: the table of ways to name a target, and what they have in common. */
 #include "target/target.h"
 
+#include "disk/flash_wear.h"
 #include "host/usage.h"
 #include "target/facts.h"
 #include "target/kinds_priv.h"
@@ -116,6 +117,8 @@ int as_target_open(const char *spec, struct as_target **out, struct as_err *err)
 	free(name);
 	if (!rc && as_target_library(t))
 		t->usage = as_usage_new();
+	if (!rc && t->flash.show)
+		t->wear = as_wear_new();
 	if (rc) {
 		as_target_free(t);
 		t = NULL;
@@ -130,6 +133,7 @@ void as_target_free(struct as_target *t)
 		return;
 	as_plugin_free(t->plugin);
 	as_usage_free(t->usage);
+	as_wear_free(t->wear);
 	free(t->spec);
 	free(t->name);
 	free(t->opts);
@@ -141,6 +145,11 @@ void as_target_free(struct as_target *t)
 struct as_usage *as_target_usage(const struct as_target *t)
 {
 	return t->usage;
+}
+
+struct as_wear *as_target_wear(const struct as_target *t)
+{
+	return t->wear;
 }
 
 void as_target_set_trail(struct as_target *t, struct as_trail *trail)
@@ -307,7 +316,7 @@ static int vet_contract(const struct as_target_ops *ops, const char *who, struct
 {
 	const struct as_contract *c = ops->contract;
 	const uint32_t all = (AS_PROMISE_MAKES_FOUND << 1) - 1;
-	const uint32_t means = (AS_MEANS_OWN_VIEWS << 1) - 1;
+	const uint32_t means = (AS_MEANS_FLAT << 1) - 1;
 
 	if (!c)
 		return 0;

@@ -59,6 +59,8 @@ const char *as_target_opts(const struct as_target *target); /* "" for none */
 const struct as_target_ops *as_target_library(const struct as_target *target);
 /* What its calls use, of a library (usage.h); NULL: it is none. */
 struct as_usage *as_target_usage(const struct as_target *target);
+/* How often blocks of its flash were erased, with flash.show=1 (flash_wear.h); else NULL. */
+struct as_wear *as_target_wear(const struct as_target *target);
 /* The trail of its calls (trail.h), which every instance of it uses. NULL: none. */
 struct as_trail;
 void as_target_set_trail(struct as_target *target, struct as_trail *trail);

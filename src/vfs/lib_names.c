@@ -60,9 +60,13 @@ void as_lib_mkdir(struct as_lib *l, const struct as_op *op, struct as_outcome *o
 		rc = -EEXIST;
 	if (!rc && p.gone)
 		rc = -ENOENT;
-	if (!rc)
+	if (!rc && l->args.semantics & AS_MEANS_FLAT) {
+		rc = must_be_absent(l, &p);
+		rc = rc ? rc : -EPERM;
+	} else if (!rc) {
 		rc = l->ops->mkdir(l->fs, as_lib_place_path(&p),
 				   op->mode & (07777 & ~(S_ISUID | S_ISGID)));
+	}
 	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }

@@ -207,6 +207,16 @@ void as_lib_prune(struct as_lib *l, const struct as_op *op, struct as_outcome *o
 
 /* ---- deepen, enlarge ------------------------------------------------------------------------- */
 
+/* Where there are none, a name that is there is still EEXIST. */
+static int make_dir(struct as_lib *l, const char *path)
+{
+	struct as_stat st;
+
+	if (!(l->args.semantics & AS_MEANS_FLAT))
+		return l->ops->mkdir(l->fs, path, 0755);
+	return as_lib_getattr(l, path, &st) ? -EPERM : -EEXIST;
+}
+
 static int enlarge_dir(struct as_lib *l, const char *dir, uint64_t count, uint64_t *done)
 {
 	struct as_buf path = { 0 };
@@ -221,7 +231,7 @@ static int enlarge_dir(struct as_lib *l, const char *dir, uint64_t count, uint64
 		path.len = base;
 		as_buf_addc(&path, 'e');
 		as_buf_addu(&path, i);
-		rc = l->ops->mkdir(l->fs, path.data, 0755);
+		rc = make_dir(l, path.data);
 		if (!rc)
 			++*done;
 		else if (rc != -EEXIST)
@@ -262,7 +272,7 @@ static int deepen_dir(struct as_lib *l, struct as_buf *path, uint64_t count, uin
 		if (path->len + 2 * (count - *done) > AS_VFS_DEEP_MAX_BYTES)
 			return -AS_ERR_LIMIT;
 		as_buf_adds(path, "/d");
-		rc = l->ops->mkdir(l->fs, path->data, 0755);
+		rc = make_dir(l, path->data);
 		if (!rc) {
 			++*done;
 			continue;

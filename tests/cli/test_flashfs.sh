@@ -55,6 +55,26 @@ tap_like "the worst block, and the rest" "$WORK/out" \
 tap_run "a limit of wear" 1 "$ASSAY" run --no-store --wear 3 --target "plugin:$FLASHFS" \
 	"$DIR/cases/churn.txt"
 tap_like "it is said by which block" "$WORK/out" 'block [0-9]+ was erased 4 times'
+for command in "hunt --seed 1 --max-workloads 30 --no-reduce -o $WORK/wear" \
+	"crash --no-store --budget 20 $DIR/cases/full.txt" "check --no-store --for 4s"; do
+	# shellcheck disable=SC2086 # words
+	tap_run "wear of ${command%% *}" 0 "$ASSAY" $command --wear 0 --target "plugin:$FLASHFS"
+	tap_like "the worst run of it" "$WORK/out" \
+		'^wear: block [0-9]+ was erased most, [1-9][0-9]* times in a run; [0-9]+ block'
+	tap_run "a target without flash" 2 "$ASSAY" ${command/wear/lab} --wear 0 --target lab
+	tap_like "it is said" "$WORK/err" '^assay: --wear: target lab'
+done
+tap_run "a limit of wear in a hunt" 1 "$ASSAY" hunt --seed 1 --max-workloads 60 --no-reduce \
+	--wear 1 --target "plugin:$FLASHFS" -o "$WORK/worn"
+tap_like "it is a finding" "$WORK/out" 'misuse: close: wears a block out'
+tap_run "it replays" 1 "$ASSAY" replay -o "$WORK/worn" \
+	"$(basename "$(find "$WORK/worn/findings" -name 'flashfs-misuse-*' | head -n 1)")"
+tap_run "a limit of wear with power cuts" 1 "$ASSAY" crash --no-store --budget 20 --wear 1 \
+	--target "plugin:$FLASHFS" "$DIR/cases/churn.txt"
+tap_like "it is a finding there, too" "$WORK/out" 'erased 2 times, and 1 is the limit'
+tap_run "a limit of wear in a check" 1 "$ASSAY" check --no-store --for 20s --max-findings 1 \
+	--wear 2 --target "plugin:${FLASHFS%/*}/pairfs.so"
+tap_like "and there" "$WORK/out" 'erased 3 times, and 2 is the limit'
 tap_run "a block that was read often" 0 "$ASSAY" run --no-store \
 	--target "plugin:$FLASHFS:flash.disturb=20" "$DIR/cases/pages.txt"
 tap_run "and a file system that takes that for an error" 1 "$ASSAY" run --no-store \

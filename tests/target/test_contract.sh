@@ -57,6 +57,32 @@ finds whole crash "$WORK/names.txt" "$CUT" 'persisted: after mkdir' bug=14,$OFF
 passes late crash "$WORK/names.txt" "$CUT" bug=14,$OFF
 finds late crash $CASES/small.txt "$CUT" 'after close of' bug=11,$OFF
 
+# Data and sizes that wait for the close are meant if that is said, and otherwise out of order.
+cat >"$WORK/waits.txt" <<'END'
+$0 = open /a O_RDWR|O_CREAT 0644
+pwrite $0 len=900 at=0 fill=1
+fsync $0
+ftruncate $0 100
+mkdir /d 0755
+mkdir /e 0755
+close $0
+END
+passes whole crash "$WORK/waits.txt" "$CUT" $OFF
+no_promise waits AS_PROMISE_AT_CLOSE
+finds waits crash "$WORK/waits.txt" "$CUT" 'size: /a can have 100 bytes at most' $OFF
+
+# fsync makes the name stable, too: of a library whose names are late otherwise.
+cat >"$WORK/named.txt" <<'END'
+mkdir /d 0755
+$0 = open /d/a O_RDWR|O_CREAT 0644
+pwrite $0 len=900 at=0 fill=1
+fsync $0
+stat /d
+END
+flashfs named 's/AS_PROMISE_NAMES_NOW/AS_PROMISE_FSYNC_NAMES/' ops.c
+passes named crash "$WORK/named.txt" "$CUT" $OFF
+finds named crash "$WORK/named.txt" "$CUT" 'after fsync of /d/a.* must exist' bug=14,$OFF
+
 # Nothing is promised but by sync: names and closes may be late; what was synced is not lost.
 cat >"$WORK/synced.txt" <<'END'
 create /kept 0644
@@ -126,6 +152,32 @@ full() { # NAME STATUS
 GUESS='s/if \(good < FF_RESERVE.*/if (!good)/'
 flashfs drops "$GUESS" gc.c
 full drops 0
+# But no name, no other file and no space, seen at once and without power cuts.
+PAIRFS=$(dirname "$ASSAY")/plugins/pairfs.so
+cat >"$WORK/others.txt" <<'END'
+$1 = open /kept O_RDWR|O_CREAT 0644
+pwrite $1 len=5000 at=0 fill=9
+close $1
+$0 = open /a O_RDWR|O_CREAT 0644
+pwrite $0 len=40000 at=0 fill=1
+pwrite $0 len=4096 at=40960 fill=1
+stat /kept
+END
+{
+	sed 's/len=40000/len=32000/' "$WORK/others.txt" | head -n 5
+	printf 'mkdir /d%d 0755\n' 1 2
+	echo 'readdir /'
+} >"$WORK/dirs.txt"
+others() { # BUG STATUS FILE [WORDS]
+	tap_run "ENOSPC, bug $1: $3" "$2" "$ASSAY" run --no-store --size 64K \
+		--target "plugin:$PAIRFS:bug=$1" "$WORK/$3"
+	[ -z "$4" ] || tap_like "bug $1: the words" "$WORK/out" "$4"
+}
+others 0 0 others.txt
+others 14 1 others.txt '/kept: byte at offset 0 is 0x00'
+others 0 0 dirs.txt
+others 12 1 dirs.txt 'free blocks after another mount'
+others 13 1 dirs.txt 'mkdir /d2 0755: /d2: should not be there'
 # What was stable before may not be lost with it.
 cat >"$WORK/stable.txt" <<'END'
 $0 = open /a O_RDWR|O_CREAT 0644
@@ -216,6 +268,36 @@ views shared -DDECLARES -DPLAIN
 finds shared run "$WORK/views.txt" "" 'pread .1 len=900 at=0: returned 900, model says 0'
 views unshared -DDECLARES -DCLOSE_FORGETS
 finds unshared run "$WORK/views.txt" "" 'size 900, model says 150'
+
+# A library without directories: it says so, or mkdir is judged.
+cat >"$WORK/flat.txt" <<'END'
+create /f 0644
+create /g 0644
+mkdir /d 0755
+mkdir /g 0755
+deepen / 2
+rmdir /g
+rename /f /h
+stat /h
+END
+NO_DIRS='s/\.mkdir = fs_mkdir/.mkdir = no_dirs/
+s/^static const struct as_limits limits/static int no_dirs(struct as_fs *fs, const char *path,'
+NO_DIRS+=' uint32_t mode)\n{\n\tstruct place p;\n\tint rc = walk(fs, path, \&p);\n\n\t(void)mode;\n'
+NO_DIRS+='\treturn rc ? rc : p.there ? -EEXIST : -EPERM;\n}\n\n&/
+'
+skeleton flat "$NO_DIRS$(says ".semantics = AS_MEANS_FLAT")"
+passes flat run "$WORK/flat.txt" "--check op --size 256K"
+tap_run "flat passes a hunt" 0 "$ASSAY" hunt --target "plugin:$WORK/flat.so" --max-workloads 100 \
+	-o "$WORK/flat.d"
+tap_like "directories are left out" "$WORK/out" 'cannot do them: mkdir, .*rmdir'
+"$ASSAY" plugin check --no-store "$WORK/flat.so" >"$WORK/out"
+tap_like "it is said" "$WORK/out" '^means .*flat'
+skeleton hilly "$NO_DIRS"
+finds hilly run "$WORK/flat.txt" "--size 256K" 'mkdir /d 0755: returned -1 EPERM, model says 0'
+# It says so, but a rename makes one.
+skeleton hill "$NO_DIRS$(says ".semantics = AS_MEANS_FLAT")
+s/from\.record\.parent = /from.record.mode = S_IFDIR | 0755;\n&/"
+finds hill run "$WORK/flat.txt" "--check op --size 256K" '/h: is a directory, model says a regular'
 
 # What is declared is no excuse for more.
 flashfs worse_busy "$TEXT" ops.c 's/busy_errno = EBUSY/busy_errno = EPERM/' ops.c

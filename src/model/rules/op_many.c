@@ -201,6 +201,11 @@ static void allow_partial(struct as_rule_step *s)
 		as_rule_allow(s, EMLINK);
 }
 
+static bool may_make_dirs(const struct as_rule_step *s, uint32_t dir)
+{
+	return as_rule_may_create(s, dir) && !(s->m->traits->quirks & AS_QUIRK_FLAT);
+}
+
 void as_rule_enlarge(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
@@ -217,7 +222,7 @@ void as_rule_enlarge(struct as_rule_step *s)
 		return as_rule_refuse(s, EINVAL);
 	if (inode->nlink == 0 && s->op->len)
 		return as_rule_refuse(s, ENOENT);
-	if (s->op->len && !as_rule_may_create(s, w.ino))
+	if (s->op->len && !may_make_dirs(s, w.ino))
 		return as_rule_refuse(s, EPERM);
 	allow_partial(s);
 	if (!go_on(s, (int64_t)s->op->len))
@@ -275,7 +280,7 @@ void as_rule_deepen(struct as_rule_step *s)
 		if (!is_dir(inode_at(s->m, dir)))
 			return as_rule_refuse(s, ENOTDIR);
 	}
-	if (s->op->len && !as_rule_may_create(s, dir))
+	if (s->op->len && !may_make_dirs(s, dir))
 		return as_rule_refuse(s, EPERM);
 	allow_partial(s);
 	/* Many open directories, one at a time: only the descent itself may fail. */

@@ -44,6 +44,9 @@ void as_rule_mkdir(struct as_rule_step *s)
 		give_default_list(s, &w);
 	if (err)
 		return as_rule_refuse(s, err);
+	/* vfs_mkdir(): EPERM where the type has no function for it. */
+	if (s->m->traits->quirks & AS_QUIRK_FLAT)
+		return as_rule_refuse(s, EPERM);
 	if (dir_is_full(s, w.parent))
 		return as_rule_refuse(s, EMLINK);
 	if (!as_rule_room_for_node(s, w.parent) || !as_rule_accept(s, 0))

@@ -7,6 +7,7 @@
 #include "../../../examples/plugin_skeleton/skeleton.c"
 #undef as_target
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -81,6 +82,26 @@ static int __attribute__((unused)) op_print(struct as_fs *fs, const char *path, 
 {
 	printf("not JSON\n");
 	fflush(stdout);
+	return fs_mkdir(fs, path, mode);
+}
+
+static int __attribute__((unused)) op_chdir(struct as_fs *fs, const char *path, uint32_t mode)
+{
+	return chdir("/") ? -EIO : fs_mkdir(fs, path, mode);
+}
+
+static int __attribute__((unused)) op_handler(struct as_fs *fs, const char *path, uint32_t mode)
+{
+	signal(SIGPIPE, SIG_IGN);
+	return fs_mkdir(fs, path, mode);
+}
+
+static int __attribute__((unused)) op_block(struct as_fs *fs, const char *path, uint32_t mode)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
 	return fs_mkdir(fs, path, mode);
 }
 
