@@ -11,7 +11,8 @@
  *     its long name was changed, all of the directory, if its first byte was (0 is the end of the
  *     directory), and everything, if the table was;
  *   - nothing at all, if it is in the superblock, a bitmap or another structure of no file.
- * Checksums that were computed anew are not counted.
+ * Checksums that were computed anew are not counted. If they were not, all that a checksum covers is
+ * touched.
  */
 #include "fsck/loss_priv.h"
 
@@ -180,6 +181,14 @@ static void touch_tree(struct as_loss_files *t, const struct as_field *f)
 	}
 }
 
+/* Nobody believes a block whose checksum is wrong: what it covers is touched with it. */
+static void touch_sealed(struct as_loss_files *t, const struct as_field *f)
+{
+	for (size_t i = 0; f->seal && i < as_fields_n(t->fields); i++)
+		if (as_fields_at(t->fields, i)->seal == f->seal)
+			touch_field(t, as_fields_at(t->fields, i));
+}
+
 /* Of jfs: a wrong pointer of a group of inodes leads to none of the inodes that it stands for. */
 static void touch_extent(struct as_loss_files *t, const struct as_field *f)
 {
@@ -229,6 +238,17 @@ static void touch_entry_and_node(struct as_loss_files *t, const struct as_field 
 	touch_under(t, dir);
 }
 
+/* A block that leads to the data of a file: pointers that are not in use yet are no fields. */
+static bool leads_to_data(const char *what)
+{
+	static const char *const begins[] = { "pointers of ", "extents of " };
+
+	for (unsigned i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (!strncmp(what, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
 void as_loss_touch(struct as_loss_files *t, const struct as_damage *d, enum as_loss_drops drops)
 {
 	for (size_t i = 0; i < t->n_nodes; i++)
@@ -248,6 +268,8 @@ void as_loss_touch(struct as_loss_files *t, const struct as_damage *d, enum as_l
 			continue;
 		touch_field(t, f);
 		touch_tree(t, f);
+		if (!d->sealed)
+			touch_sealed(t, f);
 		touch_extent(t, f);
 		touch_entry_and_node(t, f);
 	}
@@ -255,7 +277,7 @@ void as_loss_touch(struct as_loss_files *t, const struct as_damage *d, enum as_l
 		const struct as_disk_area *a = as_fields_area(t->fields, i);
 		const char *path = strchr(a->what, '/');
 
-		if (a->is_data && path && is_in(d, a->off, a->len))
+		if ((a->is_data || leads_to_data(a->what)) && path && is_in(d, a->off, a->len))
 			touch_path(t, path);
 	}
 	touch_twins(t);

@@ -241,9 +241,71 @@ static void test_vfat(void **state)
 	as_chunks_free(store);
 }
 
+/* ---- Blocks of pointers ---- */
+
+/* The last byte of the first block that leads to the data of the file; 0: there is none. */
+static uint64_t unused_pointer(const struct as_fields *fields, const char *what)
+{
+	for (size_t i = 0; i < as_fields_areas(fields); i++) {
+		const struct as_disk_area *a = as_fields_area(fields, i);
+
+		if (!strcmp(a->what, what))
+			return a->off + a->len - 1;
+	}
+	return 0;
+}
+
+static void test_pointers(void **state)
+{
+	struct as_chunks *store = as_chunks_new();
+	struct as_temp *temp = NULL;
+	struct as_disk *disk = NULL;
+	struct as_buf path = { 0 };
+	struct as_fields *fields;
+	uint64_t mode = 0, at;
+	struct as_loss *loss;
+	struct as_err err;
+
+	(void)state;
+	assert_int_equal(as_temp_new("/tmp", &temp, &err), 0);
+	as_buf_addf(&path, "%s/disk", as_temp_path(temp));
+	if (!run("mkdir %s/tree && seq 4000 >%s/tree/long", as_temp_path(temp)) ||
+	    !run("mke2fs -q -F -t ext2 -b 1024 -d %s/tree %s/disk 1M", as_temp_path(temp))) {
+		as_buf_free(&path);
+		as_temp_free(temp);
+		as_chunks_free(store);
+		skip_because("there is no mke2fs that fills a disk");
+		return;
+	}
+	assert_int_equal(as_image_import_raw(store, as_buf_str(&path), &disk, &err), 0);
+	assert_int_equal(as_fields_read("ext2", disk, &fields, &err), 0);
+	for (size_t i = 0; i < as_fields_n(fields); i++) {
+		const struct as_field *f = as_fields_at(fields, i);
+
+		if (f->role && f->path && !strcmp(f->role, "file.mode") &&
+		    !strcmp(f->path, "/long"))
+			mode = f->off + 1;
+	}
+	at = unused_pointer(fields, "pointers of /long");
+	assert_true(mode && at);
+	loss = as_loss_new("ext2", disk, AS_LOSS_DROPS_NOTHING);
+	assert_non_null(loss);
+	/* A checker that cannot make sense of the pointers may clear the file. */
+	assert_int_equal(count_lost(disk, loss, at, mode, 0), 0);
+	/* The mutant: the damage was in the boot sector. */
+	assert_true(count_lost(disk, loss, 8, mode, 0));
+	as_loss_free(loss);
+	as_fields_free(fields);
+	as_disk_free(disk);
+	as_buf_free(&path);
+	as_temp_free(temp);
+	as_chunks_free(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pointers),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_vfat),
 	};
