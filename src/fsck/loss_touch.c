@@ -7,12 +7,12 @@
  *     Where a type has its names twice (btrfs), both are touched;
  *   - all that is in a block of a tree, if the head of the block or of an item was changed, and
  *     everything, if a pointer of a tree was;
- *   - where the entry of a directory is the inode (vfat), the file and all below it, if the entry or
- *     its long name was changed, all of the directory, if its first byte was (0 is the end of the
- *     directory), and everything, if the table was;
+ *   - where the entry of a directory is the inode (vfat), the file and all below it, if the entry
+ *     or its long name was changed, all of the directory, if its first byte was (0 is the end of
+ *     the directory), and everything, if the table was;
  *   - nothing at all, if it is in the superblock, a bitmap or another structure of no file.
- * Checksums that were computed anew are not counted. If they were not, all that a checksum covers is
- * touched.
+ * Checksums that were computed anew are not counted. If they were not, all that a checksum covers
+ * is touched.
  */
 #include "fsck/loss_priv.h"
 
