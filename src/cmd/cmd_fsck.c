@@ -307,8 +307,13 @@ static int run_one(const struct as_args *args, struct as_err *err)
 		.below = AS_DIR_NONE,
 		.export = AS_DIR_NONE,
 	};
-	int rc = as_subject_open(&s.setup, &s.subject, err);
+	struct as_subject_setup confirms = s.setup;
+	int rc;
 
+	/* Runs of the worker processes share what they can. What they find is confirmed and made
+	 * smaller by runs that share nothing. */
+	confirms.whole = true;
+	rc = as_subject_open(&confirms, &s.subject, err);
 	if (!rc) {
 		const char *type = as_subject_type(s.subject);
 

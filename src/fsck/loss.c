@@ -71,10 +71,19 @@ static void add_node(struct as_loss_files *t, const struct as_field *f, uint64_t
 	as_table_add(&t->by_ino, f->self, t->n_nodes++);
 }
 
+/* The entry that was added last, if the field is of it. */
+static struct as_loss_node *last_entry(const struct as_loss_files *t, const struct as_field *f)
+{
+	if (!t->n_names || !t->n_nodes || strcmp(t->names[t->n_names - 1].instance, f->instance))
+		return NULL;
+	return &t->nodes[t->n_nodes - 1];
+}
+
 /* A field of an inode that was added. */
 static void read_inode(struct as_loss_files *t, const struct as_field *f, struct as_disk *disk)
 {
-	struct as_loss_node *node = as_loss_node_of(t, f->self);
+	struct as_loss_node *node =
+		t->entries_are_nodes ? last_entry(t, f) : as_loss_node_of(t, f->self);
 	unsigned char bytes[256];
 	size_t n;
 
@@ -215,6 +224,50 @@ static void read_name(struct as_loss_files *t, const struct as_field *f, struct 
 		add_name(t, f, disk, number->ino, number->f->off);
 }
 
+/* ---- Entries that are inodes (vfat) ---- */
+
+#define FAT_DIRECTORY 0x10u /* of `attr` */
+
+/* Whether the name of an entry and what an inode has are in one instance. */
+static bool is_node_too(const struct as_loss_files *t, size_t i)
+{
+	const struct as_field *name = as_fields_at(t->fields, i), *next;
+
+	if (i + 1 == as_fields_n(t->fields) || !name->path)
+		return false;
+	next = as_fields_at(t->fields, i + 1);
+	return as_loss_has_role(next, "file.mode") && !strcmp(next->instance, name->instance);
+}
+
+/* Its path is that of the file, by its long name if it has one; its number is its place. */
+static void add_entry(struct as_loss_files *t, const struct as_field *f, uint64_t attr)
+{
+	uint64_t mode = attr & FAT_DIRECTORY ? S_IFDIR : S_IFREG;
+	const char *end = strrchr(f->path, '/');
+	const struct as_loss_node *dir = NULL;
+
+	t->entries_are_nodes = true;
+	if (!end || (strcmp(f->class, "directory") && strcmp(f->class, "regular file")) ||
+	    as_loss_node_of(t, f->off))
+		return;
+	for (size_t i = 0; i < t->n_nodes && end > f->path; i++)
+		if (strlen(t->nodes[i].path) == (size_t)(end - f->path) &&
+		    !strncmp(t->nodes[i].path, f->path, (size_t)(end - f->path)))
+			dir = &t->nodes[i];
+	AS_ARRAY_ROOM(t->names, t->n_names, t->cap_names);
+	t->names[t->n_names] = (struct as_loss_name){ .path = as_xstrdup(f->path),
+						      .dir = dir ? dir->path : "/",
+						      .ino = f->off,
+						      .off = f->off,
+						      .text_off = f->off,
+						      .instance = f->instance };
+	as_table_add(&t->by_path, as_hash64(f->path, strlen(f->path)), t->n_names++);
+	AS_ARRAY_ROOM(t->nodes, t->n_nodes, t->cap_nodes);
+	t->nodes[t->n_nodes] =
+		(struct as_loss_node){ .ino = f->off, .mode = mode, .path = f->path };
+	as_table_add(&t->by_ino, f->off, t->n_nodes++);
+}
+
 /* 0, or an error: nothing can be read, and nothing is known. whole: all fields are wanted, to tell
  * which of them a damage touches. */
 static int read_files(const char *type, bool whole, struct as_disk *disk, struct as_loss_files *t)
@@ -229,7 +282,9 @@ static int read_files(const char *type, bool whole, struct as_disk *disk, struct
 	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
 		const struct as_field *f = as_fields_at(t->fields, i);
 
-		if (as_loss_has_role(f, "file.mode") && f->path)
+		if (as_loss_has_role(f, "dir.entry.name") && is_node_too(t, i))
+			add_entry(t, f, as_field_get(as_fields_at(t->fields, i + 1), disk));
+		else if (as_loss_has_role(f, "file.mode") && f->path && !t->entries_are_nodes)
 			add_node(t, f, as_field_get(f, disk));
 		else if (f->role && !strncmp(f->role, "file.", 5))
 			read_inode(t, f, disk);
@@ -388,7 +443,7 @@ void as_loss_look(struct as_loss *loss, const struct as_damage *damage, struct a
 	if (!now.n_nodes || !now.n_names) {
 		/* A checker may go on with a copy of the superblock, which is not read here. */
 		as_loss_touch(&loss->was, damage, loss->drops);
-		if (as_loss_is_any_touched(&loss->was)) {
+		if (as_loss_is_touched(&loss->was, true) && as_loss_is_touched(&loss->was, false)) {
 			found->files = (unsigned)loss->was.n_names;
 			note(found, &found->unexcused, "everything", "is gone");
 		}

@@ -32,6 +32,8 @@ struct as_loss_files {
 	size_t n_names, cap_names;
 	struct as_table by_path; /* names */
 	struct as_table by_ino; /* nodes */
+	/* An entry of a directory is the inode, too, and has the path of its own file (vfat). */
+	bool entries_are_nodes;
 };
 
 bool as_loss_has_role(const struct as_field *f, const char *role);
@@ -43,6 +45,7 @@ const struct as_loss_name *as_loss_name_at(const struct as_loss_files *t, const 
 /* Marks what a damage touches (loss_touch.c), and nothing else. */
 void as_loss_touch(struct as_loss_files *t, const struct as_damage *damage,
 		   enum as_loss_drops drops);
-bool as_loss_is_any_touched(const struct as_loss_files *t);
+/* Whether any of the files and names is touched, or any is not. */
+bool as_loss_is_touched(const struct as_loss_files *t, bool touched);
 
 #endif

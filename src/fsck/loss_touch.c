@@ -7,8 +7,12 @@
  *     Where a type has its names twice (btrfs), both are touched;
  *   - all that is in a block of a tree, if the head of the block or of an item was changed, and
  *     everything, if a pointer of a tree was;
+ *   - where the entry of a directory is the inode (vfat), the file and all below it, if the entry
+ *     or its long name was changed, all of the directory, if its first byte was (0 is the end of
+ *     the directory), and everything, if the table was;
  *   - nothing at all, if it is in the superblock, a bitmap or another structure of no file.
- * Checksums that were computed anew are not counted.
+ * Checksums that were computed anew are not counted. If they were not, all that a checksum covers
+ * is touched.
  */
 #include "fsck/loss_priv.h"
 
@@ -19,6 +23,7 @@
 #define TREE_BLOCK 4096u /* of reiserfs; blocks of btrfs are told by their checksum */
 #define IAG_EXTENT 32u /* inodes of an extent of jfs, */
 #define IAG_EXTENTS 128u /* and extents of a group */
+#define FAT_ENTRY 32u /* bytes of an entry of a directory of vfat */
 
 /* ---- What a damage touches ------------------------------------------------------------------- */
 
@@ -176,6 +181,14 @@ static void touch_tree(struct as_loss_files *t, const struct as_field *f)
 	}
 }
 
+/* Nobody believes a block whose checksum is wrong: what it covers is touched with it. */
+static void touch_sealed(struct as_loss_files *t, const struct as_field *f)
+{
+	for (size_t i = 0; f->seal && i < as_fields_n(t->fields); i++)
+		if (as_fields_at(t->fields, i)->seal == f->seal)
+			touch_field(t, as_fields_at(t->fields, i));
+}
+
 /* Of jfs: a wrong pointer of a group of inodes leads to none of the inodes that it stands for. */
 static void touch_extent(struct as_loss_files *t, const struct as_field *f)
 {
@@ -189,6 +202,51 @@ static void touch_extent(struct as_loss_files *t, const struct as_field *f)
 	for (size_t i = 0; i < t->n_names; i++)
 		if (t->names[i].ino / IAG_EXTENT % IAG_EXTENTS == extent)
 			t->names[i].touched = true;
+}
+
+static void touch_under(struct as_loss_files *t, const char *path)
+{
+	for (size_t i = 0; i < t->n_names; i++)
+		if (!strcmp(t->names[i].path, path) || is_below(t->names[i].path, path))
+			t->names[i].touched = true;
+	for (size_t i = 0; i < t->n_nodes; i++)
+		if (!strcmp(t->nodes[i].path, path) || is_below(t->nodes[i].path, path))
+			t->nodes[i].touched = true;
+}
+
+/* Of vfat: the path of an entry is that of its file, and a long name before it is a part of it. A
+ * first byte of 0 is the end of the directory. An entry of the table may be of any file. */
+static void touch_entry_and_node(struct as_loss_files *t, const struct as_field *f)
+{
+	char dir[1024];
+	char *end;
+
+	if (!t->entries_are_nodes)
+		return;
+	if (!f->path) {
+		if (!strcmp(f->structure, "fat_entry"))
+			touch_under(t, "/");
+		return;
+	}
+	touch_under(t, f->path);
+	if (f->off % FAT_ENTRY || strlen(f->path) >= sizeof(dir))
+		return;
+	memcpy(dir, f->path, strlen(f->path) + 1);
+	end = strrchr(dir, '/');
+	if (end)
+		end[end == dir] = '\0';
+	touch_under(t, dir);
+}
+
+/* A block that leads to the data of a file: pointers that are not in use yet are no fields. */
+static bool leads_to_data(const char *what)
+{
+	static const char *const begins[] = { "pointers of ", "extents of " };
+
+	for (unsigned i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (!strncmp(what, begins[i], strlen(begins[i])))
+			return true;
+	return false;
 }
 
 void as_loss_touch(struct as_loss_files *t, const struct as_damage *d, enum as_loss_drops drops)
@@ -210,13 +268,16 @@ void as_loss_touch(struct as_loss_files *t, const struct as_damage *d, enum as_l
 			continue;
 		touch_field(t, f);
 		touch_tree(t, f);
+		if (!d->sealed)
+			touch_sealed(t, f);
 		touch_extent(t, f);
+		touch_entry_and_node(t, f);
 	}
 	for (size_t i = 0; i < as_fields_areas(t->fields); i++) {
 		const struct as_disk_area *a = as_fields_area(t->fields, i);
 		const char *path = strchr(a->what, '/');
 
-		if (a->is_data && path && is_in(d, a->off, a->len))
+		if ((a->is_data || leads_to_data(a->what)) && path && is_in(d, a->off, a->len))
 			touch_path(t, path);
 	}
 	touch_twins(t);
@@ -225,13 +286,13 @@ void as_loss_touch(struct as_loss_files *t, const struct as_damage *d, enum as_l
 		touch_nameless(t, drops);
 }
 
-bool as_loss_is_any_touched(const struct as_loss_files *t)
+bool as_loss_is_touched(const struct as_loss_files *t, bool touched)
 {
 	for (size_t i = 0; i < t->n_nodes; i++)
-		if (t->nodes[i].touched)
+		if (t->nodes[i].touched == touched)
 			return true;
 	for (size_t i = 0; i < t->n_names; i++)
-		if (t->names[i].touched)
+		if (t->names[i].touched == touched)
 			return true;
 	return false;
 }

@@ -2,7 +2,7 @@
 /*
  * loss: a disk on which a name was changed is taken for a repaired one. If the damage was that
  * name, nothing is wrong; if the damage was elsewhere, the name was stolen. The types have their
- * names before the inode number (xfs), twice (btrfs), or after it (ext4).
+ * names before the inode number (xfs), twice (btrfs), after it (ext4), or in the inode (vfat).
  */
 #include "disk/image.h"
 #include "fsck/loss.h"
@@ -140,9 +140,175 @@ static void test_names(void **state)
 		skip_because("no mkfs is installed");
 }
 
+/* ---- Entries that are inodes ---- */
+
+static void set_bytes(struct as_disk *disk, uint64_t off, const void *bytes, size_t len)
+{
+	unsigned char sector[AS_DISK_SECTOR_BYTES];
+	uint64_t at = off / sizeof(sector) * sizeof(sector);
+
+	assert_int_equal(as_bd_read(as_disk_bd(disk), at, sector, sizeof(sector)), 0);
+	memcpy(sector + (off - at), bytes, len);
+	assert_int_equal(as_bd_write(as_disk_bd(disk), at, sector, sizeof(sector)), 0);
+}
+
+/* Two files, the first one with a long name; returns where the root begins. */
+static uint64_t add_files(struct as_disk *disk)
+{
+	static const char names[2][11] = { "ALPHA      ", "BETA       " };
+	unsigned char boot[AS_DISK_SECTOR_BYTES], entry[32] = { 0x41 }, sum = 0;
+	uint64_t root;
+
+	assert_int_equal(as_bd_read(as_disk_bd(disk), 0, boot, sizeof(boot)), 0);
+	root = 512 * (boot[14] + (uint64_t)boot[16] * boot[22]);
+	for (int i = 0; i < 11; i++)
+		sum = (unsigned char)((sum >> 1 | sum << 7) + names[0][i]);
+	memset(entry + 1, 0xff, sizeof(entry) - 1);
+	entry[11] = 0x0f;
+	entry[12] = entry[26] = entry[27] = 0;
+	entry[13] = sum;
+	for (int i = 0; i <= 5; i++) {
+		int at = i < 5 ? 1 + 2 * i : 14;
+
+		entry[at] = (unsigned char)"alpha"[i];
+		entry[at + 1] = 0;
+	}
+	set_bytes(disk, root, entry, sizeof(entry));
+	for (int i = 0; i < 2; i++) {
+		memset(entry, 0, sizeof(entry));
+		memcpy(entry, names[i], 11);
+		entry[11] = 0x20;
+		entry[26] = (unsigned char)(2 + i); /* its cluster */
+		set_bytes(disk, root + 32 * (unsigned)(i + 1), entry, sizeof(entry));
+	}
+	return root;
+}
+
+/* A damage of byte `at`; what is left has byte `changed` of the root changed. */
+static unsigned count_lost(struct as_disk *healthy, struct as_loss *loss, uint64_t at,
+			   uint64_t changed, unsigned char to)
+{
+	struct as_damage damage = { .bytes = &(struct as_damaged_byte){ at, 0, 1 }, .n = 1 };
+	struct as_disk *repaired = as_disk_snapshot(healthy);
+	struct as_loss_found found;
+	unsigned n;
+
+	set_bytes(repaired, changed, &to, 1);
+	as_loss_look(loss, &damage, repaired, &found);
+	n = found.unexcused + found.moved;
+	as_loss_found_free(&found);
+	as_disk_free(repaired);
+	return n;
+}
+
+static void test_vfat(void **state)
+{
+	struct as_chunks *store = as_chunks_new();
+	struct as_temp *temp = NULL;
+	struct as_disk *disk = NULL;
+	struct as_buf path = { 0 };
+	struct as_loss *loss;
+	struct as_err err;
+	uint64_t root;
+
+	(void)state;
+	assert_int_equal(as_temp_new("/tmp", &temp, &err), 0);
+	as_buf_addf(&path, "%s/disk", as_temp_path(temp));
+	if (!run("mkfs.fat -C %s/disk 1024", as_temp_path(temp))) {
+		as_buf_free(&path);
+		as_temp_free(temp);
+		as_chunks_free(store);
+		skip_because("there is no mkfs.fat");
+		return;
+	}
+	assert_int_equal(as_image_import_raw(store, as_buf_str(&path), &disk, &err), 0);
+	root = add_files(disk);
+	loss = as_loss_new("vfat", disk, AS_LOSS_DROPS_NOTHING);
+	assert_non_null(loss);
+	/* A letter of the long name; the end of the directory in the first byte of an entry. */
+	assert_int_equal(count_lost(disk, loss, root + 1, root + 1, 'z'), 0);
+	assert_int_equal(count_lost(disk, loss, root, root, 0), 0);
+	/* The table of clusters may have been that of any file. */
+	assert_int_equal(count_lost(disk, loss, 512 * 1 + 3, root + 33, 'Z'), 0);
+	/* The mutants: the damage was in the boot sector, or in another entry. */
+	assert_true(count_lost(disk, loss, 8, root + 1, 'z'));
+	assert_true(count_lost(disk, loss, 8, root + 65, 'Z'));
+	assert_true(count_lost(disk, loss, root + 1, root + 65, 'Z'));
+	as_loss_free(loss);
+	as_disk_free(disk);
+	as_buf_free(&path);
+	as_temp_free(temp);
+	as_chunks_free(store);
+}
+
+/* ---- Blocks of pointers ---- */
+
+/* The last byte of the first block that leads to the data of the file; 0: there is none. */
+static uint64_t unused_pointer(const struct as_fields *fields, const char *what)
+{
+	for (size_t i = 0; i < as_fields_areas(fields); i++) {
+		const struct as_disk_area *a = as_fields_area(fields, i);
+
+		if (!strcmp(a->what, what))
+			return a->off + a->len - 1;
+	}
+	return 0;
+}
+
+static void test_pointers(void **state)
+{
+	struct as_chunks *store = as_chunks_new();
+	struct as_temp *temp = NULL;
+	struct as_disk *disk = NULL;
+	struct as_buf path = { 0 };
+	struct as_fields *fields;
+	uint64_t mode = 0, at;
+	struct as_loss *loss;
+	struct as_err err;
+
+	(void)state;
+	assert_int_equal(as_temp_new("/tmp", &temp, &err), 0);
+	as_buf_addf(&path, "%s/disk", as_temp_path(temp));
+	if (!run("mkdir %s/tree && seq 4000 >%s/tree/long", as_temp_path(temp)) ||
+	    !run("mke2fs -q -F -t ext2 -b 1024 -d %s/tree %s/disk 1M", as_temp_path(temp))) {
+		as_buf_free(&path);
+		as_temp_free(temp);
+		as_chunks_free(store);
+		skip_because("there is no mke2fs that fills a disk");
+		return;
+	}
+	assert_int_equal(as_image_import_raw(store, as_buf_str(&path), &disk, &err), 0);
+	assert_int_equal(as_fields_read("ext2", disk, &fields, &err), 0);
+	for (size_t i = 0; i < as_fields_n(fields); i++) {
+		const struct as_field *f = as_fields_at(fields, i);
+
+		if (f->role && f->path && !strcmp(f->role, "file.mode") &&
+		    !strcmp(f->path, "/long"))
+			mode = f->off + 1;
+	}
+	at = unused_pointer(fields, "pointers of /long");
+	assert_true(mode && at);
+	loss = as_loss_new("ext2", disk, AS_LOSS_DROPS_NOTHING);
+	assert_non_null(loss);
+	/* A checker that cannot make sense of the pointers may clear the file. */
+	assert_int_equal(count_lost(disk, loss, at, mode, 0), 0);
+	/* The mutant: the damage was in the boot sector. */
+	assert_true(count_lost(disk, loss, 8, mode, 0));
+	as_loss_free(loss);
+	as_fields_free(fields);
+	as_disk_free(disk);
+	as_buf_free(&path);
+	as_temp_free(temp);
+	as_chunks_free(store);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_names) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pointers),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_vfat),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -351,7 +351,7 @@ SHIM_EXPORT int close(int fd)
 {
 	/* Some programs close all descriptors that they do not know. They must not close the
 	 * disk. */
-	if (shim_head && (fd == shim_disk_fd || fd == shim_null_fd)) {
+	if (shim_head && (fd == shim_disk_fd || fd == shim_null_fd || shim_rewind_is_ours(fd))) {
 		errno = EBADF;
 		return -1;
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * clock: everything that differs from one run of a program to the next: the time, the process id
- * and random numbers. The clock moves only a microsecond each time it is asked for more than
- * seconds (some programs wait for it to move). Sleeping in the main thread takes no time and moves
- * the clock.
+ * clock: everything that differs from one run of a program to the next: the time, the process id,
+ * what it has used of the machine, and random numbers. The clock moves only a microsecond each time
+ * it is asked for more than seconds (some programs wait for it to move). Sleeping in the main
+ * thread takes no time and moves the clock.
  */
 #include "tool/shim/shim.h"
 
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 bool shim_clock_on;
@@ -75,6 +76,15 @@ SHIM_EXPORT int clock_gettime(clockid_t id, struct timespec *ts)
 	return 0;
 }
 
+/* A program that prints what it has used would print something else each time. */
+SHIM_EXPORT int getrusage(__rusage_who_t who, struct rusage *use)
+{
+	if (!shim_clock_on)
+		return (int)raw(SYS_getrusage, (long[6]){ who, (long)use });
+	memset(use, 0, sizeof(*use));
+	return 0;
+}
+
 /* ---- Sleeping ---- */
 
 static bool skips_sleep(void)
@@ -124,6 +134,18 @@ SHIM_EXPORT int kill(pid_t pid, int sig)
 		return -1;
 	}
 	return shim_next()->kill(pid, sig);
+}
+
+/* The C library reads a file for this each time. The server asks first, so that no run has to. */
+SHIM_EXPORT long sysconf(int name)
+{
+	static long cpus;
+
+	if (name != _SC_NPROCESSORS_CONF || !shim_head)
+		return shim_next()->sysconf(name);
+	if (!cpus)
+		cpus = shim_next()->sysconf(name);
+	return cpus;
 }
 
 /* ---- Random numbers: SplitMix64 ---- */

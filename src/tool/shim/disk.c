@@ -41,15 +41,14 @@ static pthread_mutex_t *mutex(void)
 	return (pthread_mutex_t *)(void *)shim_head->lock;
 }
 
-/* Nobody else can touch the disk or the record. */
-static bool is_alone(void)
+bool shim_is_alone(void)
 {
 	return &__libc_single_threaded && __libc_single_threaded && !shim_has_forked;
 }
 
 void shim_lock(void)
 {
-	if (is_alone())
+	if (shim_is_alone())
 		return;
 	if (pthread_mutex_lock(mutex()) == EOWNERDEAD)
 		pthread_mutex_consistent(mutex());
@@ -57,7 +56,7 @@ void shim_lock(void)
 
 void shim_unlock(void)
 {
-	if (is_alone())
+	if (shim_is_alone())
 		return;
 	pthread_mutex_unlock(mutex());
 }
@@ -103,6 +102,11 @@ void shim_disk_forked(void)
 	memset(reads_of, 0, (mapped_bytes + WINDOW_BYTES - 1) / WINDOW_BYTES);
 }
 
+void shim_disk_warm(void)
+{
+	memset(reads_of, CALLS, (mapped_bytes + WINDOW_BYTES - 1) / WINDOW_BYTES);
+}
+
 static void map_disk(void)
 {
 	uint64_t size = shim_head->disk_bytes;
@@ -140,7 +144,7 @@ static bool is_near(const void *buf, uint64_t len, int64_t off)
 {
 	uint64_t first = (uint64_t)off / WINDOW_BYTES;
 
-	if (!mapped || (uint64_t)off + len > mapped_bytes || len > WINDOW_BYTES || !is_alone())
+	if (!mapped || (uint64_t)off + len > mapped_bytes || len > WINDOW_BYTES || !shim_is_alone())
 		return false;
 	if (reads_of[first] < CALLS) {
 		reads_of[first]++;

@@ -29,7 +29,7 @@
 
 #define AS_SHIM_ENV "ASSAY_SHIM"
 #define AS_SHIM_CLOCK "clock"
-#define AS_SHIM_VERSION 5u
+#define AS_SHIM_VERSION 6u
 #define AS_SHIM_JOURNAL "-journal"
 #define AS_SHIM_BEGUN INT32_MIN
 #define AS_SHIM_ARGS_BYTES 4096u
@@ -82,6 +82,9 @@ struct as_shim_head {
 	uint32_t confined; /* the kernel's filter is in place */
 	int32_t pid; /* of the run, and of its process group; 0: none */
 	int32_t status; /* as waitpid() gave it */
+	/* Of a run that goes back to its beginning: it has begun and not ended; it was told to
+	 * quit; how often one came back. */
+	uint32_t active, quits, returns;
 	uint64_t used; /* bytes of the record */
 	uint64_t reads; /* of the disk so far */
 	uint64_t maps; /* of the disk so far */

@@ -12,6 +12,7 @@
  *	clock.c   time, sleep, process id, random numbers
  *	disk.c    the disk, its open files, the record
  *	stop.c    where a run stops, to be forked
+ *	rewind.c  a run that has ended goes back there
  *
  * Method. An open disk is a duplicate of the memfd's descriptor, so that a call that is not
  * interposed (fstat by another name, locks, closing by the C library) still works. Offsets are kept
@@ -93,6 +94,8 @@ void shim_disk_setup(int disk_fd, int share_fd);
 void shim_disk_reset(void);
 /* Called in a run that was forked in its middle: its page tables do not have the mapped disk. */
 void shim_disk_forked(void);
+/* Called in a run that was brought back: they have it. */
+void shim_disk_warm(void);
 /* How much of the address space the shim's own view of the disk takes. */
 uint64_t shim_disk_mapped(void);
 extern bool shim_has_forked; /* the program has, once at least */
@@ -117,11 +120,22 @@ void shim_disk_stat(const struct shim_part *part, struct stat *st);
  * there, it returns once in each process that is forked. */
 void shim_stop_at(int64_t off, uint64_t len);
 void shim_stop_setup(int control_fd);
+/* Files that are open get the offsets that they had at the stop. */
+void shim_stop_set_offsets(void);
+/* From here on the run comes back when it ends, as often as the control socket says. False: it
+ * cannot. It returns once for each run. */
+bool shim_rewind_begin(int control_fd);
+/* For on_exit(). */
+void shim_rewind_at_exit(int status, void *ctx);
+/* Whether a descriptor is one that must stay open. */
+bool shim_rewind_is_ours(int fd);
 /* For a server: waits for the end of a process and of its group, and gives its status. */
 int shim_finish(pid_t pid);
 /* For a process that was forked by `server`: it leads a group of its own and dies with it. */
 void shim_begin_run(pid_t server);
 
+/* Nobody else can touch the disk or the record: one thread, and no fork. */
+bool shim_is_alone(void);
 void shim_lock(void);
 void shim_unlock(void);
 /* Records a change of the disk that was made in another way (mapped memory); the lock is held. */

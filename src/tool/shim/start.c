@@ -75,6 +75,8 @@ __attribute__((constructor)) static void set_up(void)
 		shim_disk_setup(numbers[0], numbers[1]);
 		shim_next()->close(numbers[1]);
 		control_fd = numbers[2];
+		/* Before all that the C library and the program register: so it is called last. */
+		on_exit(shim_rewind_at_exit, NULL);
 	}
 	/* The program must not see these, nor pass them on to others. */
 	unsetenv(AS_SHIM_ENV);
@@ -232,6 +234,7 @@ static int serve(int argc, char **argv, char **envp)
 	(void)argv;
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	shim_head->confined = shim_filter_install(shim_head->secret);
+	(void)sysconf(_SC_NPROCESSORS_CONF);
 	/* These set up the heap, and load the unwinder, once and not in each child. */
 	free(malloc(1));
 	as_stack_catch(&shim_head->stack);

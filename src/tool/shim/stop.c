@@ -17,6 +17,8 @@
 #include <sys/prctl.h>
 
 #define SECTOR 512
+#define REWIND_FROM 3u /* runs that are forked at first: to save memory costs as much as some */
+#define REWIND_WORTH 16u /* runs for which one must serve in the mean */
 
 static int control_fd = -1; /* -1: this run does not stop, or has stopped already */
 static struct {
@@ -63,10 +65,24 @@ static void note_offsets(void)
 	}
 }
 
-static void set_offsets(void)
+void shim_stop_set_offsets(void)
 {
 	for (unsigned i = 0; i < n_offsets; i++)
 		shim_next()->lseek(offsets[i].fd, offsets[i].at, SEEK_SET);
+}
+
+/* Waits for a run that was forked. False: nobody waits for its answer, because it came back at
+ * least once and was not running. */
+static bool await_run(pid_t pid)
+{
+	int status = pid < 0 ? -1 : shim_finish(pid);
+
+	if (__atomic_load_n(&shim_head->quits, __ATOMIC_ACQUIRE))
+		_exit(0);
+	if (!__atomic_load_n(&shim_head->active, __ATOMIC_ACQUIRE))
+		return false;
+	shim_head->status = status;
+	return true;
 }
 
 /* Returns in the processes that are forked only. */
@@ -74,26 +90,34 @@ static void serve_forks(int fd)
 {
 	pid_t self = shim_real_pid();
 	char byte = AS_SHIM_STOPPED;
+	unsigned runs = 0, workers = 0;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	note_offsets();
 	if (shim_next()->write(fd, &byte, 1) != 1)
 		_exit(127);
 	while (shim_next()->read(fd, &byte, 1) == 1 && byte == AS_SHIM_GO) {
+		bool rewinds;
 		pid_t pid;
 
-		set_offsets();
+		shim_stop_set_offsets();
 		/* Not as_stack_catch(): the program may have handlers of its own by now. */
 		memset(&shim_head->stack, 0, sizeof(shim_head->stack));
+		/* Some programs cannot be brought back, or only sometimes. */
+		rewinds =
+			++runs > REWIND_FROM && workers * REWIND_WORTH <= runs + shim_head->returns;
+		workers += rewinds;
+		shim_head->quits = 0;
+		shim_head->active = 1;
 		pid = shim_next()->fork();
 		if (!pid) {
 			shim_begin_run(self);
 			shim_disk_forked();
-			shim_next()->close(fd);
+			if (!rewinds || !shim_rewind_begin(fd))
+				shim_next()->close(fd);
 			return;
 		}
-		shim_head->status = pid < 0 ? -1 : shim_finish(pid);
-		if (shim_next()->write(fd, &byte, 1) != 1)
+		if (await_run(pid) && shim_next()->write(fd, &byte, 1) != 1)
 			break;
 	}
 	_exit(0);
