@@ -4,6 +4,7 @@
  * of its own. Prints a digit for each. test_differential.c compiles it without and with
  * optimization, makes all bytes unknown, and asks for the other decision.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -134,6 +135,8 @@ static u64 le64(const u8 *p)
 	return v;
 }
 
+#include "sym_shapes.h"
+
 /* Of the bytes p. */
 #define OTHERS(F)                                                            \
 	F(switch_dense, dense(p[0]) == 5)                                    \
@@ -156,7 +159,8 @@ static u64 le64(const u8 *p)
 	F(mul128, (u64)((u128)le64(p) * le64(p + 8) >> 64) > 0x1000)         \
 	F(nested, p[0] > 10 && p[1] > p[0] && p[2] > p[1] && p[3] == 0xaa)   \
 	F(count, (p[0] == 1) + (p[1] == 2) + (p[2] == 3) + (p[3] == 4) == 4) \
-	F(carry, le64(p) > le64(p) + le64(p + 8))
+	F(carry, le64(p) > le64(p) + le64(p + 8))                            \
+	SHAPES(F)
 
 #define DEFINE_OP(T, name, cond)                                     \
 	static __attribute__((noinline)) int T##_##name(const u8 *p) \
