@@ -33,6 +33,7 @@
 #include <sys/wait.h>
 
 #define TURN_US 400000
+#define JUDGED_LEAST 8u /* of what a path gave, even if the turn is over: a machine may be busy */
 #define RANGES_MAX 1024u /* at the start of a server */
 #define DEATHS_MAX 5u /* of servers, in a row */
 
@@ -161,7 +162,7 @@ static int judge(struct sym_search *s, struct sym_candidate *c, const struct as_
 	return s->door->judge(s->door->ctx, damage, &c->problems, err);
 }
 
-/* What was found waits from now on. It is judged, unless the turn is over. */
+/* What was found waits from now on. It is judged, most of it only if the turn is not over. */
 int as_search_take_in(struct sym_search *s, struct sym_ground *g, struct as_err *err)
 {
 	struct as_damage damage = { 0 };
@@ -169,8 +170,9 @@ int as_search_take_in(struct sym_search *s, struct sym_ground *g, struct as_err 
 
 	for (size_t i = 0; i < s->n_fresh; i++) {
 		struct sym_candidate *c = &s->fresh[i];
+		bool now = s->door && (i < JUDGED_LEAST || as_now_us() < s->until);
 
-		if (!rc && s->door && !c->round && !c->judged && as_now_us() < s->until &&
+		if (!rc && now && !c->round && !c->judged &&
 		    as_place_damage(g->place, &s->setup->bases[g->place->base], c->values, &damage))
 			rc = judge(s, c, &damage, err);
 		note_values(s, g, c);
