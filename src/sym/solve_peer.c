@@ -2,8 +2,8 @@
 /*
  * solve_peer: the process of Z3, as its user sees it. It is forked when it is first needed. It gets
  * one question at a time; if there is no answer in time, or if it dies, it is killed, the question
- * has no answer, and the next question gets a new process. Its time is that of the processor, so that
- * a busy machine answers what an idle one does; by the clock, it may take many times as long.
+ * has no answer, and the next question gets a new process. Its time is that of the processor, so
+ * that a busy machine answers what an idle one does; by the clock, it may take many times as long.
  */
 #include "sym/solve_priv.h"
 

@@ -5,23 +5,11 @@
  * optimization, makes all bytes unknown, and asks for the other decision.
  */
 #define _GNU_SOURCE
+#include "sym_vectors.h"
+
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int8_t i8;
-typedef int16_t i16;
-typedef int32_t i32;
-typedef int64_t i64;
-typedef unsigned __int128 u128;
-
-#define BITS(T) (sizeof(T) * 8)
 
 /* Of two numbers a and b of a type T. */
 #define OPS(F, T)                                                           \
@@ -135,8 +123,6 @@ static u64 le64(const u8 *p)
 	return v;
 }
 
-#include "sym_shapes.h"
-
 /* Of the bytes p. */
 #define OTHERS(F)                                                            \
 	F(switch_dense, dense(p[0]) == 5)                                    \
@@ -159,8 +145,7 @@ static u64 le64(const u8 *p)
 	F(mul128, (u64)((u128)le64(p) * le64(p + 8) >> 64) > 0x1000)         \
 	F(nested, p[0] > 10 && p[1] > p[0] && p[2] > p[1] && p[3] == 0xaa)   \
 	F(count, (p[0] == 1) + (p[1] == 2) + (p[2] == 3) + (p[3] == 4) == 4) \
-	F(carry, le64(p) > le64(p) + le64(p + 8))                            \
-	SHAPES(F)
+	F(carry, le64(p) > le64(p) + le64(p + 8))
 
 #define DEFINE_OP(T, name, cond)                                     \
 	static __attribute__((noinline)) int T##_##name(const u8 *p) \
@@ -182,11 +167,18 @@ static u64 le64(const u8 *p)
 
 EACH_TYPE(DEFINE_OP)
 OTHERS(DEFINE)
+#define F DEFINE
+#include "sym_shapes.def"
+#undef F
 
 enum {
 #define ROW_OP(T, name, cond) N_##T##_##name,
 #define ROW(name, cond) N_##name,
-	EACH_TYPE(ROW_OP) OTHERS(ROW) N
+	EACH_TYPE(ROW_OP) OTHERS(ROW)
+#define F ROW
+#include "sym_shapes.def"
+#undef F
+		N
 };
 
 static u8 disk[16 * N + 16];
@@ -225,6 +217,9 @@ int main(int argc, char **argv)
 #define CALL_OTHER(name, cond) CALL(N_##name, o_##name)
 	EACH_TYPE(CALL_OP)
 	OTHERS(CALL_OTHER)
+#define F CALL_OTHER
+#include "sym_shapes.def"
+#undef F
 	printf("%s\n", out);
 	return 0;
 }
