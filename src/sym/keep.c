@@ -24,7 +24,7 @@
 
 #define FILES_MAX 64u
 #define FILE_BYTES ((size_t)1 << 30)
-#define MAGIC 0x3245594du /* and a version */
+#define MAGIC 0x3345594du /* and a version */
 #define NAME_BYTES 320u
 
 struct frame {

@@ -18,8 +18,9 @@
 struct as_keep_values {
 	uint64_t way, expect, expect_at;
 	uint32_t generation, gain, round;
-	uint8_t class, concrete;
+	uint32_t problems; /* if they are judged */
 	uint16_t n;
+	uint8_t class, concrete, judged, spare[3];
 	unsigned char values[]; /* n */
 };
 

@@ -8,12 +8,17 @@
  * then what is less deep. A path is given some time for its questions; those that are left are
  * asked when nothing better waits: the path is run again then, in another round. Each worker has
  * every N-th place. Places take turns; one that found new code in its last turn comes sooner.
+ * Where there are several disks, one server has all of them: it stands before the checker knows
+ * anything of its disk, so that turning to another one costs a copy.
+ *
+ * An answer is a disk, and the checker as it is judges a disk in a fraction of the time that a run
+ * under the tool takes. So what was found is judged at once, while the turn lasts, and run later.
  *
  * Invariants
  *   1. No values are run twice for a place, and no branch is negated twice after the same beginning
  *      of a path.
- *   2. A disk is judged before its path is read, so that an error of the tool costs a path and no
- *      disk.
+ *   2. A disk is judged, once, before its path is read, so that an error of the tool costs a path
+ *      and no disk.
  *   3. What a disk gave is remembered (keep.h) when the leader gives the next turn: by then it has
  *      told what was found. Who is killed before that explores the disk again.
  */
@@ -28,8 +33,8 @@
 #include <sys/wait.h>
 
 #define TURN_US 400000
+#define JUDGED_LEAST 8u /* of what a path gave, even if the turn is over: a machine may be busy */
 #define RANGES_MAX 1024u /* at the start of a server */
-#define STAY_TURNS 8u
 #define DEATHS_MAX 5u /* of servers, in a row */
 
 /* ---- Candidates ------------------------------------------------------------------------------ */
@@ -122,8 +127,10 @@ static void note_values(struct sym_search *s, const struct sym_ground *g,
 				    .generation = c->generation,
 				    .gain = c->gain,
 				    .round = c->round,
+				    .problems = c->problems,
 				    .class = c->class,
 				    .concrete = c->concrete,
+				    .judged = c->judged,
 				    .n = (uint16_t)g->place->n };
 
 	if (!s->setup->keep)
@@ -141,9 +148,39 @@ void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candid
 		return;
 	}
 	as_table_add(&g->tried, hash, g->tried.n);
-	note_values(s, g, c);
 	c->seq = s->seq++;
-	as_heap_push(g, c);
+	AS_ARRAY_ROOM(s->fresh, s->n_fresh, s->cap_fresh);
+	s->fresh[s->n_fresh++] = *c;
+}
+
+/* ---- Judging --------------------------------------------------------------------------------- */
+
+static int judge(struct sym_search *s, struct sym_candidate *c, const struct as_damage *damage,
+		 struct as_err *err)
+{
+	c->judged = true;
+	return s->door->judge(s->door->ctx, damage, &c->problems, err);
+}
+
+/* What was found waits from now on. It is judged, most of it only if the turn is not over. */
+int as_search_take_in(struct sym_search *s, struct sym_ground *g, struct as_err *err)
+{
+	struct as_damage damage = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < s->n_fresh; i++) {
+		struct sym_candidate *c = &s->fresh[i];
+		bool now = s->door && (i < JUDGED_LEAST || as_now_us() < s->until);
+
+		if (!rc && now && !c->round && !c->judged &&
+		    as_place_damage(g->place, &s->setup->bases[g->place->base], c->values, &damage))
+			rc = judge(s, c, &damage, err);
+		note_values(s, g, c);
+		as_heap_push(g, c);
+	}
+	s->n_fresh = 0;
+	as_damage_free(&damage);
+	return rc;
 }
 
 /* ---- Running one ----------------------------------------------------------------------------- */
@@ -174,18 +211,30 @@ static size_t merge(struct as_sym_range *all, size_t n, uint64_t gap)
 	return n ? k + 1 : 0;
 }
 
-/* The server of a disk knows all places of that disk that this worker has. */
+/* The server of a disk knows all places of that disk that this worker has. That of several disks
+ * turns from one to the other. */
 static int open_server(struct sym_search *s, uint32_t base, struct as_err *err)
 {
+	struct as_disk *disk = s->setup->bases[base].disk;
+	bool several = s->setup->places->n_of > 1;
 	struct as_sym_range *all = NULL;
 	size_t n = 0, cap = 0;
 	int rc;
 
 	if (s->server && s->server_base == base)
 		return 0;
+	s->server_base = base;
+	if (s->server && several) {
+		rc = as_sym_server_turn(s->server, disk, err);
+		if (rc) {
+			as_sym_server_free(s->server);
+			s->server = NULL;
+		}
+		return rc;
+	}
 	as_sym_server_free(s->server);
 	s->server = NULL;
-	for (size_t i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < s->n && !several; i++) {
 		const struct as_place *p = s->grounds[i].place;
 
 		for (size_t k = 0; p->base == base && k < p->n_ranges; k++) {
@@ -195,9 +244,8 @@ static int open_server(struct sym_search *s, uint32_t base, struct as_err *err)
 	}
 	for (uint64_t gap = 0; (n = merge(all, n, gap)) > RANGES_MAX; gap = 2 * gap + 64)
 		;
-	rc = as_sym_server_start(s->subject, s->setup->bases[base].disk, all, n, &s->server, err);
+	rc = as_sym_server_start(s->subject, disk, all, n, &s->server, err);
 	free(all);
-	s->server_base = base;
 	return rc;
 }
 
@@ -376,22 +424,24 @@ static void count_live(struct sym_search *s)
 					   s->tallies[i] - s->note.tallies[i], __ATOMIC_RELAXED);
 }
 
-static int explore(struct sym_search *s, struct sym_ground *g, const struct sym_candidate *c,
-		   const struct as_fsck_door *door, struct as_err *err)
+static int explore(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c,
+		   struct as_err *err)
 {
 	const struct as_place *p = g->place;
 	struct as_damage damage = { 0 };
 	int64_t start = as_now_us();
-	uint32_t problems = 0;
 	int rc = 0;
 
 	as_search_note_begin(s, g, c);
-	if (as_place_damage(p, &s->setup->bases[p->base], c->values, &damage) && !c->round)
-		rc = door->judge(door->ctx, &damage, &problems, err);
-	s->tallies[AS_SEARCH_BUGGY] += problems != 0;
-	s->tallies[AS_SEARCH_SAVED_BUGGY] += c->concrete && problems;
+	if (as_place_damage(p, &s->setup->bases[p->base], c->values, &damage) && !c->round &&
+	    !c->judged)
+		rc = judge(s, c, &damage, err);
+	s->tallies[AS_SEARCH_BUGGY] += !c->round && c->problems;
+	s->tallies[AS_SEARCH_SAVED_BUGGY] += !c->round && c->concrete && c->problems;
 	if (!rc)
-		rc = run_path(s, g, c, &damage, problems & 1u << AS_FSCK_DIED, err);
+		rc = run_path(s, g, c, &damage, c->problems & 1u << AS_FSCK_DIED, err);
+	if (!rc)
+		rc = as_search_take_in(s, g, err);
 	as_damage_free(&damage);
 	tally_solver(s);
 	s->note.spent_us = (uint64_t)(as_now_us() - start);
@@ -408,22 +458,18 @@ static int explore(struct sym_search *s, struct sym_ground *g, const struct sym_
 
 /* ---- Turns ----------------------------------------------------------------------------------- */
 
-/* The best place of a disk, or of any (UINT32_MAX); NULL: all are done. */
-static struct sym_ground *best_of(struct sym_search *s, uint32_t base)
+/* The best place; NULL: all are done. */
+static struct sym_ground *best_of(struct sym_search *s)
 {
 	struct sym_ground *best = NULL;
 	uint64_t least = UINT64_MAX;
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct sym_ground *g = &s->grounds[i];
-		/* New code is worth two turns. */
-		uint64_t cost = 4 * g->turns + (g->gain ? 0 : 8);
+		/* New code is worth two turns. Disks take turns, too. */
+		uint64_t cost = 4 * g->turns + (g->gain ? 0 : 8) + 16 * s->visits[g->place->base];
 
-		/* Disks take turns, too. */
-		if (base == UINT32_MAX)
-			cost += 16 * s->visits[g->place->base];
-		if (!g->n || g->cut || (base != UINT32_MAX && g->place->base != base) ||
-		    (best && cost >= least))
+		if (!g->n || g->cut || (best && cost >= least))
 			continue;
 		best = g;
 		least = cost;
@@ -431,21 +477,13 @@ static struct sym_ground *best_of(struct sym_search *s, uint32_t base)
 	return best;
 }
 
-/* The place whose turn it is; NULL: all are done. A server is started for one disk, which takes
- * longer than a turn: it stays with that disk for some turns. */
+/* The place whose turn it is; NULL: all are done. */
 static struct sym_ground *choose(struct sym_search *s)
 {
-	struct sym_ground *g = NULL;
+	struct sym_ground *g = best_of(s);
 
-	if (s->server && s->stayed < STAY_TURNS)
-		g = best_of(s, s->server_base);
-	if (!g) {
-		g = best_of(s, UINT32_MAX);
-		s->stayed = 0;
-		if (g)
-			s->visits[g->place->base]++;
-	}
-	s->stayed++;
+	if (g)
+		s->visits[g->place->base]++;
 	return g;
 }
 
@@ -454,7 +492,6 @@ static int turn(void *own, const struct as_fsck_door *door, bool *more,
 {
 	struct sym_search *s = own;
 	struct sym_ground *g = choose(s);
-	int64_t start = as_now_us();
 	struct sym_candidate c;
 	int rc = 0;
 
@@ -468,13 +505,16 @@ static int turn(void *own, const struct as_fsck_door *door, bool *more,
 	if (!g || rc)
 		return rc;
 	s->tallies = tallies;
+	s->door = door;
+	s->until = as_now_us() + TURN_US;
 	g->turns++;
 	g->gain = 0;
-	while (!rc && !g->cut && as_now_us() - start < TURN_US && as_heap_pop(s, g, &c)) {
-		rc = explore(s, g, &c, door, err);
+	while (!rc && !g->cut && as_now_us() < s->until && as_heap_pop(s, g, &c)) {
+		rc = explore(s, g, &c, err);
 		free(c.values);
 	}
 	s->tallies = NULL;
+	s->door = NULL;
 	return rc;
 }
 

@@ -64,6 +64,15 @@ static void take_all(struct as_table *t, const struct as_keep_record *r, enum as
 	}
 }
 
+/* Nothing is judged yet, so that nothing can fail. */
+static void wait_for_turn(struct sym_search *s, struct sym_ground *g)
+{
+	struct as_err none;
+	int rc = as_search_take_in(s, g, &none);
+
+	as_assert(!rc);
+}
+
 /* Values that wait; those that were run are only noted as tried. */
 static void take_values(struct recalling *x, struct sym_ground *g, const struct as_keep_record *r)
 {
@@ -78,8 +87,10 @@ static void take_values(struct recalling *x, struct sym_ground *g, const struct 
 					   .generation = v.generation,
 					   .gain = v.gain,
 					   .round = v.round,
+					   .problems = v.problems,
 					   .class = v.class,
-					   .concrete = v.concrete };
+					   .concrete = v.concrete,
+					   .judged = v.judged };
 		uint64_t hash;
 
 		if (v.n != g->place->n)
@@ -93,6 +104,7 @@ static void take_values(struct recalling *x, struct sym_ground *g, const struct 
 		memcpy(c.values, bytes, v.n);
 		as_search_add(x->s, g, &c);
 	}
+	wait_for_turn(x->s, g);
 }
 
 static void recall(void *ctx, const struct as_keep_record *r)
@@ -195,6 +207,7 @@ static void begin(struct recalling *x, struct sym_ground *g)
 	c.values = as_xcalloc(g->place->n + 1, 1);
 	memcpy(c.values, g->healthy, g->place->n);
 	as_search_add(x->s, g, &c);
+	wait_for_turn(x->s, g);
 }
 
 static void open_grounds(struct sym_search *s, uint64_t program)
@@ -242,6 +255,9 @@ void as_search_close(void *own)
 	for (unsigned i = 0; i < AS_KEEP_LISTS; i++)
 		as_buf_free(&s->notes[i]);
 	as_buf_free(&s->ready);
+	while (s->n_fresh)
+		free(s->fresh[--s->n_fresh].values);
+	free(s->fresh);
 	free(s->grounds);
 	free(s->visits);
 	as_table_free(&s->ways);

@@ -15,11 +15,13 @@ struct sym_candidate {
 	size_t expect_at; /* how many steps that are */
 	uint64_t seq;
 	uint32_t generation, gain; /* gain: new blocks of the path that it came from */
+	uint32_t problems; /* a mask; see `judged` */
 	/* Not 0: it was run, and this round is for questions that there was no time for. */
 	uint32_t round;
 	/* 0: nothing has gone that way; 1: a branch; 2: another address; 3: another round */
 	uint8_t class;
 	bool concrete; /* found with some bytes as they were */
+	bool judged; /* by native runs */
 };
 
 /* A place and what is known of it. */
@@ -43,13 +45,16 @@ struct sym_search {
 	struct as_solver *solver;
 	struct as_sym_server *server; /* for one disk at a time */
 	uint32_t server_base;
-	unsigned stayed; /* turns with that disk */
 	uint32_t *visits; /* of each disk: how often it was turned to */
 	struct sym_ground *grounds;
 	size_t n;
 	struct as_table ways; /* that some path went */
 	uint64_t seq;
 	uint64_t *tallies; /* of this turn */
+	const struct as_fsck_door *door; /* of this turn; NULL: there is none */
+	int64_t until; /* it lasts until then */
+	struct sym_candidate *fresh; /* found, but not waiting yet */
+	size_t n_fresh, cap_fresh;
 	struct as_solve_counts counts; /* before this turn */
 	unsigned deaths; /* of servers, in a row */
 	unsigned worker;
@@ -83,7 +88,8 @@ void as_search_expand(struct sym_search *s, struct sym_ground *g, struct as_path
 		      const struct sym_candidate *from, uint32_t gain, uint64_t run_us);
 /* A number of the values and the round. */
 uint64_t as_search_hash(const struct sym_ground *g, const unsigned char *values, uint32_t round);
-/* Adds values, unless they were there before in that round. */
+/* Adds values, unless they were there before in that round. They wait after as_search_take_in. */
 void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c);
+AS_MUST_CHECK int as_search_take_in(struct sym_search *s, struct sym_ground *g, struct as_err *err);
 
 #endif

@@ -3,7 +3,8 @@
  * server: see server.h.
  *
  * Invariants
- *   1. Between two runs, the file of the disk is equal to the copy in memory, which nobody changes.
+ *   1. Between two runs, the file of the disk is equal to the copy in memory. Only turning to
+ *      another disk changes that copy.
  *   2. The process leads a group of its own, which is killed as a whole. If we are killed, each
  *      process of it dies with the one that started it.
  *   3. Under Valgrind there is no shim: the process may read the machine, and write only to the
@@ -44,6 +45,7 @@ struct as_sym_server {
 	uint64_t size;
 	unsigned char *disk, *copy; /* the file, and what it must be */
 	unsigned char *log;
+	bool any; /* disk: the checker knows nothing of it yet */
 	pid_t pid;
 	int command, answer;
 };
@@ -100,7 +102,7 @@ static int map_file(struct as_sym_server *s, const char *name, size_t len, unsig
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", as_temp_path(s->temp), name);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0 || ftruncate(fd, (off_t)len)) {
 		if (fd >= 0)
 			close(fd);
@@ -122,6 +124,17 @@ static int copy_chunk(void *ctx, uint64_t index, const unsigned char *data)
 
 	memcpy(s->copy + at, data, n < AS_CHUNK_BYTES ? n : AS_CHUNK_BYTES);
 	return 0;
+}
+
+/* The file of the disk becomes what it must be. */
+static void restore(struct as_sym_server *s)
+{
+	for (uint64_t at = 0; at < s->size; at += PAGE) {
+		size_t n = s->size - at < PAGE ? s->size - at : PAGE;
+
+		if (memcmp(s->disk + at, s->copy + at, n))
+			memcpy(s->disk + at, s->copy + at, n);
+	}
 }
 
 static int write_ranges(struct as_sym_server *s, const struct as_sym_range *ranges, size_t n,
@@ -185,7 +198,7 @@ static int input_fd(const char *text)
 
 static int spawn(struct as_sym_server *s, struct as_fsck_subject *subject, struct as_err *err)
 {
-	char valgrind[PATH_BYTES], lib[PATH_BYTES + 32], now[64], options[5][PATH_BYTES + 32];
+	char valgrind[PATH_BYTES], lib[PATH_BYTES + 32], now[64], options[6][PATH_BYTES + 32];
 	char temp[PATH_BYTES + 32];
 	char folder[PATH_BYTES], disk[PATH_BYTES];
 	char *env[] = {
@@ -217,7 +230,8 @@ static int spawn(struct as_sym_server *s, struct as_fsck_subject *subject, struc
 	snprintf(options[2], sizeof(options[2]), "--ranges=%s/ranges", as_temp_path(s->temp));
 	snprintf(options[3], sizeof(options[3]), "--cmd-fd=%d", command[0]);
 	snprintf(options[4], sizeof(options[4]), "--answer-fd=%d", answer[1]);
-	for (unsigned i = 0; i < 5; i++)
+	snprintf(options[5], sizeof(options[5]), "--stand-early=%s", s->any ? "yes" : "no");
+	for (unsigned i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		argv[n++] = options[i];
 	words = as_fstype_argv(as_subject_command(subject, AS_SUBJECT_REPAIR),
 			       &(struct as_fstype_disks){ .disk = disk });
@@ -261,20 +275,47 @@ static int hear(struct as_sym_server *s, struct as_symlog_answer *a, int64_t wit
 	return 0;
 }
 
+static void close_disk(struct as_sym_server *s)
+{
+	if (s->disk)
+		munmap(s->disk, s->size);
+	free(s->copy);
+	s->disk = s->copy = NULL;
+}
+
+static int open_disk(struct as_sym_server *s, struct as_disk *disk, struct as_err *err)
+{
+	int rc;
+
+	s->size = as_disk_size(disk);
+	if (s->size > AS_SYM_DISK_MAX)
+		return as_fail(err, AS_EUSE, "--symbolic: the disk is larger than %llu MiB",
+			       (unsigned long long)(AS_SYM_DISK_MAX >> 20));
+	rc = map_file(s, "disk", s->size, &s->disk, err);
+	if (rc)
+		return rc;
+	s->copy = as_xcalloc(s->size, 1);
+	as_disk_each(disk, copy_chunk, s);
+	restore(s);
+	return 0;
+}
+
 static int open_files(struct as_sym_server *s, struct as_disk *disk, struct as_err *err)
 {
 	int rc = as_temp_new(access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm", &s->temp, err);
 
 	if (!rc)
-		rc = map_file(s, "disk", s->size, &s->disk, err);
+		rc = open_disk(s, disk, err);
 	if (!rc)
 		rc = map_file(s, "log", LOG_BYTES, &s->log, err);
-	if (!rc) {
-		s->copy = as_xcalloc(s->size, 1);
-		as_disk_each(disk, copy_chunk, s);
-		memcpy(s->disk, s->copy, s->size);
-	}
 	return rc;
+}
+
+int as_sym_server_turn(struct as_sym_server *s, struct as_disk *disk, struct as_err *err)
+{
+	as_assert(s->any);
+	close_disk(s);
+	return open_disk(s, disk, err);
 }
 
 /* The signal that ends a process which is about to end; 0: none. It stays to be waited for. */
@@ -318,16 +359,12 @@ int as_sym_server_start(struct as_fsck_subject *subject, struct as_disk *disk,
 {
 	struct as_sym_server *s = as_xcalloc(1, sizeof(*s));
 	struct as_symlog_answer a = { 0 };
-	int rc = 0;
+	int rc;
 
 	*out = NULL;
 	s->command = s->answer = -1;
-	s->size = as_disk_size(disk);
-	if (s->size > AS_SYM_DISK_MAX)
-		rc = as_fail(err, AS_EUSE, "--symbolic: the disk is larger than %llu MiB",
-			     (unsigned long long)(AS_SYM_DISK_MAX >> 20));
-	if (!rc)
-		rc = open_files(s, disk, err);
+	s->any = !n;
+	rc = open_files(s, disk, err);
 	if (!rc)
 		rc = write_ranges(s, ranges, n, err);
 	if (!rc)
@@ -367,26 +404,14 @@ void as_sym_server_free(struct as_sym_server *s)
 		close(s->command);
 	if (s->answer >= 0)
 		close(s->answer);
-	if (s->disk)
-		munmap(s->disk, s->size);
+	close_disk(s);
 	if (s->log)
 		munmap(s->log, LOG_BYTES);
-	free(s->copy);
 	as_temp_free(s->temp);
 	free(s);
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
-
-static void restore(struct as_sym_server *s)
-{
-	for (uint64_t at = 0; at < s->size; at += PAGE) {
-		size_t n = s->size - at < PAGE ? s->size - at : PAGE;
-
-		if (memcmp(s->disk + at, s->copy + at, n))
-			memcpy(s->disk + at, s->copy + at, n);
-	}
-}
 
 static int put_chunk(void *ctx, uint64_t index, const unsigned char *data)
 {

@@ -24,7 +24,8 @@ struct as_sym_server;
 AS_MUST_CHECK int as_sym_server_look(struct as_err *err);
 
 /*
- * Starts the repair command of the checker on the disk. `ranges` are all that any run will have.
+ * Starts the repair command of the checker on the disk. `ranges` are all that any run will have; n
+ * is 0: any, and any disk (as_sym_server_turn), since the checker stands where it first names it.
  * AS_EUSE: the checker cannot be explored (threads; it never reads them; the disk is too large).
  */
 AS_MUST_CHECK int as_sym_server_start(struct as_fsck_subject *subject, struct as_disk *disk,
@@ -45,6 +46,10 @@ AS_MUST_CHECK int as_sym_server_run(struct as_sym_server *server, const struct a
 				    const struct as_sym_range *ranges, size_t n,
 				    unsigned deadline_ms, struct as_sym_run *run,
 				    struct as_err *err);
+
+/* From now on the disk is another one, of any size. The server was started without ranges. */
+AS_MUST_CHECK int as_sym_server_turn(struct as_sym_server *server, struct as_disk *disk,
+				     struct as_err *err);
 
 /* Puts another disk of the same size in place, for the next run only. */
 void as_sym_server_put(struct as_sym_server *server, struct as_disk *disk);

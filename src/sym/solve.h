@@ -33,7 +33,7 @@ struct as_solver_setup {
 	bool without_z3, only_z3; /* for tests */
 };
 
-#define AS_SOLVE_DEADLINE_MS 1000u
+#define AS_SOLVE_DEADLINE_MS 400u /* of processor time */
 #define AS_SOLVE_MEMORY_BYTES ((uint64_t)1 << 30)
 
 enum as_solved {

@@ -73,7 +73,6 @@ uint64_t as_solve_peer_deaths(const struct solve_peer *peer);
  * value they are fixed. */
 struct solve_wire {
 	uint32_t nodes, terms, tables, inputs;
-	uint32_t deadline_ms, pad;
 };
 
 struct solve_reply {

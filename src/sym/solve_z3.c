@@ -4,7 +4,7 @@
  * is large, and most commands never need it.
  *
  * A question is rebuilt in Z3 from its nodes. A fresh context is made for some hundred questions,
- * since a context keeps what was made in it.
+ * since a context keeps what was made in it. Whoever asks sees to the time, and kills the process.
  */
 #include "sym/solve_priv.h"
 
@@ -333,17 +333,12 @@ static void read_model(struct z3_question *q, Z3_solver solver, struct solve_rep
 static void answer(struct z3_question *q, int fd)
 {
 	Z3_solver solver = z3.mk_solver_for_logic(q->c, z3.mk_string_symbol(q->c, "QF_BV"));
-	Z3_params params;
 	unsigned char *bytes = as_xcalloc((uint64_t)q->wire.inputs + 1, 1);
 	struct solve_reply r = { .solved = AS_SOLVED_LATE };
 	Z3_lbool got;
 
 	/* What nobody holds is gone with the next one that is made. */
 	z3.solver_inc_ref(q->c, solver);
-	params = z3.mk_params(q->c);
-	z3.params_inc_ref(q->c, params);
-	z3.params_set_uint(q->c, params, z3.mk_string_symbol(q->c, "timeout"), q->wire.deadline_ms);
-	z3.solver_set_params(q->c, solver, params);
 	for (uint32_t i = 1; i <= q->wire.nodes; i++)
 		q->asts[i] = build(q, i);
 	for (uint32_t i = 0; i < q->wire.terms; i++)
@@ -354,7 +349,6 @@ static void answer(struct z3_question *q, int fd)
 		read_model(q, solver, &r, bytes);
 	else if (got == Z3_L_FALSE)
 		r.solved = AS_SOLVED_NONE;
-	z3.params_dec_ref(q->c, params);
 	z3.solver_dec_ref(q->c, solver);
 	put(fd, &r, sizeof(r));
 	put(fd, bytes, r.bytes);

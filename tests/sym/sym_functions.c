@@ -4,23 +4,12 @@
  * of its own. Prints a digit for each. test_differential.c compiles it without and with
  * optimization, makes all bytes unknown, and asks for the other decision.
  */
+#define _GNU_SOURCE
+#include "sym_vectors.h"
+
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int8_t i8;
-typedef int16_t i16;
-typedef int32_t i32;
-typedef int64_t i64;
-typedef unsigned __int128 u128;
-
-#define BITS(T) (sizeof(T) * 8)
 
 /* Of two numbers a and b of a type T. */
 #define OPS(F, T)                                                           \
@@ -178,11 +167,18 @@ static u64 le64(const u8 *p)
 
 EACH_TYPE(DEFINE_OP)
 OTHERS(DEFINE)
+#define F DEFINE
+#include "sym_shapes.def"
+#undef F
 
 enum {
 #define ROW_OP(T, name, cond) N_##T##_##name,
 #define ROW(name, cond) N_##name,
-	EACH_TYPE(ROW_OP) OTHERS(ROW) N
+	EACH_TYPE(ROW_OP) OTHERS(ROW)
+#define F ROW
+#include "sym_shapes.def"
+#undef F
+		N
 };
 
 static u8 disk[16 * N + 16];
@@ -221,6 +217,9 @@ int main(int argc, char **argv)
 #define CALL_OTHER(name, cond) CALL(N_##name, o_##name)
 	EACH_TYPE(CALL_OP)
 	OTHERS(CALL_OTHER)
+#define F CALL_OTHER
+#include "sym_shapes.def"
+#undef F
 	printf("%s\n", out);
 	return 0;
 }

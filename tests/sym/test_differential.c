@@ -59,10 +59,11 @@ static void spawn(char *const *argv, struct as_buf *out)
 	assert_int_equal(ended.status, 0);
 }
 
-static void compile(struct rig *r, const char *level)
+static void compile(struct rig *r, const char *level, const char *machine)
 {
 	char *const argv[] = {
-		"cc", (char *)level, "-w", "-fwrapv", "-o", r->program, "tests/sym/sym_functions.c",
+		"cc",	   (char *)level, (char *)machine, "-w",
+		"-fwrapv", "-o",	  r->program,	   "tests/sym/sym_functions.c",
 		NULL
 	};
 	struct as_buf out = { 0 };
@@ -247,7 +248,7 @@ static void one_round(struct rig *r, struct as_path *path, const struct mine *al
 	free(out);
 }
 
-static void rig_open(struct rig *r, const char *level)
+static void rig_open(struct rig *r, const char *level, const char *machine)
 {
 	struct as_buf spec = { 0 };
 	struct as_prng prng = as_prng_seed(4711);
@@ -257,7 +258,7 @@ static void rig_open(struct rig *r, const char *level)
 	snprintf(r->folder, sizeof(r->folder), "%s", t_tmpdir());
 	snprintf(r->program, sizeof(r->program), "%s/functions", r->folder);
 	snprintf(r->file, sizeof(r->file), "%s/disk", r->folder);
-	compile(r, level);
+	compile(r, level, machine);
 	r->len = (r->n * BYTES + 511) / 512 * 512;
 	r->bytes = calloc(r->len, 1);
 	for (size_t i = 0; i < r->len; i++)
@@ -285,7 +286,7 @@ static void rig_close(struct rig *r)
 	free(r->bytes);
 }
 
-static void compare(const char *level)
+static void compare(const char *level, const char *machine)
 {
 	struct rig r;
 	struct as_path path;
@@ -301,16 +302,17 @@ static void compare(const char *level)
 			  &solver, &err)) {
 		skip_because("%s", err.msg);
 	}
-	rig_open(&r, level);
+	rig_open(&r, level, machine);
 	r.solver = solver;
 	run_tool(&r, r.bytes, &path);
 	run_native(&r, r.bytes, decided);
 	all = divide(&r, &path);
 	for (unsigned round = 0; round < ROUNDS; round++)
 		one_round(&r, &path, all, decided, round, &c);
-	print_message("%s: %u functions, %u branches asked about, %u solved, %u of them followed; "
-		      "%u of %u decisions turned\n",
-		      level, r.n, c.asked, c.solved, c.followed, c.turned, c.last);
+	print_message(
+		"%s %s: %u functions, %u branches asked about, %u solved, %u of them followed; "
+		"%u of %u decisions turned\n",
+		level, machine, r.n, c.asked, c.solved, c.followed, c.turned, c.last);
 	assert_int_equal(c.followed, c.solved);
 	assert_true(c.solved > r.n * 3 / 4);
 	assert_true(c.turned > c.last * 3 / 4);
@@ -322,13 +324,21 @@ static void compare(const char *level)
 static void test_plain(void **state)
 {
 	(void)state;
-	compare("-O0");
+	compare("-O0", "-march=x86-64");
 }
 
 static void test_optimized(void **state)
 {
 	(void)state;
-	compare("-O2");
+	compare("-O2", "-march=x86-64");
+}
+
+static void test_vectors(void **state)
+{
+	(void)state;
+	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
+		skip_because("this processor has no AVX2, or no BMI2");
+	compare("-O3", "-march=haswell");
 }
 
 int main(void)
@@ -336,6 +346,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_optimized),
+		cmocka_unit_test(test_vectors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,21 +45,25 @@ truncate -s 1M "$WORK/large"
 tap_run "a sound disk of another size" 2 sound "$WORK/crashed" --sound "$WORK/large"
 tap_like "a sound disk of another size: said" "$WORK/err" 'is not of the size'
 
-# A suite of one image, with a directory entry and more overwritten: what its repair changes.
-mkdir -p "$WORK/suite/f_some"
-image=$WORK/suite/f_some/image
-"$ASSAY" disk make --type lab "$image" >/dev/null 2>&1 || {
-	truncate -s 1M "$image"
+# A suite of two images, of two sizes, with a directory entry and more overwritten: what repairs
+# change. One server has both.
+for some in f_some:1M f_larger:2M; do
+	image=$WORK/suite/${some%:*}/image
+	mkdir -p "${image%/*}"
+	truncate -s "${some#*:}" "$image"
 	labfs-mkfs "$image" >/dev/null
-}
-for off in $(seq 2048 512 65536); do
-	printf '\377' | dd of="$image" bs=1 seek="$off" conv=notrunc status=none
+	for off in $(seq 2048 512 65536); do
+		printf '\377' | dd of="$image" bs=1 seek="$off" conv=notrunc status=none
+	done
+	gzip "$image"
+	echo "some bytes" >"${image%/*}/name"
 done
-gzip "$image"
-echo "some bytes" >"$WORK/suite/f_some/name"
-"$ASSAY" fsck labfs-fsck --symbolic --suite "$WORK/suite" --no-store --for 10s >"$WORK/out" 2>&1
+"$ASSAY" fsck labfs-fsck --symbolic --suite "$WORK/suite" --no-store --for 120s --solved 4 \
+	>"$WORK/out" 2>&1
 tap_like "a suite: what the repair changes is explored" "$WORK/out" \
 	'^[1-9][0-9]* places; [1-9][0-9]* paths'
+tap_like "a suite: as predicted" "$WORK/out" '^100.0 % of [1-9][0-9]* solved disks'
+tap_is "a suite: disks of all sizes" "$(grep -c 'could not be explored' "$WORK/out")" 0
 
 # ---- Questions that take too long ----------------------------------------------------------------
 

@@ -20,6 +20,7 @@
 
 struct as_symlog_range as_vg_ranges[AS_SYMLOG_RANGES_MAX];
 UInt as_vg_range_count;
+Bool as_vg_stand_early;
 
 static Int disk = -1;
 static struct vg_stat disk_stat;
@@ -131,6 +132,8 @@ void as_vg_io_inputs(void)
 	Id first = 0;
 	UInt count = 0, index = 0;
 
+	/* It may be another disk each time, and of another size. */
+	VG_(fstat)(disk, &disk_stat);
 	for (UInt i = 0; i < as_vg_range_count; i++)
 		if (as_vg_ranges[i].kind == AS_SYMLOG_SYMBOLIC)
 			count += as_vg_ranges[i].length > INPUTS_MAX ? INPUTS_MAX + 1
@@ -311,6 +314,44 @@ static void look_at(UInt number)
 	}
 }
 
+/* The path that a call is about; 0: about none. */
+static Addr path_of(UInt number, const UWord *a)
+{
+	switch (number) {
+	case __NR_open:
+	case __NR_stat:
+	case __NR_lstat:
+	case __NR_access:
+	case __NR_readlink:
+	case __NR_statfs:
+	case __NR_truncate:
+		return a[0];
+	case __NR_openat:
+	case __NR_newfstatat:
+	case __NR_faccessat:
+	case __NR_readlinkat:
+	case __NR_statx:
+		return a[1];
+	default:
+		return 0;
+	}
+}
+
+/* Whether a call may tell the checker anything about the disk. A number that happens to be that of
+ * a descriptor does no harm: it stands a little earlier then. */
+static Bool names_disk(UInt number, const UWord *a)
+{
+	Addr path = path_of(number, a);
+	struct vg_stat st;
+	SysRes r;
+
+	if (!path)
+		return is_disk((Int)a[number == __NR_mmap ? 4 : 0]);
+	r = VG_(stat)((const HChar *)path, &st);
+	return (!sr_isError(r) && st.dev == disk_stat.dev && st.ino == disk_stat.ino) ||
+	       is_disk((Int)a[0]);
+}
+
 static void pre_syscall(ThreadId tid, UInt number, UWord *a, UInt count)
 {
 	struct call c;
@@ -321,6 +362,11 @@ static void pre_syscall(ThreadId tid, UInt number, UWord *a, UInt count)
 	look_at(number);
 	if (as_vg_in_run || disk < 0)
 		return;
+	if (as_vg_stand_early) {
+		if (names_disk(number, a))
+			as_vg_server_here();
+		return;
+	}
 	if (number == __NR_mmap && !(a[3] & VKI_MAP_ANONYMOUS) && is_disk((Int)a[4]) &&
 	    touches(a[5], a[1]))
 		as_vg_server_here();

@@ -23,6 +23,7 @@ static Bool option(const HChar *arg)
 	} else if VG_INT_CLO (arg, "--cmd-fd", cmd_fd) {
 	} else if VG_INT_CLO (arg, "--answer-fd", answer_fd) {
 	} else if VG_BOOL_CLO (arg, "--cover-only", as_vg_cover_only) {
+	} else if VG_BOOL_CLO (arg, "--stand-early", as_vg_stand_early) {
 	} else
 		return False;
 	return True;
@@ -36,6 +37,8 @@ static void usage(void)
 	 "    --ranges=FILE         which of them: symbolic|watched OFFSET LENGTH\n"
 	 "    --cmd-fd=N            serve: commands come from there ...\n"
 	 "    --answer-fd=N         ... and answers go there\n"
+	 "    --stand-early=yes|no  stand where the disk is first named, not where a range\n"
+	 "                          is first read [no]\n"
 	 "    --cover-only=yes|no   nothing is symbolic, code is covered [no]\n");
 }
 

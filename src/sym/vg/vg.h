@@ -146,6 +146,7 @@ void as_vg_io_open(const HChar *path);
 void as_vg_io_inputs(void); /* makes the symbolic bytes of the disk symbolic */
 extern struct as_symlog_range as_vg_ranges[AS_SYMLOG_RANGES_MAX];
 extern UInt as_vg_range_count;
+extern Bool as_vg_stand_early; /* where the disk is first named, not where a range is first read */
 Bool as_vg_ranges_read(const HChar *path);
 
 void as_vg_server_here(void); /* a range is about to be read: stand here, once */
