@@ -80,6 +80,11 @@ tap_run "a mistake does not end it" 1 "$ASSAY" check --target lab:bug=5 --nodes 
 	--depth 3 --no-store
 tap_like "the rest is explored" "$WORK/out" '^all [0-9]+ states'
 
+tap_run "calls that fail after a power cut that is a finding" 1 "$ASSAY" check \
+	--target lab:bug=26 --nodes 1 --depth 2 --faults write --no-store
+tap_is "have crash states of their own" "$(grep -c assertion "$WORK/err")" 0
+tap_is "and no worker dies" "$(grep -c 'not confirmed' "$WORK/out")" 0
+
 # The last level shows a mistake. (test_last.sh: the last state does.)
 tap_run "one that only the deepest states show" 1 "$ASSAY" check --target lab:bug=1 --nodes 2 \
 	--depth 3 --ops create,rename --no-crash --no-store --json
