@@ -203,7 +203,7 @@ static void test_file(void **state)
 	assert_int_equal(as_store_add(store, digest_of(7), 0, "x", false, &id), AS_STORE_KNOWN);
 	as_store_close(store);
 	assert_int_equal(as_store_open(fd, "other", MAX, &store, &err), AS_EUSE);
-	assert_string_equal(err.msg, "it was made with other settings: test");
+	assert_string_equal(err.msg, "it was made with other settings: `test`, and not `other`");
 	assert_int_equal(as_store_open(fd, "test", MAX + 1, &store, &err), AS_EUSE);
 	close(fd);
 }
