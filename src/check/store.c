@@ -352,7 +352,8 @@ enum as_store_added as_store_add(struct as_store *s, struct as_digest digest, ui
 	known = *id = as_store_find(s, digest);
 	again = known != AS_STORE_NONE && s->state[known].flags & AS_STATE_AGAIN;
 	if (known != AS_STORE_NONE)
-		added = shorter && s->state[known].depth > as_store_depth_after(s, parent, line, len)
+		added = shorter && s->state[known].depth >
+						as_store_depth_after(s, parent, line, len)
 				? add_shorter(s, known)
 				: AS_STORE_KNOWN;
 	if ((added == AS_STORE_NEW || added == AS_STORE_SHORTER) && !can_add(s, len)) {

@@ -98,8 +98,7 @@ static bool is_whole(const struct as_store *s, uint32_t i)
 	const struct as_store_header *h = s->header;
 
 	return (i ? state->parent < i : state->parent == AS_STORE_NONE) && state->line <= h->text &&
-	       state->line_bytes <= h->text - state->line &&
-	       state->sum == as_store_sum(s, state) &&
+	       state->line_bytes <= h->text - state->line && state->sum == as_store_sum(s, state) &&
 	       state->depth == as_store_depth_after(s, state->parent, s->text + state->line,
 						    state->line_bytes);
 }
@@ -151,8 +150,7 @@ static int made_otherwise(const char *was, const char *is, struct as_err *err)
 {
 	size_t n, m;
 
-	while (*was && setting_len(was) == setting_len(is) &&
-	       !strncmp(was, is, setting_len(was))) {
+	while (*was && setting_len(was) == setting_len(is) && !strncmp(was, is, setting_len(was))) {
 		was = next_setting(was);
 		is = next_setting(is);
 	}

@@ -344,9 +344,9 @@ static enum as_reduce_stop found_stop(void *ctx)
 {
 	const struct found_reduction *r = ctx;
 
-	return as_cli_stopped()		    ? AS_REDUCE_INTERRUPTED
+	return as_cli_stopped()		   ? AS_REDUCE_INTERRUPTED
 	       : as_now_us() > r->until_us ? AS_REDUCE_TIME_UP
-					    : AS_REDUCE_GO_ON;
+					   : AS_REDUCE_GO_ON;
 }
 
 static int reduce_one(const struct as_args *args, const struct as_dir *folder, int64_t until_us,
