@@ -19,9 +19,9 @@
  *      a new block would kill the process.
  *   6. A state that was discarded is stopped, and is a gap, until it is met by a shorter trace, or
  *      the file is opened again: then it is in the frontier once more, if there is room.
- *   7. What is kept of a state has a sum, which changes with its flags in one piece; so have numbers
- *      of the header that cannot be counted again. A file with a bit that flipped is refused, and
- *      not believed: a state that seems to be expanded would not be looked at.
+ *   7. What is kept of a state has a sum, which changes with its flags in one piece; numbers of the
+ *      header that cannot be counted again are there twice. A file with a bit that flipped is
+ *      refused: a state that only seems to be expanded would not be looked at.
  *   8. The table has the state with the shortest trace of each digest. The others stay where they
  *      are: the traces of their successors begin with theirs, and names may differ.
  */

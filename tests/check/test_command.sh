@@ -65,7 +65,8 @@ found "a failed allocation" 21 'SIGSEGV|called exit' --nodes 1 --faults alloc --
 found "a failed read" 22 '' --nodes 2 --faults read --no-crash
 found "a power cut" 26 'rename: .*half done' --nodes 1
 found "a power cut during recovery" 37 '' --nodes 1
-found "an answer to a question" 95 'with these answers to its questions' --nodes 2 --faults choice --no-crash
+found "an answer to a question" 95 'with these answers to its questions' \
+	--nodes 2 --faults choice --no-crash
 found "a failed write, then a power cut" 48 '' --nodes 1 --depth 3 --faults write
 found "an answer that shows later" 94 '' --nodes 1 --ops open,pwrite --faults choice --no-crash
 found "space that is lost" 46 'free inodes after another mount' --nodes 1 \
@@ -128,9 +129,12 @@ refused() { # NAME REGEX OPTION...
 	tap_like "$name: is said" "$WORK/err" "$regex"
 	tap_is "$name: in one line" "$(wc -l <"$WORK/err")" 1
 }
-refused "other settings" 'made with other settings: `nodes 2`, and not `nodes 3`$' --target lab --nodes 3 -o "$WORK/k" --resume
+# shellcheck disable=SC2016 # the marks are those of the message
+refused "other settings" 'made with other settings: `nodes 2`, and not `nodes 3`$' \
+	--target lab --nodes 3 -o "$WORK/k" --resume
 refused "nothing to go on with" 'no check to go on with' --target lab -o "$WORK/none" --resume
-refused "an unknown operation" '^assay: --ops: .fly.: there is no such operation' --target lab --ops fly --no-store
+refused "an unknown operation" '^assay: --ops: .fly.: there is no such operation' \
+	--target lab --ops fly --no-store
 refused "an unknown search" 'search' --target lab --search best --no-store
 refused "an unknown fault" 'expected alloc, read, write, choice or all' --faults disk --no-store
 refused "faults of no kind" 'expected alloc, read, write, choice or all' --faults '' --no-store
