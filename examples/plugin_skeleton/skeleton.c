@@ -686,9 +686,8 @@ static int64_t fs_read(struct as_fs *fs, struct as_handle *handle, void *buf, si
 	return rc ? rc : (int64_t)len;
 }
 
-/* *len: at the end, how much was written. It fails only if nothing was: nothing has changed then. */
-static int write_data(struct as_fs *fs, uint32_t number, const void *buf, size_t *len,
-		      uint64_t off)
+/* *len: at the end, how much was written. It fails only if nothing was, and nothing has changed. */
+static int write_data(struct as_fs *fs, uint32_t number, const void *buf, size_t *len, uint64_t off)
 {
 	unsigned char sector[SECTOR];
 	size_t done = 0;
