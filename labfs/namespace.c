@@ -287,6 +287,8 @@ static int do_link(struct as_fs *fs, struct lab_node *node, const char *to)
 
 	if (!rc)
 		rc = check_free(fs, &at);
+	while (rc == -EEXIST && LAB_BUG_ON(fs, LINK_AGAIN))
+		rc = check_free(fs, &at);
 	if (!rc && S_ISDIR(node->raw->mode))
 		rc = -EPERM;
 	if (!rc && !node->raw->nlink && !node->linkable)
@@ -299,6 +301,15 @@ static int do_link(struct as_fs *fs, struct lab_node *node, const char *to)
 		if (!copy)
 			return -ENOMEM;
 		memcpy(copy, at.name, at.len);
+	}
+	if (!rc && LAB_BUG_ON(fs, COPY_PAST)) {
+		char *copy = as_malloc(fs->host, at.len);
+
+		if (!copy)
+			return -ENOMEM;
+		memcpy(copy, at.name, at.len);
+		copy[at.len] = '\0';
+		as_free(fs->host, copy);
 	}
 	if (!rc)
 		rc = lab_dir_add(fs, at.dir, at.name, at.len, node->ino, node->raw->mode);

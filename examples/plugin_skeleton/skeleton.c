@@ -686,31 +686,43 @@ static int64_t fs_read(struct as_fs *fs, struct as_handle *handle, void *buf, si
 	return rc ? rc : (int64_t)len;
 }
 
-static int write_data(struct as_fs *fs, uint32_t number, const void *buf, size_t len, uint64_t off)
+/* *len: at the end, how much was written. It fails only if nothing was, and nothing has changed. */
+static int write_data(struct as_fs *fs, uint32_t number, const void *buf, size_t *len, uint64_t off)
 {
 	unsigned char sector[SECTOR];
 	size_t done = 0;
 	int rc = 0;
 
-	while (done < len && !rc) {
+	while (done < *len) {
 		uint64_t at = off + done, base = at - at % SECTOR;
-		size_t n = (size_t)(base + SECTOR - at) < len - done ? (size_t)(base + SECTOR - at)
-								     : len - done;
+		size_t n = (size_t)(base + SECTOR - at) < *len - done ? (size_t)(base + SECTOR - at)
+								      : *len - done;
 
 		/* Part of a sector is written by reading the rest of it first. */
 		rc = as_bd_read(fs->bd, data_at(fs, number) + base, sector, SECTOR);
 		memcpy(sector + (at - base), (const char *)buf + done, n);
 		if (!rc)
 			rc = as_bd_write(fs->bd, data_at(fs, number) + base, sector, SECTOR);
+		if (rc)
+			break;
 		done += n;
 	}
-	return rc;
+	*len = done;
+	return done ? 0 : rc;
+}
+
+static void grow(struct as_fs *fs, struct record *record, uint64_t size)
+{
+	if (size > record->size)
+		record->size = size;
+	record->mtime_ns = record->ctime_ns = (int64_t)fs->host->now_ns(fs->host->ctx);
 }
 
 static int64_t fs_write(struct as_fs *fs, struct as_handle *handle, const void *buf, size_t len,
 			uint64_t *off)
 {
-	struct record record;
+	struct record record, was;
+	size_t asked;
 	uint64_t at;
 	int rc = get(fs, handle->number, &record);
 
@@ -725,16 +737,24 @@ static int64_t fs_write(struct as_fs *fs, struct as_handle *handle, const void *
 		return -EFBIG;
 	if (len > FILE_BYTES - at)
 		len = (size_t)(FILE_BYTES - at);
+	asked = len;
+	was = record;
 	/* What lies between the old end and the new bytes reads as zeros. */
 	if (at > record.size)
 		rc = clear_data(fs, handle->number, record.size, at);
+	/* The record first: it can be put back if the data fails (rule 4). */
+	grow(fs, &record, at + len);
 	if (!rc)
-		rc = write_data(fs, handle->number, buf, len, at);
-	if (!rc) {
-		if (at + len > record.size)
-			record.size = at + len;
-		record.mtime_ns = record.ctime_ns = (int64_t)fs->host->now_ns(fs->host->ctx);
 		rc = put(fs, handle->number, &record);
+	if (!rc) {
+		rc = write_data(fs, handle->number, buf, &len, at);
+		if (rc || len < asked) {
+			record = was;
+			if (!rc)
+				grow(fs, &record, at + len);
+			/* Of a second failure nobody can be told. */
+			(void)put(fs, handle->number, &record);
+		}
 	}
 	if (rc)
 		return rc;

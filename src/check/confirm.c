@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * confirm: what workers found is run again, as `assay run` and `assay crash` would: so each finding
- * is told in the same words, has an id, and comes back with `assay replay`. What does not come back
- * with the trace alone is run with the operations that were tried in between, too. What does not
- * come back then either is told in a note, since it may be a mistake of ours. So is that for which
- * there is no time left: a sandbox may take minutes for one.
+ * is told in the same words, has an id, and comes back with `assay replay`. What was found while
+ * calls failed, or the target was answered in another way, is run without that first: what shows
+ * all the same is told without it. What does not come back with the trace alone is run with the
+ * operations that were tried in between, too. What does not come back then either is told in a
+ * note, since it may be a mistake of ours. So is that for which there is no time left: a sandbox
+ * may take minutes for one.
  */
 #include "check/cuts.h"
 
@@ -198,12 +200,15 @@ static int run_boxed(struct as_confirm *f, unsigned way, struct as_run_options *
 	return rc;
 }
 
+enum with { WITH_TRACE, WITH_SINCE, PLAIN }; /* PLAIN: nothing fails, and it is answered as ever */
+
 /* *found: it has shown something, new or known. */
-static int run_text(struct as_confirm *f, const struct as_suspect *suspect, bool all, bool *found,
-		    struct as_err *err)
+static int run_text(struct as_confirm *f, const struct as_suspect *suspect, enum with with,
+		    bool *found, struct as_err *err)
 {
-	const char *text = print_text(f, &suspect->tried, all);
-	const char *faults = suspect->tried.faults, *choices = suspect->tried.choices;
+	const char *text = print_text(f, &suspect->tried, with == WITH_SINCE);
+	const char *faults = with == PLAIN ? "" : suspect->tried.faults;
+	const char *choices = with == PLAIN ? "" : suspect->tried.choices;
 	struct as_buf cuts = { 0 };
 	bool goes_on = as_cuts_options(text, &cuts);
 	unsigned way = suspect->crash || goes_on ? BY_CRASH : BY_RUN;
@@ -252,15 +257,24 @@ static void say_unconfirmed(struct as_confirm *f, const struct as_suspect *suspe
 	}
 }
 
+/* Whether less than what was tried may show it; a sandbox takes too long to find out. */
+static bool may_be_plain(const struct as_confirm *f, const struct as_try *tried)
+{
+	return (*tried->faults || *tried->choices) && !f->c->args->box;
+}
+
 static int confirm(struct as_confirm *f, const struct as_suspect *suspect, struct as_err *err)
 {
 	bool found = false, late = is_late(f);
-	int rc;
+	int rc = 0;
 
 	f->begun_us = as_now_us();
-	rc = late ? 0 : run_text(f, suspect, false, &found, err);
+	if (!late && may_be_plain(f, &suspect->tried))
+		rc = run_text(f, suspect, PLAIN, &found, err);
+	if (!rc && !late)
+		rc = run_text(f, suspect, WITH_TRACE, &found, err);
 	if (!rc && !found && !late && suspect->tried.since_len)
-		rc = run_text(f, suspect, true, &found, err);
+		rc = run_text(f, suspect, WITH_SINCE, &found, err);
 	if (rc)
 		return rc;
 	if (found) {

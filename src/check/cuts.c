@@ -502,6 +502,10 @@ void as_cuts_reach(struct as_cuts *cuts, uint32_t id, const char *before)
 		(void)as_digests_add(&cuts->met, key_of_tree(cuts, f));
 		add(cuts, id, before, f);
 	}
+}
+
+void as_cuts_end(struct as_cuts *cuts)
+{
 	drop_found(cuts);
 	cuts->looks = false;
 }

@@ -51,8 +51,10 @@ void as_cuts_note(struct as_cuts *cuts, const struct as_flight *flight,
 /* All crash states of the recording are right: how those can be named that are to be kept. */
 void as_cuts_name(struct as_cuts *cuts, const struct as_recording *recording);
 /* Adds what was kept to the store, as successors of state `id`, or of the state that operation
- * `before` leads to from there (NULL: none), and ends what begin() began. */
+ * `before` leads to from there (NULL: none). */
 void as_cuts_reach(struct as_cuts *cuts, uint32_t id, const char *before);
+/* Ends what begin() began, whatever was found: what comes next has another recording. */
+void as_cuts_end(struct as_cuts *cuts);
 
 /* Whether the line is such a step, and can be read. */
 bool as_cuts_is_step(const char *line);

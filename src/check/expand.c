@@ -345,8 +345,10 @@ static int judge_reached(struct as_expander *w, const struct as_op *op, uint32_t
 		rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
 	w->lane->fresh = AS_STORE_NONE;
 	/* Whoever goes on later judges it again. */
-	if (c->shared->stop)
+	if (c->shared->stop) {
+		as_cuts_end(w->cuts);
 		return rc;
+	}
 	as_worker_tell(w, id, fine, false, wrote);
 	if (!fine)
 		AS_CHECK_ADD(c, wrong, 1);
@@ -356,6 +358,7 @@ static int judge_reached(struct as_expander *w, const struct as_op *op, uint32_t
 		as_store_stop(c->store, id, rc || !fine);
 	if (!rc && fine && !deep)
 		as_cuts_reach(w->cuts, id, NULL);
+	as_cuts_end(w->cuts);
 	return rc;
 }
 
@@ -376,6 +379,7 @@ static int judge_known(struct as_expander *w, const struct as_op *op, struct as_
 	rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
 	if (!rc && fine && !deep && !c->shared->stop)
 		as_cuts_reach(w->cuts, w->id, as_buf_str(&w->line));
+	as_cuts_end(w->cuts);
 	return rc;
 }
 

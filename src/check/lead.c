@@ -368,10 +368,13 @@ static int choose_ops(struct as_checking *c, struct as_err *err)
 	const struct as_check_options *o = c->options;
 	int rc = 0;
 
-	if (o->ops)
+	if (o->ops) {
 		rc = as_universe_choose(&c->universe, o->ops, err);
-	else if (c->start)
+		if (rc)
+			return as_fail_in(err, "--ops");
+	} else if (c->start) {
 		rc = as_universe_add(&c->universe, c->start->ops, err);
+	}
 	choose_opts(c);
 	return rc;
 }

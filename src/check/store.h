@@ -26,6 +26,7 @@
 
 #define AS_STORE_NONE UINT32_MAX
 #define AS_STORE_MAX (1u << 24)
+#define AS_STORE_LINE_MAX (1u << 24) /* bytes of one line, and one */
 
 enum as_store_flag {
 	AS_STATE_EXPANDED = 1, /* all that may follow was tried */
@@ -41,9 +42,15 @@ struct as_store_state {
 	struct as_digest digest;
 	uint32_t parent; /* AS_STORE_NONE: the first */
 	uint32_t line; /* where its line begins */
-	uint16_t depth;
-	uint16_t flags;
-	uint32_t line_bytes;
+	union {
+		struct {
+			uint64_t depth : 16;
+			uint64_t flags : 8;
+			uint64_t line_bytes : 24;
+			uint64_t sum : 16; /* of the whole state, and of its line */
+		};
+		uint64_t word; /* the same */
+	};
 };
 
 struct as_store;

@@ -465,7 +465,7 @@ int as_universe_add(struct as_universe *universe, const char *ops, struct as_err
 		enum as_opcode code = as_op_find(at, len);
 
 		if (code == AS_OP_COUNT)
-			return as_fail(err, AS_EUSE, "%.*s: there is no such operation", (int)len,
+			return as_fail(err, AS_EUSE, "'%.*s': there is no such operation", (int)len,
 				       at);
 		if (!can_be_tried(code))
 			return as_fail(err, AS_EUSE,

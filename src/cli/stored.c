@@ -2,13 +2,18 @@
 /* stored: see stored.h. */
 #include "cli/stored.h"
 
+#include "base/show.h"
 #include "cli/output.h"
+#include "cli/repro/repro.h"
 #include "cli/scenarios.h"
+#include "cli/stopping.h"
 #include "cli/trust.h"
 #include "os/rundir.h"
+#include "os/spawn.h"
 #include "work/parse.h"
 #include "work/print.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -303,4 +308,140 @@ static void ear_finding(struct as_sink *sink, const struct as_finding *f, const 
 struct as_cli_ear as_cli_ear_new(void)
 {
 	return (struct as_cli_ear){ .sink = { .finding = ear_finding } };
+}
+
+int as_cli_again_fails(struct as_cli_again *again, struct as_cli_ear *ear, const struct as_seq *seq,
+		       struct as_err *err)
+{
+	int rc;
+
+	ear->same = false;
+	rc = as_cli_again_run(again, seq, err);
+	return rc ? rc : ear->same;
+}
+
+/* ---- What a command has found ---------------------------------------------------------------- */
+
+static void found_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+{
+	struct as_cli_found *found = (struct as_cli_found *)sink;
+
+	(void)f;
+	if (id && found->n < AS_CLI_FOUND_MAX)
+		snprintf(found->id[found->n++], AS_FINDING_ID_MAX, "%s", id);
+}
+
+struct as_cli_found as_cli_found_new(struct as_sink *next)
+{
+	return (struct as_cli_found){ .sink = { .finding = found_finding, .next = next } };
+}
+
+struct found_reduction {
+	struct as_cli_again again;
+	struct as_cli_ear ear;
+	int64_t until_us;
+};
+
+static int found_fails(void *ctx, const struct as_seq *seq, struct as_err *err)
+{
+	struct found_reduction *r = ctx;
+
+	return as_cli_again_fails(&r->again, &r->ear, seq, err);
+}
+
+static enum as_reduce_stop found_stop(void *ctx)
+{
+	const struct found_reduction *r = ctx;
+
+	return as_cli_stopped()		   ? AS_REDUCE_INTERRUPTED
+	       : as_now_us() > r->until_us ? AS_REDUCE_TIME_UP
+					   : AS_REDUCE_GO_ON;
+}
+
+static int reduce_one(const struct as_args *args, const struct as_dir *folder, int64_t until_us,
+		      struct as_seq **best, struct as_reduced *result, struct as_err *err)
+{
+	struct found_reduction r = { .ear = as_cli_ear_new(), .until_us = until_us };
+	struct as_reducer reducer = { .fails = found_fails, .stop = found_stop, .ctx = &r };
+	int64_t start_us = as_now_us();
+	struct as_stored stored = { 0 };
+	struct as_seq *seq = NULL;
+	int rc = as_stored_load(folder, &stored, err);
+
+	if (!rc)
+		rc = as_cli_stored_parse(&stored, "workload.txt", stored.workload, &seq, err);
+	if (!rc && seq->n) {
+		r.ear.wanted = stored.record.finding.signature;
+		reducer.op_index = stored.record.finding.op_index;
+		/* This command has run it already. */
+		as_cli_typed(args, stored.record.finding.target);
+		rc = as_cli_again_open(args, &stored, seq, &r.ear.sink, &r.again, err);
+		if (!rc)
+			rc = as_reduce(seq, &reducer, best, result, err);
+		if (!rc && *best)
+			rc = as_cli_stored_keep(folder, *best, result,
+						(double)(as_now_us() - start_us) / 1e6, err);
+		if (!rc && *best)
+			(void)!as_cli_repro(folder, r.again.spec, NULL);
+		as_cli_again_close(&r.again);
+	}
+	as_seq_free(seq);
+	as_stored_free(&stored);
+	return rc;
+}
+
+static void say_reduced(struct as_sink *notes, const char *id, const struct as_seq *best,
+			const struct as_reduced *result)
+{
+	if (best && result->ops_after < result->ops_before)
+		as_emit_note(notes, "%s: reduced from %zu to %zu operation%s%s", id,
+			     result->ops_before, result->ops_after, as_plural(result->ops_after),
+			     result->complete ? "" : "; the time was up");
+}
+
+/* The target of a finding may be a variant of the one that was asked for. */
+static struct as_args without_target(const struct as_args *args)
+{
+	struct as_args with = *args;
+
+	with.n_given = 0;
+	for (size_t i = 0; i < args->n_given; i++)
+		if (strcmp(args->given[i].opt->name, "target"))
+			with.given[with.n_given++] = args->given[i];
+	return with;
+}
+
+void as_cli_found_reduce(const struct as_cli_found *found, const struct as_args *args,
+			 const char *folder, int64_t for_us, struct as_sink *notes)
+{
+	struct as_args own = without_target(args);
+	int64_t until_us = as_now_us() + for_us;
+
+	for (unsigned i = 0; i < found->n; i++) {
+		struct as_buf path = { 0 };
+		struct as_dir dir = AS_DIR_NONE;
+		struct as_seq *best = NULL;
+		struct as_reduced result = { 0 };
+		struct as_err err = { 0 };
+		int rc;
+
+		if (as_cli_stopped() || as_now_us() > until_us) {
+			as_emit_note(notes,
+				     "%u of %u findings were not reduced for want of time; `assay "
+				     "reduce ID` does it",
+				     found->n - i, found->n);
+			return;
+		}
+		as_buf_addf(&path, "%s/" AS_RUN_FINDINGS "/%s", folder, found->id[i]);
+		rc = as_dir_open(as_buf_str(&path), NULL, &dir, &err);
+		if (!rc)
+			rc = reduce_one(&own, &dir, until_us, &best, &result, &err);
+		if (rc)
+			as_emit_note(notes, "%s: could not be reduced: %s", found->id[i], err.msg);
+		else
+			say_reduced(notes, found->id[i], best, &result);
+		as_seq_free(best);
+		as_dir_close(&dir);
+		as_buf_free(&path);
+	}
 }

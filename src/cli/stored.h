@@ -77,5 +77,24 @@ struct as_cli_ear {
 };
 
 struct as_cli_ear as_cli_ear_new(void);
+/* Runs it, and says whether the finding that the ear waits for was heard: 1, 0, or an error. */
+AS_MUST_CHECK int as_cli_again_fails(struct as_cli_again *again, struct as_cli_ear *ear,
+				     const struct as_seq *seq, struct as_err *err);
+
+/* ---- What a command has found, to be reduced at its end ---- */
+
+#define AS_CLI_FOUND_MAX 64u
+
+struct as_cli_found {
+	struct as_sink sink; /* hears what is kept, and passes it on */
+	char id[AS_CLI_FOUND_MAX][AS_FINDING_ID_MAX];
+	unsigned n;
+};
+
+struct as_cli_found as_cli_found_new(struct as_sink *next);
+/* Reduces one after the other, until the time is up or the user stops the command. Notes say what
+ * became of each. folder: where they are kept. */
+void as_cli_found_reduce(const struct as_cli_found *found, const struct as_args *args,
+			 const char *folder, int64_t for_us, struct as_sink *notes);
 
 #endif

@@ -169,6 +169,9 @@ static const char *gap_words(const struct as_check_status *status)
 static void say_bounds(const struct as_check_words *s, const struct as_check_status *status)
 {
 	const struct as_check_options *o = s->options;
+	const char *but = status->counts.findings || status->counts.wrong
+				  ? ", but for what only follows after a mistake"
+				  : "";
 	char shard[64] = "";
 
 	if (o->shards)
@@ -177,17 +180,17 @@ static void say_bounds(const struct as_check_words *s, const struct as_check_sta
 		as_emit_note(s->sinks, "not all states were explored: %s", gap_words(status));
 	else if (o->depth)
 		as_emit_note(s->sinks,
-			     "all %llu states %swithin bounds explored: %u node%s, traces of up "
-			     "to %u operation%s",
-			     (unsigned long long)status->owned, shard, o->nodes,
+			     "all %llu states %swithin bounds explored%s: %u node%s, traces of "
+			     "up to %u operation%s",
+			     (unsigned long long)status->owned, shard, but, o->nodes,
 			     as_plural(o->nodes), o->depth, as_plural(o->depth));
 	else
 		as_emit_note(s->sinks,
-			     "all %llu states %swithin bounds explored: %u node%s, any number of "
-			     "operations, of which %u are needed at most",
-			     (unsigned long long)status->owned, shard, o->nodes,
+			     "all %llu states %swithin bounds explored%s: %u node%s, any number "
+			     "of operations, of which %u are needed at most",
+			     (unsigned long long)status->owned, shard, but, o->nodes,
 			     as_plural(o->nodes), status->depth);
-	if (status->counts.findings)
+	if (status->counts.findings && !status->all)
 		as_emit_note(s->sinks, "what follows after a mistake was not tried");
 }
 

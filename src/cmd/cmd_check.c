@@ -10,6 +10,7 @@
 #include "cli/rows.h"
 #include "cli/runs.h"
 #include "cli/stopping.h"
+#include "cli/stored.h"
 #include "cli/trust.h"
 #include "cmd/check_words.h"
 #include "os/rundir.h"
@@ -31,6 +32,7 @@
 #define CRASHES 1
 #define FOR_DEFAULT "5m"
 #define STATES_DEFAULT (1u << 22)
+#define REDUCE_SECONDS 20
 
 struct check_session {
 	const struct as_args *args;
@@ -57,7 +59,7 @@ static int read_faults(const char *text, unsigned *faults, struct as_err *err)
 		     { "choice", AS_CHECK_CHOICE },
 		     { "all", ~0u } };
 
-	while (*text) {
+	do {
 		size_t len = strcspn(text, ","), i = 0;
 
 		while (i < sizeof(rows) / sizeof(rows[0]) &&
@@ -65,11 +67,12 @@ static int read_faults(const char *text, unsigned *faults, struct as_err *err)
 			i++;
 		if (i == sizeof(rows) / sizeof(rows[0]))
 			return as_fail(err, AS_EUSE,
-				       "--faults %.*s: expected alloc, read, write, choice or all",
+				       "--faults '%.*s': expected alloc, read, write, choice or "
+				       "all",
 				       (int)len, text);
 		*faults |= rows[i].fault;
-		text += len + (text[len] == ',');
-	}
+		text += len;
+	} while (*text++);
 	return 0;
 }
 
@@ -146,7 +149,7 @@ static int read_options(struct check_session *s, struct as_err *err)
 		rc = as_cli_read_duration("for", time, &o->for_us, err);
 	if (!rc)
 		rc = as_views_parse(as_args_text(args, "view", "all"), &o->crashes.views, err);
-	if (!rc)
+	if (!rc && as_args_has(args, "faults"))
 		rc = read_faults(as_args_text(args, "faults", ""), &o->faults, err);
 	if (!rc && as_args_has(args, "shard"))
 		rc = read_shard(as_args_text(args, "shard", ""), o, err);
@@ -222,13 +225,15 @@ static int check(struct check_session *s, struct as_err *err)
 	struct as_check_args args = { .target = s->target,
 				      .run = &s->run,
 				      .options = &s->options,
-				      .sinks = s->out.chain,
 				      .progress = as_check_words_progress,
 				      .ctx = &words };
+	struct as_cli_found found = as_cli_found_new(s->out.chain);
+	uint64_t reduce_s = as_args_number(s->args, "reduce-for", REDUCE_SECONDS);
 	struct as_check_status status;
 	struct as_run_stats stats = { 0 };
 	int rc;
 
+	args.sinks = &found.sink;
 	if (s->boxed) {
 		s->box.boxed.options = s->run;
 		s->box.boxed.out = s->out.store ? s->out.folder : NULL;
@@ -237,6 +242,9 @@ static int check(struct check_session *s, struct as_err *err)
 	rc = as_check(&args, &status, err);
 	as_check_words_progress(&words, &status);
 	as_cli_output_quiet(&s->out, rc, err);
+	if (!rc && s->out.store && !as_args_has(s->args, "no-reduce"))
+		as_cli_found_reduce(&found, s->args, s->out.folder, (int64_t)reduce_s * 1000000,
+				    s->out.chain);
 	if (!rc)
 		as_check_words_end(&words, &status);
 	as_cli_usage_say(s->target, s->out.json, s->out.chain);
@@ -431,6 +439,14 @@ static const struct as_opt opts[] = {
 	  .min = 1,
 	  .max = INT64_MAX,
 	  .help = "stop after N different findings; default: go on" },
+	{ .name = "no-reduce", .help = "do not reduce findings" },
+	{ .name = "reduce-for",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "SECONDS",
+	  .min = 1,
+	  .max = 1000000,
+	  .help = "how long to reduce what was found, all of it together, after the end; "
+		  "default 20" },
 	{ .name = "shard",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "K/N",

@@ -43,12 +43,9 @@ struct reduction {
 static int fails(void *ctx, const struct as_seq *seq, struct as_err *err)
 {
 	struct reduction *r = ctx;
-	int rc;
 
-	r->ear.same = false;
 	as_live_add(r->live, AS_COUNT_executions, 1);
-	rc = as_cli_again_run(&r->again, seq, err);
-	return rc ? rc : r->ear.same;
+	return as_cli_again_fails(&r->again, &r->ear, seq, err);
 }
 
 static enum as_reduce_stop stop(void *ctx)

@@ -18,6 +18,8 @@
  * 1. x->best was seen to fail in the same way; it only ever gets better.
  * 2. No candidate is run twice (digests of all that were run are kept), except that, if the failure
  *    is flaky at the start, each candidate is run several times.
+ * 3. An operation is left: a mount alone may show the same, but a workload of nothing tells nobody
+ *    what was done, and is not replayed.
  */
 #include "base/array.h"
 #include "base/ddmin.h"
@@ -87,7 +89,7 @@ bool as_reducing_try(struct as_reducing *x, struct as_seq *candidate)
 	struct as_tried *tried;
 	bool is_new;
 
-	if (must_stop(x)) {
+	if (!candidate->n || must_stop(x)) {
 		as_seq_free(candidate);
 		return false;
 	}

@@ -65,7 +65,8 @@ found "a failed allocation" 21 'SIGSEGV|called exit' --nodes 1 --faults alloc --
 found "a failed read" 22 '' --nodes 2 --faults read --no-crash
 found "a power cut" 26 'rename: .*half done' --nodes 1
 found "a power cut during recovery" 37 '' --nodes 1
-found "an answer to a question" 95 '' --nodes 2 --faults choice --no-crash
+found "an answer to a question" 95 'with these answers to its questions' \
+	--nodes 2 --faults choice --no-crash
 found "a failed write, then a power cut" 48 '' --nodes 1 --depth 3 --faults write
 found "an answer that shows later" 94 '' --nodes 1 --ops open,pwrite --faults choice --no-crash
 found "space that is lost" 46 'free inodes after another mount' --nodes 1 \
@@ -79,6 +80,22 @@ found "a block that is written early" 78 '' --nodes 1 --early 1
 tap_run "a mistake does not end it" 1 "$ASSAY" check --target lab:bug=5 --nodes 1 --no-crash \
 	--depth 3 --no-store
 tap_like "the rest is explored" "$WORK/out" '^all [0-9]+ states'
+
+tap_run "calls that fail after a power cut that is a finding" 1 "$ASSAY" check \
+	--target lab:bug=26 --nodes 1 --depth 2 --faults write --no-store
+tap_is "have crash states of their own" "$(grep -c assertion "$WORK/err")" 0
+tap_is "and no worker dies" "$(grep -c 'not confirmed' "$WORK/out")" 0
+
+# What is found is reduced at the end; depth-first search makes long traces.
+deep=(--target lab:bug=1 --nodes 2 --depth 7 --ops create,rename,mkdir --search dfs --no-crash
+	--max-findings 1)
+tap_run "a long trace" 1 "$ASSAY" check "${deep[@]}" -o "$WORK/long"
+tap_like "is reduced" "$WORK/out" '^lab-[a-z]+-[0-9a-f]+: reduced from [0-9]+ to 3 operations$'
+tap_is "and kept so" "$(cat "$WORK"/long/findings/*/workload.reduced.txt | wc -l)" 3
+tap_run "replay of what is left" 1 "$ASSAY" replay -o "$WORK/long" \
+	"$(ls "$WORK/long/findings" | head -n 1)"
+tap_run "without a reduction" 1 "$ASSAY" check "${deep[@]}" --no-reduce -o "$WORK/long2"
+tap_is "it stays long" "$(ls "$WORK"/long2/findings/*/workload.reduced.txt 2>/dev/null)" ""
 
 # The last level shows a mistake. (test_last.sh: the last state does.)
 tap_run "one that only the deepest states show" 1 "$ASSAY" check --target lab:bug=1 --nodes 2 \
@@ -112,16 +129,28 @@ refused() { # NAME REGEX OPTION...
 	tap_like "$name: is said" "$WORK/err" "$regex"
 	tap_is "$name: in one line" "$(wc -l <"$WORK/err")" 1
 }
-refused "other settings" 'made with other settings' --target lab --nodes 3 -o "$WORK/k" --resume
+# shellcheck disable=SC2016 # the marks are those of the message
+refused "other settings" 'made with other settings: `nodes 2`, and not `nodes 3`$' \
+	--target lab --nodes 3 -o "$WORK/k" --resume
 refused "nothing to go on with" 'no check to go on with' --target lab -o "$WORK/none" --resume
-refused "an unknown operation" 'fly: there is no such operation' --target lab --ops fly --no-store
+refused "an unknown operation" '^assay: --ops: .fly.: there is no such operation' \
+	--target lab --ops fly --no-store
 refused "an unknown search" 'search' --target lab --search best --no-store
 refused "an unknown fault" 'expected alloc, read, write, choice or all' --faults disk --no-store
+refused "faults of no kind" 'expected alloc, read, write, choice or all' --faults '' --no-store
+refused "and of one too few" 'expected alloc, read, write, choice or all' --faults alloc, --no-store
+refused "an operation without a name" "'': there is no such operation" --ops mkdir,,sync --no-store
 refused "sets of nothing" 'max-faults needs' --target lab --max-faults 2 --no-store
 refused "a directory" 'disk' --target "dir:$WORK" --no-store
 refused "no options" 'expected mount options' --target lab --remount '' --no-store
 refused "no word of options" 'expected mount options' --target lab --remount 'a;b' --no-store
 refused "no nodes" 'nodes' --target lab --nodes 0 --no-store
+refused "room for others" 'made with other settings: --max-states 4194304$' --target lab --nodes 2 \
+	--depth 3 --no-crash --max-states 10 -o "$WORK/k" --resume
+cp -r "$WORK/k" "$WORK/k2"
+truncate -s 100000 "$WORK/k2/check/states"
+refused "a file that was cut" 'has 100000 bytes, and not [0-9]+: it is damaged' --target lab \
+	--nodes 2 --depth 3 --no-crash -o "$WORK/k2" --resume
 head -c 5000 /dev/urandom >"$WORK/k/check/states"
 refused "a file of garbage" 'no file of states' --target lab --nodes 2 --depth 3 --no-crash \
 	-o "$WORK/k" --resume

@@ -203,7 +203,7 @@ static void test_file(void **state)
 	assert_int_equal(as_store_add(store, digest_of(7), 0, "x", false, &id), AS_STORE_KNOWN);
 	as_store_close(store);
 	assert_int_equal(as_store_open(fd, "other", MAX, &store, &err), AS_EUSE);
-	assert_string_equal(err.msg, "it was made with other settings: test");
+	assert_string_equal(err.msg, "it was made with other settings: `test`, and not `other`");
 	assert_int_equal(as_store_open(fd, "test", MAX + 1, &store, &err), AS_EUSE);
 	close(fd);
 }
@@ -257,33 +257,53 @@ static void test_zeros(void **state)
 	close(fd);
 }
 
-/* Every byte of the beginning of the file is changed once: it is refused, or nothing happens. */
+/* A file with a bit that is another one is refused, or nothing is lost by it. */
+static void flip(int fd, off_t at, unsigned bit)
+{
+	struct as_buf text = { 0 };
+	struct as_store *store;
+	unsigned char was, is;
+
+	assert_int_equal(pread(fd, &was, 1, at), 1);
+	is = was ^ (unsigned char)(1u << bit);
+	assert_int_equal(pwrite(fd, &is, 1, at), 1);
+	if (!as_store_open(fd, "test", MAX, &store, NULL)) {
+		assert_int_equal(as_store_n(store), 4);
+		assert_int_equal(as_store_gaps(store), 4);
+		for (uint32_t i = 0; i < as_store_n(store); i++) {
+			as_buf_clear(&text);
+			as_store_trace(store, i, &text);
+			assert_int_equal(text.len, (i + 1) * strlen("sync\n"));
+			assert_true(!memcmp(text.data, "sync\n", 5));
+		}
+		as_store_close(store);
+	}
+	assert_int_equal(pwrite(fd, &was, 1, at), 1);
+	as_buf_free(&text);
+}
+
+/* All bits of the header, the states and their lines, one after the other. */
 static void test_damaged(void **state)
 {
 	int fd = open_file(t_tmpdir());
 	struct as_store *store = open_store(fd, MAX);
-	struct as_buf text = { 0 };
+	static const char lines[] = "syncsyncsyncsync";
+	off_t text = 0;
+	char there[sizeof(lines)] = "";
 
 	(void)state;
 	for (uint32_t i = 0; i < 4; i++)
 		(void)add(store, i, i ? i - 1 : AS_STORE_NONE, "sync");
 	as_store_close(store);
-	for (off_t at = 0; at < 4400; at++) {
-		unsigned char was, is;
-
-		assert_int_equal(pread(fd, &was, 1, at), 1);
-		is = was ^ 0xff;
-		assert_int_equal(pwrite(fd, &is, 1, at), 1);
-		if (!as_store_open(fd, "test", MAX, &store, NULL)) {
-			for (uint32_t i = 0; i < as_store_n(store); i++) {
-				as_buf_clear(&text);
-				as_store_trace(store, i, &text);
-			}
-			as_store_close(store);
-		}
-		assert_int_equal(pwrite(fd, &was, 1, at), 1);
-	}
-	as_buf_free(&text);
+	while (memcmp(there, lines, sizeof(there) - 1))
+		assert_int_equal(pread(fd, there, sizeof(there) - 1, text++), sizeof(there) - 1);
+	for (off_t at = 0; at < 8 * 4400; at++)
+		flip(fd, at / 8, at % 8);
+	for (off_t at = 0; at < 8 * 16; at++)
+		flip(fd, text - 1 + at / 8, at % 8);
+	store = open_store(fd, MAX);
+	assert_int_equal(as_store_n(store), 4);
+	as_store_close(store);
 	close(fd);
 }
 

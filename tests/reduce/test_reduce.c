@@ -104,6 +104,7 @@ static void what_remains(void **state)
 		const char *want;
 	} rows[] = {
 		{ "the only one", "sync\nmkdir /a 0755\nsync\n", { "mkdir" }, "mkdir /a 0755\n" },
+		{ "one is left of what needs none", "sync\nstat /\n", { NULL }, "sync\n" },
 		{ "a pair far apart",
 		  "create /f 0644\nsync\nsync\nstat /\nstat /\nsync\nunlink /f\nsync\n",
 		  { "create", "unlink" },

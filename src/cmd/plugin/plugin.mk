@@ -18,9 +18,14 @@ check: @NAME@.so
 hunt: @NAME@.so
 	$(ASSAY) hunt --target $(T) --seed 1 --known accepted.txt --junit report.xml
 
+# All states of two files, up to three operations deep, also with each call that can fail; some
+# seconds. Leave --no-crash out once it stands power cuts.
+states: @NAME@.so
+	$(ASSAY) check --target $(T) --no-crash --nodes 2 --depth 3 --faults all
+
 # What assay sees of it, and power cuts. Say in struct as_contract what yours promises.
 cuts: @NAME@.so
 	$(ASSAY) plugin check ./@NAME@.so
 	$(ASSAY) hunt --crash --target $(T) --seed 1 --max-workloads 20
 
-.PHONY: check hunt cuts
+.PHONY: check hunt states cuts
