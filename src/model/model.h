@@ -105,6 +105,7 @@ struct as_footprint {
 bool as_model_footprint(const struct as_model *model, uint32_t ino, struct as_footprint *most);
 
 bool as_model_mounted(const struct as_model *model);
+bool as_model_read_only(const struct as_model *model);
 /* After a crash that followed no sync: the model no longer knows the tree. */
 bool as_model_lost(const struct as_model *model);
 const struct as_traits *as_model_traits(const struct as_model *model);

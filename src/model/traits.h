@@ -146,6 +146,8 @@ enum as_feature {
 	AS_FEAT_HANDLE = AS_TRAIT_BIT(29), /* handles, which last: export operations */
 	AS_FEAT_ACL = AS_TRAIT_BIT(
 		30), /* access control lists, with the options that it is mounted with */
+	AS_FEAT_READONLY = AS_TRAIT_BIT(33), /* it can be mounted read-only */
+	AS_FEAT_TURNS = AS_TRAIT_BIT(34), /* a remount makes it read-only and writable again */
 	AS_FEAT_PROJECT = AS_TRAIT_BIT(32), /* quotas of projects, too */
 	AS_FEAT_SWAP = AS_TRAIT_BIT(31), /* files without holes can be swapped to */
 	AS_FEAT_FLAGS =
