@@ -241,6 +241,17 @@ static void walk_read_only(struct as_gen_walk *w)
 	w->readonly = false;
 }
 
+static void make_writable(struct as_gen_walk *w)
+{
+	if (w->traits->features & AS_FEAT_TURNS && as_gen_walk_choose(w, 3)) {
+		as_gen_walk_emit(w, &w->view->plain[AS_OP_REMOUNT]);
+		return;
+	}
+	close_all(w);
+	as_gen_walk_emit(w, &w->view->plain[AS_OP_UMOUNT]);
+	as_gen_walk_emit(w, &w->view->plain[AS_OP_MOUNT]);
+}
+
 /* Read-only and back. Now and then nothing is closed before, to see it refused. */
 static bool walk_turn(struct as_gen_walk *w)
 {
@@ -257,7 +268,7 @@ static bool walk_turn(struct as_gen_walk *w)
 	as_gen_walk_emit(w, &op);
 	if (!refused)
 		walk_read_only(w);
-	as_gen_walk_emit(w, &w->view->plain[AS_OP_REMOUNT]);
+	make_writable(w);
 	return true;
 }
 
@@ -269,13 +280,7 @@ static void mount_read_only(struct as_gen_walk *w)
 	op.opts = "ro";
 	as_gen_walk_emit(w, &op);
 	walk_read_only(w);
-	if (w->traits->features & AS_FEAT_TURNS && as_gen_walk_choose(w, 2)) {
-		as_gen_walk_emit(w, &w->view->plain[AS_OP_REMOUNT]);
-		return;
-	}
-	close_all(w);
-	as_gen_walk_emit(w, &w->view->plain[AS_OP_UMOUNT]);
-	as_gen_walk_emit(w, &w->view->plain[AS_OP_MOUNT]);
+	make_writable(w);
 }
 
 /* The file system goes away and comes back; what was open is closed before. */
