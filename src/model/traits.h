@@ -111,6 +111,9 @@ enum as_quirk {
 	AS_QUIRK_SYNC_FORGETS = AS_TRAIT_BIT(39),
 	/* the same: each descriptor has a view of its own of a file (model/view.h) */
 	AS_QUIRK_OWN_VIEWS = AS_TRAIT_BIT(40),
+	/* jfs: a transaction of its lazy commit holds the inode that it removes (txCommit()) until
+	 * the next sync: s_remove_count keeps a remount from being read-only */
+	AS_QUIRK_REMOVED_LINGER = AS_TRAIT_BIT(41),
 };
 
 enum as_feature {

@@ -149,6 +149,19 @@ static void test_removed(void **state)
 	assert_true(t_judges(&library, text, 0, 0));
 }
 
+/* A type may hold what was removed until the next sync. */
+static void test_lingering(void **state)
+{
+	struct as_traits lingers = t_full_traits;
+
+	(void)state;
+	lingers.quirks |= AS_QUIRK_REMOVED_LINGER;
+	assert_true(t_judges(&lingers, TREE "unlink /f\nremount opts=ro", -1, EBUSY));
+	assert_true(t_judges(&lingers, TREE "unlink /f\nremount opts=ro", 0, 0));
+	assert_false(t_judges(&lingers, TREE "unlink /f\nsync\nremount opts=ro", -1, EBUSY));
+	assert_false(t_judges(&t_full_traits, TREE "unlink /f\nremount opts=ro", -1, EBUSY));
+}
+
 static enum as_persist_kind promised(const char *line, int64_t ret)
 {
 	struct as_model *m = as_model_new(&t_full_traits);
@@ -187,9 +200,8 @@ static void test_stable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_wrong),
-		cmocka_unit_test(test_removed),
+		cmocka_unit_test(test_rows),	cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_removed), cmocka_unit_test(test_lingering),
 		cmocka_unit_test(test_stable),
 	};
 

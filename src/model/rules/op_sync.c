@@ -145,6 +145,8 @@ static bool is_held(struct as_rule_step *s)
 		return false;
 	held.orphan = inode_at(s->m, s->m->cwd)->flags & INODE_ORPHAN;
 	(void)as_vec_each(&s->m->files, look_held, &held);
+	if (s->m->traits->quirks & AS_QUIRK_REMOVED_LINGER && !s->m->synced)
+		held.unsure = true;
 	if (held.orphan || held.unsure)
 		as_rule_allow(s, EBUSY);
 	if (!held.writer && (!held.orphan || as_rule_has(s, AS_FEAT_LIBRARY)))
