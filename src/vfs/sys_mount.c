@@ -99,7 +99,8 @@ void as_sys_mount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 	const char *opts = op->opts ? op->opts : "";
 	int rc = -EBUSY;
 
-	if (!s->mount)
+	/* A server may take `ro` for itself, so that the kernel's checks come in another order. */
+	if (!s->mount || (as_mount_type(s->mount)->server && as_opts_read_only(opts)))
 		rc = -AS_ERR_UNSUPPORTED;
 	else if (!as_mount_mounted(s->mount))
 		rc = as_vfs_sys_mount(vfs, opts);

@@ -123,13 +123,14 @@ struct as_fs_traits {
 #define FUSE_QUIRKS (AS_QUIRK_DIR_NLINK_ANY)
 #define FUSE2FS_TRAITS                                                                             \
 	(.features = POSIX_ALL | XATTR_ALL | FALLOC_BASIC, .maybe = AS_FEAT_DIRECT,                \
-	 .lacks = AS_FEAT_TURNS,                                                                   \
+	 .lacks = AS_FEAT_READONLY | AS_FEAT_TURNS,                                                \
 	 .quirks = FUSE_QUIRKS | AS_QUIRK_MKDIR_022 | AS_QUIRK_XATTR_LAX | AS_QUIRK_FALLOC_EINVAL, \
 	 .link_max = 65000, .dir_link_max = 65000, .time_granularity_ns = 1)
-#define NTFS3G_TRAITS                                                                        \
-	(.features = POSIX_ALL | XATTR_ALL, .maybe = AS_FEAT_DIRECT, .lacks = AS_FEAT_TURNS, \
-	 .quirks = FUSE_QUIRKS | AS_QUIRK_FREE_FILES_ANY | AS_QUIRK_CREATE_0777 |            \
-		   AS_QUIRK_LISTS_USER,                                                      \
+#define NTFS3G_TRAITS                                                             \
+	(.features = POSIX_ALL | XATTR_ALL, .maybe = AS_FEAT_DIRECT,              \
+	 .lacks = AS_FEAT_READONLY | AS_FEAT_TURNS,                               \
+	 .quirks = FUSE_QUIRKS | AS_QUIRK_FREE_FILES_ANY | AS_QUIRK_CREATE_0777 | \
+		   AS_QUIRK_LISTS_USER,                                           \
 	 .link_max = 1024, .symlink_max = 4095, .time_granularity_ns = 100)
 
 static const struct as_fs_traits kernel_rows[] = {
@@ -277,8 +278,7 @@ static void take_server(const struct as_target_traits *known, struct as_traits *
 {
 	(void)known;
 	take_row(&fuse_row, traits->block_bytes, traits);
-	/* The kernel is not asked to remount it. */
-	traits->features |= AS_FEAT_MOUNT | AS_FEAT_READONLY;
+	traits->features |= AS_FEAT_MOUNT;
 	note_user(traits);
 }
 
