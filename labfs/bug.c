@@ -98,9 +98,9 @@ static int choose(struct lab_opts *opts, const char *text, size_t len)
 	else if (is_word(text, len, "queue"))
 		opts->queue = true;
 	else if (is_word(text, len, "ro"))
-		opts->readonly = true;
+		opts->readonly = true, opts->writable = false;
 	else if (is_word(text, len, "rw"))
-		opts->writable = true;
+		opts->writable = true, opts->readonly = false;
 	else
 		return -EINVAL;
 	return 0;

@@ -106,6 +106,11 @@ int64_t lab_read(struct as_fs *fs, struct as_handle *handle, void *buf, size_t l
 	}
 	if (LAB_BUG_ON(fs, PIPE_MERGE))
 		follow_read(fs, node, off, done);
+	if (done && fs->readonly && LAB_BUG_ON(fs, RO_ATIME)) {
+		node->raw->atime_ns = (int64_t)lab_now(fs);
+		lab_seal(node->buf);
+		rc = lab_write_home(fs, node->buf);
+	}
 	lab_idle(fs);
 	return rc ? rc : (int64_t)done; /* an error after a part was read ends the read there */
 }

@@ -535,7 +535,7 @@ static int commit(struct as_fs *fs, bool taken_back)
 	int rc;
 
 	if (fs->readonly)
-		return 0;
+		return LAB_BUG_ON(fs, RO_SYNC) ? lab_write_home(fs, fs->sb_buf) : 0;
 	if (fs->aborted)
 		return -EROFS;
 	rc = note_errors(fs);

@@ -7,7 +7,9 @@
  * then mark the superblock not clean. That mark needs no flush of its own: the flush of the first
  * commit comes before the first change that anybody relies on.
  *
- * A read-only mount writes nothing at all, and still shows what replay would restore.
+ * A read-only mount writes nothing at all, and still shows what replay would restore: it has that
+ * in its cache, and the journal stays as it is until the disk is mounted writable or checked. A
+ * remount to read-only does what an unmount does, so the disk is clean and needs no replay.
  */
 #include "crc.h"
 #include "fs.h"
@@ -187,6 +189,25 @@ static int go_clean(struct as_fs *fs)
 	return rc ? rc : LAB_FLUSH(fs, UNMOUNT);
 }
 
+/* As an unmount does it, but what is cached stays. */
+static int go_readonly(struct as_fs *fs)
+{
+	uint32_t noflush = fs->opts.noflush, blocks = fs->sb->free_blocks,
+		 inodes = fs->sb->free_inodes;
+	int rc;
+
+	if (LAB_BUG_ON(fs, RO_UNFLUSHED))
+		fs->opts.noflush = UINT32_MAX;
+	rc = go_clean(fs);
+	fs->opts.noflush = noflush;
+	if (rc || !LAB_BUG_ON(fs, RO_COUNTS))
+		return rc;
+	fs->sb->free_blocks = blocks;
+	fs->sb->free_inodes = inodes;
+	rc = write_super(fs);
+	return rc ? rc : LAB_FLUSH(fs, UNMOUNT);
+}
+
 static void free_all(struct as_fs *fs)
 {
 	lab_nodes_free(fs);
@@ -265,12 +286,13 @@ int lab_remount(struct as_fs *fs, const char *opts)
 	if (rc)
 		return rc;
 	if (fresh.readonly && !fs->readonly) {
-		if (fs->nwriters || fs->sb->orphan_head)
+		if ((fs->nwriters && !LAB_BUG_ON(fs, RO_WRITER)) || fs->sb->orphan_head)
 			return -EBUSY;
-		rc = fs->aborted ? 0 : go_clean(fs);
+		rc = fs->aborted ? 0 : go_readonly(fs);
 		fs->readonly = !rc;
 	} else if (fresh.writable && fs->readonly) {
-		rc = fs->aborted ? -EROFS : go_writable(fs);
+		if (!LAB_BUG_ON(fs, RO_STAYS_CLEAN))
+			rc = fs->aborted ? -EROFS : go_writable(fs);
 		fs->readonly = rc;
 	} else {
 		rc = LAB_BUG_ON(fs, REMOUNT_CLEAN) && opts && *opts ? go_clean(fs) : lab_sync(fs);

@@ -104,6 +104,11 @@ enum as_cap {
 	/* statfs: what was removed is free again after a sync, and after ENOSPC at least half is in
 	 * use. */
 	AS_CAP_EXACT_SPACE = 1u << 15,
+	/* It can be mounted read-only (as_mount_args.readonly), and remount takes "ro" and "rw".
+	 * Then what would change something answers EROFS, and nothing is written to the disk;
+	 * remount "ro" makes everything stable first, and answers EBUSY while a handle is open for
+	 * writing. */
+	AS_CAP_READONLY = 1u << 16,
 };
 
 /* How a checker is run, and what it answers: e2fsck's exit bits. */

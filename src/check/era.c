@@ -19,12 +19,13 @@ struct as_era as_era_cut(struct as_era era, bool fuller)
 				.before = era.syncs };
 }
 
-static bool makes_stable(enum as_opcode code)
+static bool makes_stable(const struct as_op *op)
 {
-	switch (as_op_table[code].persists) {
+	if (as_op_makes_all_stable(op))
+		return true;
+	switch (as_op_table[op->code].persists) {
 	case AS_PERSISTS_FILE:
 	case AS_PERSISTS_DATA:
-	case AS_PERSISTS_ALL:
 		return true;
 	default:
 		return false;
@@ -39,7 +40,7 @@ void as_era_step(struct as_era *era, const struct as_op *op, const struct as_pas
 	/* A log is empty after an unmount. */
 	if (op->code == AS_OP_UMOUNT || op->code == AS_OP_MOUNT)
 		era->syncs = 0;
-	else if (makes_stable(op->code) && era->syncs < AS_ERA_SYNCS)
+	else if (makes_stable(op) && era->syncs < AS_ERA_SYNCS)
 		era->syncs++;
 }
 

@@ -326,6 +326,11 @@ static void with_values(struct universe_walk *w, struct as_op *op, unsigned arg,
 			set(op, kind, value);
 			fill(w, op, arg + 1);
 		}
+	/* Nothing else can be opened then. */
+	if (kind == AS_ARG_OPEN_FLAGS && as_model_read_only(w->model)) {
+		set(op, kind, AS_O_RDONLY);
+		fill(w, op, arg + 1);
+	}
 	if (!any) /* its default */
 		fill(w, op, arg + 1);
 }

@@ -6,10 +6,15 @@
  */
 #include "gen/follow.h"
 
+#include "gen/pick.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
+#define BURST_MAX 24
+#define KEPT_MAX 3
+#define FULL_TRIES 4
 #define DEEP_KEPT 2 /* of what deepen makes: this many on the way, and the last */
 
 static size_t at(const struct as_gen_walk *w, const char *path)
@@ -274,4 +279,116 @@ static void (*const follows[AS_OP_COUNT])(struct as_gen_walk *w, const struct as
 void as_gen_walk_follow(struct as_gen_walk *walk, const struct as_op *op)
 {
 	follows[op->code](walk, op);
+}
+
+/* ---- Bursts ---- */
+
+static void on_path(struct as_gen_walk *w, enum as_opcode code, const char *path)
+{
+	struct as_op op = as_gen_walk_begin(w, code);
+
+	w->at = path;
+	op.path = as_gen_walk_spell(w, path);
+	as_gen_walk_emit(w, &op);
+}
+
+/* Many names in one directory, every other time a new one, so that it grows beyond its first
+ * blocks. */
+static size_t fill_one(struct as_gen_walk *w)
+{
+	static const enum as_opcode makers[] = { AS_OP_CREATE, AS_OP_MKDIR };
+	size_t dir = as_pick_item(w, AS_SUBJECT_PARENT), made;
+	unsigned n = 2 + as_gen_walk_choose(w, BURST_MAX);
+	const char *path = w->roster.item[dir].path;
+	bool flat = w->traits->quirks & AS_QUIRK_FLAT;
+
+	if (!flat && as_gen_walk_choose(w, 2)) {
+		const char *fresh = as_pick_new_in(w, dir, false);
+
+		on_path(w, AS_OP_MKDIR, fresh);
+		made = as_roster_find(&w->roster, fresh, strlen(fresh));
+		if (made != SIZE_MAX) {
+			w->roster.item[made].long_names = as_gen_walk_choose(w, 2);
+			path = fresh;
+		}
+	}
+	w->bursting = true;
+	while (n-- > 0) {
+		dir = as_roster_find(&w->roster, path, strlen(path));
+		on_path(w, makers[!flat && !as_gen_walk_choose(w, 4)],
+			as_pick_new_in(w, dir, false));
+	}
+	w->bursting = false;
+	return as_roster_find(&w->roster, path, strlen(path));
+}
+
+/* Of a few directories the one with the most names. */
+static size_t pick_full(struct as_gen_walk *w)
+{
+	size_t best = SIZE_MAX, most = 0, first;
+
+	for (unsigned t = 0; t < FULL_TRIES; t++) {
+		size_t dir = as_pick_item(w, AS_SUBJECT_DIR), n;
+
+		n = dir ? as_roster_list(&w->roster, dir, &first) : 0;
+		if (n > most) {
+			most = n;
+			best = dir;
+		}
+	}
+	return best;
+}
+
+/* The oldest name of a directory becomes its newest. */
+static void renew(struct as_gen_walk *w, size_t dir, size_t first)
+{
+	struct as_op op = as_gen_walk_begin(w, AS_OP_RENAME);
+	const char *path;
+	size_t moved;
+
+	w->bursting = true;
+	path = as_pick_new_in(w, dir, false);
+	w->bursting = false;
+
+	w->at = w->roster.item[first].path;
+	w->at2 = path;
+	op.path = as_gen_walk_spell(w, w->at);
+	op.path2 = as_gen_walk_spell(w, w->at2);
+	as_gen_walk_emit(w, &op);
+	moved = as_roster_find(&w->roster, path, strlen(path));
+	if (moved != SIZE_MAX)
+		as_roster_to_end(&w->roster, moved);
+}
+
+/* The names of one directory go, the oldest first, all or all but a few; then the directory. What
+ * is left may lie in its later blocks only. */
+static void drain_one(struct as_gen_walk *w, size_t dir)
+{
+	unsigned keep = as_gen_walk_choose(w, KEPT_MAX + 1);
+	size_t first = 0;
+	const char *path;
+
+	if (dir == SIZE_MAX || !dir)
+		return;
+	path = w->roster.item[dir].path;
+	if (as_gen_walk_choose(w, 8) && as_roster_list(&w->roster, dir, &first))
+		renew(w, dir, first);
+	dir = as_roster_find(&w->roster, path, strlen(path));
+	while (dir != SIZE_MAX && as_roster_list(&w->roster, dir, &first) > keep) {
+		const struct as_item *item = &w->roster.item[first];
+
+		on_path(w, item->kind != AS_ITEM_DIR ? AS_OP_UNLINK : AS_OP_REMOVE, item->path);
+		dir = as_roster_find(&w->roster, path, strlen(path));
+	}
+	on_path(w, AS_OP_RMDIR, path);
+}
+
+void as_gen_burst(struct as_gen_walk *w)
+{
+	bool full = w->roster.n >= w->profile->tree;
+	unsigned how = as_gen_walk_choose(w, 3);
+	size_t dir = full || !how ? pick_full(w) : fill_one(w);
+
+	if (full || how < 2)
+		drain_one(w, dir);
 }

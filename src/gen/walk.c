@@ -20,9 +20,7 @@
 
 #define TRIES 8
 #define FIRST_TURN 12
-#define BURST_MAX 24
-#define KEPT_MAX 3
-#define FULL_TRIES 4
+#define READONLY_MAX 8
 #define LINK_SHORT 160 /* bytes; inodes have room for less */
 
 /* How much the weight of a command counts while the tree grows and while it shrinks. */
@@ -96,7 +94,7 @@ static enum as_opcode draw_code(const struct as_gen_walk *w)
 /* ---- Commands ---- */
 
 /* As an argument: absolute, or from the working directory. */
-static const char *spell(const struct as_gen_walk *w, const char *path)
+const char *as_gen_walk_spell(const struct as_gen_walk *w, const char *path)
 {
 	const char *cwd = w->roster.cwd;
 	size_t len = cwd ? strlen(cwd) : 0;
@@ -108,7 +106,7 @@ static const char *spell(const struct as_gen_walk *w, const char *path)
 }
 
 /* An operation with its arguments; its paths may depend on them. */
-static struct as_op begin(struct as_gen_walk *w, enum as_opcode code)
+struct as_op as_gen_walk_begin(struct as_gen_walk *w, enum as_opcode code)
 {
 	struct as_op op = w->view->plain[code];
 
@@ -118,6 +116,17 @@ static struct as_op begin(struct as_gen_walk *w, enum as_opcode code)
 		as_draw_args(&w->view->index, w->profile->dist, w->choice, &op, &w->opts);
 	}
 	return op;
+}
+
+/* Whether an operation succeeds on a read-only mount. */
+static bool is_done_read_only(const struct as_gen_walk *w, const struct as_op *op)
+{
+	const int64_t changes = AS_O_ACCMODE | AS_O_TRUNC | AS_O_TMPFILE_ONLY;
+
+	if (op->code == AS_OP_OPEN)
+		return !(op->flags & changes) && w->at &&
+		       as_roster_find(&w->roster, w->at, strlen(w->at)) != SIZE_MAX;
+	return as_op_table[op->code].changes == AS_CHANGES_NOTHING;
 }
 
 /* Appends the operation, and takes it to succeed. after: the state that it leads to, if known. */
@@ -136,10 +145,11 @@ static void emit_known(struct as_gen_walk *w, const struct as_op *op, struct as_
 		as_steer_follow(w->steer, added);
 	if (op->code == AS_OP_MMAP && op->fd >= 0 && op->fd < 64)
 		w->mapped |= (uint64_t)1 << op->fd;
-	as_gen_walk_follow(w, op);
+	if (!w->readonly || is_done_read_only(w, op))
+		as_gen_walk_follow(w, op);
 }
 
-static void emit(struct as_gen_walk *w, const struct as_op *op)
+void as_gen_walk_emit(struct as_gen_walk *w, const struct as_op *op)
 {
 	emit_known(w, op, NULL);
 }
@@ -155,21 +165,21 @@ static int32_t free_slot(const struct as_gen_walk *w)
 
 static void close_one(struct as_gen_walk *w, unsigned i)
 {
-	struct as_op op = begin(w, AS_OP_CLOSE);
+	struct as_op op = as_gen_walk_begin(w, AS_OP_CLOSE);
 
 	op.fd = w->roster.handle[i].slot;
-	emit(w, &op);
+	as_gen_walk_emit(w, &op);
 }
 
 /* Mostly a file that is there; else a new one, a directory, a file without a name. */
 static bool walk_open(struct as_gen_walk *w, bool tmpfile)
 {
-	struct as_op op = begin(w, AS_OP_OPEN);
+	struct as_op op = as_gen_walk_begin(w, AS_OP_OPEN);
 	unsigned how = as_gen_walk_choose(w, 16);
 
 	if (w->roster.n_handles >= w->profile->slots) {
 		close_one(w, as_gen_walk_choose(w, w->roster.n_handles));
-		op = begin(w, AS_OP_OPEN);
+		op = as_gen_walk_begin(w, AS_OP_OPEN);
 	}
 	if (tmpfile) {
 		op.flags = (op.flags & ~(int64_t)(AS_O_CREAT | O_ACCMODE)) | AS_O_TMPFILE | O_RDWR;
@@ -185,12 +195,92 @@ static bool walk_open(struct as_gen_walk *w, bool tmpfile)
 	}
 	if (!w->at)
 		return false;
+	if (w->readonly && as_gen_walk_choose(w, 4))
+		op.flags &= ~(int64_t)(AS_O_ACCMODE | AS_O_TRUNC | AS_O_CREAT | AS_O_EXCL);
 	op.slot = free_slot(w);
-	op.path = spell(w, w->at);
+	op.path = as_gen_walk_spell(w, w->at);
 	if (!w->fill)
 		op.mode = (uint32_t)w->profile->dist[AS_DRAW_OPEN_OPEN_MODE].base;
-	emit(w, &op);
+	as_gen_walk_emit(w, &op);
 	return true;
+}
+
+static void close_all(struct as_gen_walk *w)
+{
+	while (w->roster.n_handles)
+		close_one(w, 0);
+	for (; w->mapped; w->mapped &= w->mapped - 1) {
+		struct as_op op = as_gen_walk_begin(w, AS_OP_MUNMAP);
+
+		op.fd = (int32_t)__builtin_ctzll(w->mapped);
+		as_gen_walk_emit(w, &op);
+	}
+}
+
+/* Whether the next mount or remount is to be read-only. */
+static bool wants_read_only(const struct as_gen_walk *w, uint64_t feature)
+{
+	return w->fill && w->traits->features & feature &&
+	       as_gen_walk_chance(w, w->profile->readonly);
+}
+
+static bool walk_one(struct as_gen_walk *w, enum as_opcode code);
+
+/* A few commands on a read-only mount: those that change something are refused. */
+static void walk_read_only(struct as_gen_walk *w)
+{
+	unsigned n = 1 + as_gen_walk_choose(w, READONLY_MAX);
+
+	w->readonly = true;
+	while (n-- > 0) {
+		enum as_opcode code = draw_code(w);
+
+		if (code != AS_OP_REMOUNT && as_gen_rows[code].subject != AS_SUBJECT_QUIET)
+			(void)walk_one(w, code);
+	}
+	w->readonly = false;
+}
+
+static void make_writable(struct as_gen_walk *w)
+{
+	if (w->traits->features & AS_FEAT_TURNS && as_gen_walk_choose(w, 3)) {
+		as_gen_walk_emit(w, &w->view->plain[AS_OP_REMOUNT]);
+		return;
+	}
+	close_all(w);
+	as_gen_walk_emit(w, &w->view->plain[AS_OP_UMOUNT]);
+	as_gen_walk_emit(w, &w->view->plain[AS_OP_MOUNT]);
+}
+
+/* Read-only and back. Now and then nothing is closed before, to see it refused. */
+static bool walk_turn(struct as_gen_walk *w)
+{
+	bool refused = !as_gen_walk_choose(w, 4);
+	struct as_op op;
+
+	if (!refused)
+		close_all(w);
+	op = as_gen_walk_begin(w, AS_OP_REMOUNT);
+	if (as_gen_walk_choose(w, 4))
+		as_buf_clear(&w->opts);
+	as_buf_adds(&w->opts, w->opts.len ? ",ro" : "ro");
+	op.opts = as_buf_str(&w->opts);
+	as_gen_walk_emit(w, &op);
+	if (!refused)
+		walk_read_only(w);
+	make_writable(w);
+	return true;
+}
+
+/* A mount that is read-only for a few commands, and writable afterwards. */
+static void mount_read_only(struct as_gen_walk *w)
+{
+	struct as_op op = w->view->plain[AS_OP_MOUNT];
+
+	op.opts = "ro";
+	as_gen_walk_emit(w, &op);
+	walk_read_only(w);
+	make_writable(w);
 }
 
 /* The file system goes away and comes back; what was open is closed before. */
@@ -198,32 +288,30 @@ static bool walk_umount(struct as_gen_walk *w)
 {
 	struct as_op op;
 
-	while (w->roster.n_handles)
-		close_one(w, 0);
-	for (; w->mapped; w->mapped &= w->mapped - 1) {
-		op = begin(w, AS_OP_MUNMAP);
-		op.fd = (int32_t)__builtin_ctzll(w->mapped);
-		emit(w, &op);
+	close_all(w);
+	op = as_gen_walk_begin(w, AS_OP_UMOUNT);
+	as_gen_walk_emit(w, &op);
+	if (wants_read_only(w, AS_FEAT_READONLY)) {
+		mount_read_only(w);
+		return true;
 	}
-	op = begin(w, AS_OP_UMOUNT);
-	emit(w, &op);
-	op = begin(w, AS_OP_MOUNT);
-	emit(w, &op);
+	op = as_gen_walk_begin(w, AS_OP_MOUNT);
+	as_gen_walk_emit(w, &op);
 	/* If the options were refused, a mount without options follows; if not, that second
 	 * mount is refused. */
 	if (op.opts && *op.opts)
-		emit(w, &w->view->plain[AS_OP_MOUNT]);
+		as_gen_walk_emit(w, &w->view->plain[AS_OP_MOUNT]);
 	return true;
 }
 
 /* Only a crash after a sync can be judged exactly. */
 static bool walk_crash(struct as_gen_walk *w)
 {
-	struct as_op op = begin(w, AS_OP_SYNC);
+	struct as_op op = as_gen_walk_begin(w, AS_OP_SYNC);
 
-	emit(w, &op);
-	op = begin(w, AS_OP_CRASH);
-	emit(w, &op);
+	as_gen_walk_emit(w, &op);
+	op = as_gen_walk_begin(w, AS_OP_CRASH);
+	as_gen_walk_emit(w, &op);
 	return true;
 }
 
@@ -238,11 +326,11 @@ static bool walk_link_tmpfile(struct as_gen_walk *w)
 
 		if (!handle->tmpfile && !(any && handle->kind == AS_ITEM_REG))
 			continue;
-		op = begin(w, AS_OP_LINK_TMPFILE);
+		op = as_gen_walk_begin(w, AS_OP_LINK_TMPFILE);
 		op.fd = w->roster.handle[i].slot;
 		w->at = as_pick_new(w);
-		op.path = spell(w, w->at);
-		emit(w, &op);
+		op.path = as_gen_walk_spell(w, w->at);
+		as_gen_walk_emit(w, &op);
 		return true;
 	}
 	return walk_open(w, true);
@@ -256,11 +344,11 @@ static bool walk_fd(struct as_gen_walk *w, enum as_opcode code)
 		return false;
 	if (!w->roster.n_handles) /* the open was refused */
 		return true;
-	op = begin(w, code);
+	op = as_gen_walk_begin(w, code);
 	op.fd = w->roster.handle[as_gen_walk_choose(w, w->roster.n_handles)].slot;
 	if (as_gen_rows[code].second == AS_SECOND_DESCRIPTOR)
 		op.fd2 = w->roster.handle[as_gen_walk_choose(w, w->roster.n_handles)].slot;
-	emit(w, &op);
+	as_gen_walk_emit(w, &op);
 	return true;
 }
 
@@ -295,7 +383,7 @@ static const char *link_text(struct as_gen_walk *w, const char *path)
 static bool walk_path(struct as_gen_walk *w, enum as_opcode code)
 {
 	const struct as_gen_row *row = &as_gen_rows[code];
-	struct as_op op = begin(w, code);
+	struct as_op op = as_gen_walk_begin(w, code);
 	enum as_subject subject = row->subject;
 
 	/* Now and then a directory that may not be empty, to see it refused. */
@@ -313,127 +401,16 @@ static bool walk_path(struct as_gen_walk *w, enum as_opcode code)
 				 : as_pick_new(w);
 		if (!w->at2)
 			return false;
-		op.path2 = spell(w, w->at2);
+		op.path2 = as_gen_walk_spell(w, w->at2);
 	}
 	op.path = code == AS_OP_SYMLINK ? link_text(w, w->at)
 		  : code == AS_OP_CHCWD ? w->at
-					: spell(w, w->at);
-	emit(w, &op);
+					: as_gen_walk_spell(w, w->at);
+	as_gen_walk_emit(w, &op);
 	return true;
 }
 
-/* ---- Bursts ---- */
-
-static void on_path(struct as_gen_walk *w, enum as_opcode code, const char *path)
-{
-	struct as_op op = begin(w, code);
-
-	w->at = path;
-	op.path = spell(w, path);
-	emit(w, &op);
-}
-
-/* Many names in one directory, every other time a new one, so that it grows beyond its first
- * blocks. */
-static size_t fill_one(struct as_gen_walk *w)
-{
-	static const enum as_opcode makers[] = { AS_OP_CREATE, AS_OP_MKDIR };
-	size_t dir = as_pick_item(w, AS_SUBJECT_PARENT), made;
-	unsigned n = 2 + as_gen_walk_choose(w, BURST_MAX);
-	const char *path = w->roster.item[dir].path;
-	bool flat = w->traits->quirks & AS_QUIRK_FLAT;
-
-	if (!flat && as_gen_walk_choose(w, 2)) {
-		const char *fresh = as_pick_new_in(w, dir, false);
-
-		on_path(w, AS_OP_MKDIR, fresh);
-		made = as_roster_find(&w->roster, fresh, strlen(fresh));
-		if (made != SIZE_MAX) {
-			w->roster.item[made].long_names = as_gen_walk_choose(w, 2);
-			path = fresh;
-		}
-	}
-	w->bursting = true;
-	while (n-- > 0) {
-		dir = as_roster_find(&w->roster, path, strlen(path));
-		on_path(w, makers[!flat && !as_gen_walk_choose(w, 4)],
-			as_pick_new_in(w, dir, false));
-	}
-	w->bursting = false;
-	return as_roster_find(&w->roster, path, strlen(path));
-}
-
-/* Of a few directories the one with the most names. */
-static size_t pick_full(struct as_gen_walk *w)
-{
-	size_t best = SIZE_MAX, most = 0, first;
-
-	for (unsigned t = 0; t < FULL_TRIES; t++) {
-		size_t dir = as_pick_item(w, AS_SUBJECT_DIR), n;
-
-		n = dir ? as_roster_list(&w->roster, dir, &first) : 0;
-		if (n > most) {
-			most = n;
-			best = dir;
-		}
-	}
-	return best;
-}
-
-/* The oldest name of a directory becomes its newest. */
-static void renew(struct as_gen_walk *w, size_t dir, size_t first)
-{
-	struct as_op op = begin(w, AS_OP_RENAME);
-	const char *path;
-	size_t moved;
-
-	w->bursting = true;
-	path = as_pick_new_in(w, dir, false);
-	w->bursting = false;
-
-	w->at = w->roster.item[first].path;
-	w->at2 = path;
-	op.path = spell(w, w->at);
-	op.path2 = spell(w, w->at2);
-	emit(w, &op);
-	moved = as_roster_find(&w->roster, path, strlen(path));
-	if (moved != SIZE_MAX)
-		as_roster_to_end(&w->roster, moved);
-}
-
-/* The names of one directory go, the oldest first, all or all but a few; then the directory. What
- * is left may lie in its later blocks only. */
-static void drain_one(struct as_gen_walk *w, size_t dir)
-{
-	unsigned keep = as_gen_walk_choose(w, KEPT_MAX + 1);
-	size_t first = 0;
-	const char *path;
-
-	if (dir == SIZE_MAX || !dir)
-		return;
-	path = w->roster.item[dir].path;
-	if (as_gen_walk_choose(w, 8) && as_roster_list(&w->roster, dir, &first))
-		renew(w, dir, first);
-	dir = as_roster_find(&w->roster, path, strlen(path));
-	while (dir != SIZE_MAX && as_roster_list(&w->roster, dir, &first) > keep) {
-		const struct as_item *item = &w->roster.item[first];
-
-		on_path(w, item->kind != AS_ITEM_DIR ? AS_OP_UNLINK : AS_OP_REMOVE, item->path);
-		dir = as_roster_find(&w->roster, path, strlen(path));
-	}
-	on_path(w, AS_OP_RMDIR, path);
-}
-
-/* A directory is filled, drained, or both. */
-static void burst(struct as_gen_walk *w)
-{
-	bool full = w->roster.n >= w->profile->tree;
-	unsigned how = as_gen_walk_choose(w, 3);
-	size_t dir = full || !how ? pick_full(w) : fill_one(w);
-
-	if (full || how < 2)
-		drain_one(w, dir);
-}
+/* ---- Steps ---- */
 
 static bool walk_one(struct as_gen_walk *w, enum as_opcode code)
 {
@@ -445,9 +422,12 @@ static bool walk_one(struct as_gen_walk *w, enum as_opcode code)
 	case AS_SUBJECT_TMPFILE:
 		return walk_link_tmpfile(w);
 	case AS_SUBJECT_NONE: {
-		struct as_op op = begin(w, code);
+		struct as_op op;
 
-		emit(w, &op);
+		if (code == AS_OP_REMOUNT && wants_read_only(w, AS_FEAT_TURNS))
+			return walk_turn(w);
+		op = as_gen_walk_begin(w, code);
+		as_gen_walk_emit(w, &op);
 		return true;
 	}
 	case AS_SUBJECT_FD:
@@ -513,7 +493,7 @@ static void step(struct as_gen_walk *walk)
 
 	take_turns(walk);
 	if (as_gen_walk_chance(walk, walk->profile->burst)) {
-		burst(walk);
+		as_gen_burst(walk);
 		return;
 	}
 	if (walk->model && as_gen_walk_chance(walk, walk->profile->steer) && steered(walk))

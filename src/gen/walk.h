@@ -28,6 +28,7 @@ struct as_gen_walk {
 	uint64_t mapped; /* slots below 64 that have a mapping */
 	bool fill; /* draw arguments, too */
 	bool growing;
+	bool readonly; /* what is made is refused */
 	bool bursting; /* long names are as long as they may be */
 	size_t turn; /* names at which growing becomes shrinking, or the other way round */
 	size_t last; /* item used last */

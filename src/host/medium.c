@@ -161,22 +161,30 @@ struct as_medium {
 	struct as_faulty *faulty;
 	struct as_bd *inner;
 	unsigned char *noted; /* bits of sectors that were read; NULL: nobody wants to know */
+	bool guarded; /* nothing may be written */
 	char misuse[160];
 };
+
+static void note(struct as_medium *s, const char *what, uint64_t off, uint64_t len, const char *why)
+{
+	snprintf(s->misuse, sizeof(s->misuse), "%s of %llu bytes at %llu of %llu%s", what,
+		 (unsigned long long)len, (unsigned long long)off,
+		 (unsigned long long)s->bd.size_bytes, why);
+}
 
 static int check(struct as_bd *bd, const char *what, uint64_t off, uint64_t len)
 {
 	struct as_medium *s = (struct as_medium *)bd;
 
+	/* The write is carried out: what comes of it may show, too. */
+	if (__atomic_load_n(&s->guarded, __ATOMIC_RELAXED) && !s->misuse[0] &&
+	    (!strcmp(what, "write") || !strcmp(what, "zero")))
+		note(s, what, off, len, ", while it is mounted read-only");
 	if (!as_call_check(bd, off, len))
 		return 0;
 	/* The first is kept; but a read, which may be forgiven, does not hide a write. */
 	if (!s->misuse[0] || (!strncmp(s->misuse, "read", 4) && strcmp(what, "read")))
-		snprintf(s->misuse, sizeof(s->misuse),
-			 "%s of %llu bytes at %llu: outside the disk of %llu bytes, or "
-			 "not whole sectors",
-			 what, (unsigned long long)len, (unsigned long long)off,
-			 (unsigned long long)bd->size_bytes);
+		note(s, what, off, len, ": outside the disk, or not whole sectors");
 	return -EINVAL;
 }
 
@@ -444,6 +452,11 @@ uint64_t as_medium_failed(const struct as_medium *s, const char **kind)
 		*kind = as_call_name(plan->rules[i].kind);
 	}
 	return failed;
+}
+
+void as_medium_guard(struct as_medium *s, bool guarded)
+{
+	__atomic_store_n(&s->guarded, guarded, __ATOMIC_RELAXED);
 }
 
 const char *as_medium_misuse(const struct as_medium *s)

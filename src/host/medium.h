@@ -86,7 +86,10 @@ void as_medium_back(struct as_medium *medium, struct as_medium_mark *mark);
 /* Drops the mark and changes nothing else. */
 void as_medium_drop(struct as_medium *medium, struct as_medium_mark *mark);
 
-/* The first call outside the disk, in words; NULL: there was none. */
+/* While it is guarded, every write is a mistake: the file system is mounted read-only. */
+void as_medium_guard(struct as_medium *medium, bool guarded);
+/* The first mistake, in words: a call outside the disk, or a write while it was guarded; NULL:
+ * there was none. */
 const char *as_medium_misuse(const struct as_medium *medium);
 /* There was none: another workload begins. */
 void as_medium_forget_misuse(struct as_medium *medium);

@@ -149,6 +149,14 @@ static const struct {
 #include "vfs/bounds.def"
 };
 
+/* Whether a write to the disk is a mistake from now on. */
+static void guard(struct as_instance *i, bool guarded)
+{
+	if (i->args.disk && i->guarded != guarded)
+		as_medium_guard(i->args.disk, guarded);
+	i->guarded = guarded;
+}
+
 int as_instance_make(struct as_instance *i)
 {
 	return i->ops->make(i);
@@ -157,16 +165,24 @@ int as_instance_make(struct as_instance *i)
 int as_instance_mount(struct as_instance *i)
 {
 	i->tick_ns = 0;
+	guard(i, false);
 	return i->ops->mount(i);
 }
 
 int as_instance_unmount(struct as_instance *i)
 {
-	return i->ops->unmount(i);
+	int rc;
+
+	if (i->writes_at_umount)
+		guard(i, false);
+	rc = i->ops->unmount(i);
+	guard(i, false);
+	return rc;
 }
 
 int as_instance_give_up(struct as_instance *i)
 {
+	guard(i, false);
 	return i->ops->give_up(i);
 }
 
@@ -209,7 +225,12 @@ void as_instance_do(struct as_instance *i, uint32_t number, const struct as_op *
 		    struct as_outcome *got)
 {
 	as_instance_set_op(i, number);
+	/* What makes it writable again may write. */
+	if (op->code == AS_OP_REMOUNT || op->code == AS_OP_CRASH ||
+	    (op->code == AS_OP_UMOUNT && i->writes_at_umount))
+		guard(i, false);
 	as_vfs_exec(i->vfs, op, got);
+	guard(i, i->vfs->readonly && !i->writes_below);
 	if (i->ops->answered)
 		i->ops->answered(i, got);
 }

@@ -105,6 +105,8 @@ static int mount_open(struct as_instance *i, const struct as_instance_args *args
 
 	m->type = as_target_fstype(args->target);
 	m->unprivileged = geteuid();
+	i->writes_at_umount = m->type->readonly_writes;
+	i->writes_below = m->type->over;
 	rc = args->quick ? as_mount_new_quick(m->type, args->disk, &m->mount, err)
 			 : as_mount_new(m->type, args->disk, &m->mount, err);
 	if (rc)
@@ -177,6 +179,7 @@ static void mount_release(struct as_instance *i)
 
 static int mount_restore(struct as_instance *i, struct as_disk *disk, struct as_err *err)
 {
+	as_medium_forget_misuse(i->args.disk);
 	return as_mount_restore(of(i)->mount, disk, err);
 }
 
@@ -255,10 +258,23 @@ static int mount_check(struct as_instance *i, unsigned deadline_ms,
 
 /* ---- The process of a server ----------------------------------------------------------------- */
 
+static const char *mount_misuse(const struct as_instance *i)
+{
+	return i->args.disk ? as_medium_misuse(i->args.disk) : NULL;
+}
+
+static const char *mount_trouble(struct as_instance *i, enum as_finding_kind *kind)
+{
+	*kind = AS_FIND_MISUSE;
+	return mount_misuse(i);
+}
+
 static const char *server_trouble(struct as_instance *i, enum as_finding_kind *kind)
 {
 	const char *why = as_mount_trouble(of(i)->mount);
 
+	if (!why)
+		return mount_trouble(i, kind);
 	*kind = as_mount_hung(of(i)->mount) ? AS_FIND_HANG : AS_FIND_SIGNAL;
 	return why;
 }
@@ -317,6 +333,7 @@ static int server_useless(struct as_instance *i, int rc, struct as_err *err)
 	.hold = mount_hold, \
 	.release = mount_release, \
 	.restore = mount_restore, \
+	.misuse = mount_misuse, \
 	.check = mount_check
 /* clang-format on */
 
@@ -326,6 +343,7 @@ const struct as_instance_ops as_instance_kernel = {
 		AS_INSTANCE_KERNEL | AS_INSTANCE_DEVICE | AS_INSTANCE_DELAY | AS_INSTANCE_BATCH |
 		AS_INSTANCE_QUICK | AS_INSTANCE_VISIT,
 	MOUNT_FUNCTIONS,
+	.trouble = mount_trouble,
 	.visitor = &as_instance_visitor,
 };
 

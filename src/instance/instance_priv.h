@@ -76,6 +76,10 @@ struct as_instance {
 	struct as_host_mem *host;
 	struct as_vfs *vfs;
 	struct as_bounds bounds; /* of a disk that is not ours */
+	bool guarded; /* it is mounted read-only: nothing may be written to the disk */
+	/* What is read-only may write all the same: what is below it, which is writable; or only
+	 * when it is unmounted. */
+	bool writes_below, writes_at_umount;
 	bool coarse; /* the kernel's stamps are those of its last tick */
 	int64_t tick_ns; /* that tick, as read last; 0: not yet since the mount */
 };

@@ -97,8 +97,21 @@ void as_rule_allow_full(struct as_rule_step *s)
 		as_rule_allow(s, EDQUOT);
 }
 
+bool as_rule_read_only(struct as_rule_step *s)
+{
+	if (!s->m->readonly)
+		return false;
+	as_rule_refuse(s, EROFS);
+	s->barred = s->m->traits->features & AS_FEAT_LIBRARY;
+	return !s->barred;
+}
+
 bool as_rule_accept(struct as_rule_step *s, int64_t ret)
 {
+	if (s->barred) {
+		as_rule_refuse(s, EROFS);
+		return false;
+	}
 	s->allowed.ok = true;
 	s->allowed.must = 0;
 	s->allowed.ret = ret;
@@ -192,6 +205,9 @@ int as_rule_can_create(struct as_rule_step *s, struct as_walk *w, bool want_dir)
 	/* "you had / on the end, you've been asking for (non-existent) directory" */
 	if (w->slash && !want_dir)
 		return ENOENT;
+	/* "if (unlikely(err2))": what is there already is told first. */
+	if (as_rule_read_only(s))
+		return EROFS;
 	/* may_create(): "Nobody gets write access to an immutable file." */
 	return as_rule_may_create(s, w->parent) ? 0 : EPERM;
 }
@@ -244,6 +260,19 @@ struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk 
 
 /* ---- Judging ---- */
 
+/* A library may say that it is read-only before it looks at anything else. */
+static void allow_early_refusal(struct as_rule_step *s)
+{
+	const struct as_op *op = s->op;
+
+	if (as_op_table[op->code].changes == AS_CHANGES_NOTHING)
+		return;
+	if (op->code == AS_OP_OPEN &&
+	    !(op->flags & (AS_O_ACCMODE | AS_O_TRUNC | AS_O_EXCL | AS_O_TMPFILE_ONLY)))
+		return;
+	as_rule_allow(s, EROFS);
+}
+
 static void step_run(struct as_rule_step *s)
 {
 	struct as_view_swap swap;
@@ -252,6 +281,8 @@ static void step_run(struct as_rule_step *s)
 	s->allowed.ret = -1;
 	if (s->m->traits->quirks & AS_QUIRK_OWN_VIEWS)
 		as_view_enter(s, &swap);
+	if (s->m->readonly && s->m->traits->features & AS_FEAT_LIBRARY)
+		allow_early_refusal(s);
 	if (s->m->mounted)
 		step_table[s->op->code](s);
 	else
@@ -420,6 +451,11 @@ void as_verdict_free(struct as_verdict *verdict)
 bool as_model_mounted(const struct as_model *model)
 {
 	return model->mounted;
+}
+
+bool as_model_read_only(const struct as_model *model)
+{
+	return model->readonly;
 }
 
 bool as_model_lost(const struct as_model *model)

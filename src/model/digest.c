@@ -30,7 +30,8 @@ static struct as_digest seal(const struct as_model *m, struct as_digest root,
 	struct {
 		struct as_digest root, orphans, links;
 		uint64_t mounted;
-	} all = { root, orphans, links, m->mounted + 2u * m->own_opts + 4u * m->acls_off };
+	} all = { root, orphans, links,
+		  m->mounted + 2u * m->own_opts + 4u * m->acls_off + 8u * m->readonly };
 
 	return as_hash(&all, sizeof(all));
 }

@@ -110,6 +110,7 @@ void as_model_loosen(struct as_model *model, bool all);
 bool as_model_is_loose(const struct as_model *model, uint32_t ino); /* 0: there is none */
 
 bool as_model_mounted(const struct as_model *model);
+bool as_model_read_only(const struct as_model *model);
 /* After a crash that followed no sync: the model no longer knows the tree. */
 bool as_model_lost(const struct as_model *model);
 const struct as_traits *as_model_traits(const struct as_model *model);

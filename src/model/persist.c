@@ -331,6 +331,10 @@ struct as_persist as_model_persists(const struct as_model *m, const struct as_op
 
 	if (got->ret < 0 || !m->mounted)
 		return p;
+	if (as_op_makes_all_stable(op)) {
+		p.kind = AS_PERSIST_ALL;
+		return p;
+	}
 	switch (as_op_table[op->code].persists) {
 	case AS_PERSISTS_FILE:
 		return of_fd(m, op->fd, AS_PERSIST_INODE);
@@ -344,9 +348,6 @@ struct as_persist as_model_persists(const struct as_model *m, const struct as_op
 		p = of_fd(m, op->fd, AS_PERSIST_DATA);
 		p.off = (uint64_t)op->off;
 		p.len = op->len;
-		return p;
-	case AS_PERSISTS_ALL:
-		p.kind = AS_PERSIST_ALL;
 		return p;
 	default:
 		/* What is mapped stays open. */

@@ -97,7 +97,8 @@ enum { AS_MOUNTED_SYNC = 1, AS_MOUNTED_DIRSYNC = 2, AS_MOUNTED_CLOSE = 4 };
  *   names, -o dirsync       the operation itself (mount(8), IS_DIRSYNC())
  *   close, AS_MOUNTED_CLOSE as fdatasync
  *   sync_file_range         nothing (its manual page: "extremely dangerous", no metadata)
- *   O_DIRECT, remount       nothing
+ *   remount, read-only      everything (reconfigure_super(), sync_filesystem())
+ *   O_DIRECT, other remounts  nothing
  * What failed made nothing stable.
  */
 struct as_persist as_model_persists(const struct as_model *before, const struct as_op *op,

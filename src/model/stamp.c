@@ -166,7 +166,8 @@ void as_stamp(struct as_model *m, uint32_t ino, enum as_event event)
 	struct as_stamps *s = m->stamps;
 	struct stamp *at;
 
-	if (!s)
+	/* touch_atime(): mnt_get_write_access() */
+	if (!s || m->readonly)
 		return;
 	if (s->only_touches) {
 		touch(s, ino, times_of(event));

@@ -167,7 +167,7 @@ struct as_model {
 	struct as_locks *locks; /* of ranges; NULL: none */
 	struct as_quota_set *limits; /* of quotas; NULL: none was set */
 	struct as_stamps *stamps; /* NULL: nobody follows times */
-	bool mounted, synced, lost; /* lost: after a crash the model no longer knows the tree */
+	bool mounted, readonly, synced, lost; /* lost: after a crash it no longer knows the tree */
 	bool undigested; /* the sums are not kept, as nobody asks for a digest */
 	bool own_opts, cramped; /* mounted with options of the workload; see footprint.h */
 	bool has_acls, acls_off; /* a list was set at some time; it is mounted with noacl */

@@ -113,6 +113,9 @@ enum as_quirk {
 	AS_QUIRK_OWN_VIEWS = AS_TRAIT_BIT(40),
 	/* the same: no directory can be made (AS_MEANS_FLAT) */
 	AS_QUIRK_FLAT = AS_TRAIT_BIT(41),
+	/* jfs: a transaction of its lazy commit holds the inode that it removes (txCommit()) until
+	 * the next sync: s_remove_count keeps a remount from being read-only */
+	AS_QUIRK_REMOVED_LINGER = AS_TRAIT_BIT(42),
 };
 
 enum as_feature {
@@ -148,6 +151,8 @@ enum as_feature {
 	AS_FEAT_HANDLE = AS_TRAIT_BIT(29), /* handles, which last: export operations */
 	AS_FEAT_ACL = AS_TRAIT_BIT(
 		30), /* access control lists, with the options that it is mounted with */
+	AS_FEAT_READONLY = AS_TRAIT_BIT(33), /* it can be mounted read-only */
+	AS_FEAT_TURNS = AS_TRAIT_BIT(34), /* a remount makes it read-only and writable again */
 	AS_FEAT_PROJECT = AS_TRAIT_BIT(32), /* quotas of projects, too */
 	AS_FEAT_SWAP = AS_TRAIT_BIT(31), /* files without holes can be swapped to */
 	AS_FEAT_FLAGS =

@@ -97,8 +97,6 @@ void as_mount_await_trouble(struct as_mount *mount);
 const char *as_mount_source(const struct as_mount *mount);
 /* The name of its disk in messages of the kernel: "loop7". */
 const char *as_mount_device(const struct as_mount *mount);
-/* Whether options ask for a read-only mount: the model has no use for one. */
-bool as_mount_is_readonly(const char *opts);
 
 /* Makes the root of the mounted file system "/" and the working directory, and undoes it. */
 AS_MUST_CHECK int as_mount_enter(struct as_mount *mount, struct as_err *err);

@@ -49,13 +49,3 @@ void as_mount_sort_options(const char *text, unsigned long *flags, struct as_buf
 		text += len + (text[len] == ',');
 	}
 }
-
-bool as_mount_is_readonly(const char *opts)
-{
-	struct as_buf data = { 0 };
-	unsigned long flags = 0;
-
-	as_mount_sort_options(opts, &flags, &data);
-	as_buf_free(&data);
-	return flags & MS_RDONLY;
-}

@@ -200,7 +200,8 @@ static bool follow_fault(struct rec *r, const struct as_op *op, const struct as_
 	bool going = is_undone(r, op, got);
 
 	r->failed = true;
-	if ((as_op_table[op->code].persists != AS_PERSISTS_NOTHING || as_op_closes(op->code)) &&
+	if ((as_op_table[op->code].persists != AS_PERSISTS_NOTHING || as_op_makes_all_stable(op) ||
+	     as_op_closes(op->code)) &&
 	    r->args->fresh.traits->quirks & AS_QUIRK_SYNC_FORGETS)
 		going = false;
 	if (as_model_view_in_doubt(r->model, op))
@@ -217,7 +218,7 @@ static bool follow_fault(struct rec *r, const struct as_op *op, const struct as_
 /* Rules 3 and 7, for an answer that the model allows. */
 static bool follow_answer(struct rec *r, const struct as_op *op, const struct as_outcome *got)
 {
-	bool all = as_op_table[op->code].persists == AS_PERSISTS_ALL;
+	bool all = as_op_makes_all_stable(op);
 	struct as_outcome unsure = *got;
 
 	if (!r->strict && has_hit(r) && got->ret >= 0 && (all || !r->logs)) {
@@ -286,7 +287,7 @@ static bool run_op(struct rec *r, size_t i)
 	if (op->code == AS_OP_CRASH && r->strict)
 		cut_power(r);
 	as_instance_do(r->instance, (uint32_t)i, op, &got);
-	if (got.ret >= 0 && as_op_table[op->code].persists == AS_PERSISTS_ALL)
+	if (got.ret >= 0 && as_op_makes_all_stable(op))
 		as_instance_flush(r->instance);
 	why = as_instance_trouble(r->instance, &kind);
 	if (why && !as_record_went_wrong(r, kind, why) && kind != AS_FIND_SILENT)

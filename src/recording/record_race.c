@@ -89,7 +89,7 @@ static bool run_end(struct rec *r, struct as_orders *orders, const struct as_op 
 	r->args->step(r->args->ctx, r->op);
 	if (op->code == AS_OP_UMOUNT || !closed)
 		as_instance_do(r->instance, (uint32_t)r->out->until, op, &got);
-	if (got.ret >= 0 && as_op_table[op->code].persists == AS_PERSISTS_ALL)
+	if (got.ret >= 0 && as_op_makes_all_stable(op))
 		as_instance_flush(r->instance);
 	as_orders_add(orders, op, &got, begin, r->out->until++);
 	as_instance_set_op(r->instance, (uint32_t)r->out->until);

@@ -120,6 +120,8 @@ struct as_fstype {
 	/* Of every mount but a remount: {journal} is the path of its device, {number} its
 	 * number. */
 	const char *journal_mount;
+	/* Why it writes to its disk when a read-only mount is unmounted; NULL: it does not. */
+	const char *readonly_writes;
 	struct as_checker check[AS_CHECK_MODES];
 	/* The full checker rewrites the disk whatever it finds, so the quick one judges. */
 	bool full_rebuilds;

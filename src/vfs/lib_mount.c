@@ -65,16 +65,6 @@ uint32_t as_vfs_lib_leak_op(const struct as_vfs *vfs)
 	return l->trouble.len && l->trouble_kind == AS_FIND_LEAK ? l->leak_op : AS_HOST_NO_OP;
 }
 
-static bool has_word(const char *opts, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *s = opts; *s; s += strcspn(s, ","), s += *s == ',')
-		if (!strncmp(s, word, len) && (!s[len] || s[len] == ','))
-			return true;
-	return false;
-}
-
 int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts)
 {
 	struct as_lib *l = (struct as_lib *)vfs;
@@ -86,7 +76,7 @@ int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts)
 	if (*opts)
 		as_buf_addf(&l->opts, "%s%s", l->opts.len ? "," : "", opts);
 	args.opts = as_buf_str(&l->opts);
-	args.readonly = has_word(args.opts, "ro");
+	args.readonly = as_opts_read_only(args.opts);
 	rc = as_watched_mount(l->watched, &args, &l->fs);
 	if (rc) {
 		enum as_finding_kind kind;
@@ -100,6 +90,7 @@ int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts)
 	}
 	if (!l->fs)
 		note_trouble(l, AS_FIND_MISUSE, "mount answered 0 but gave no file system");
+	vfs->readonly = args.readonly;
 	as_host_end_op(l->args.host);
 	return 0;
 }
@@ -114,6 +105,7 @@ static void forget(struct as_lib *l)
 	l->maps = NULL;
 	l->n_slots = l->cap_slots = l->n_maps = l->cap_maps = 0;
 	l->fs = NULL;
+	l->vfs.readonly = false;
 	l->cwd.handle = NULL;
 	l->cwd.gone = 0;
 	as_buf_clear(&l->cwd.path);
@@ -161,13 +153,42 @@ void as_lib_umount(struct as_lib *l, const struct as_op *op, struct as_outcome *
 
 void as_lib_mount(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	as_vfs_answer(out, l->fs ? -EBUSY : as_vfs_lib_mount(&l->vfs, op->opts));
+	int rc = -EBUSY;
+
+	if (as_opts_read_only(op->opts) && !(l->args.ops->caps & AS_CAP_READONLY))
+		rc = -AS_ERR_UNSUPPORTED;
+	else if (!l->fs)
+		rc = as_vfs_lib_mount(&l->vfs, op->opts);
+	as_vfs_answer(out, rc);
+}
+
+/* Between read-only and writable, or neither. A library is told the way back, which is what a
+ * remount without `ro` is to a kernel. */
+static int remount(struct as_lib *l, const char *opts)
+{
+	bool readonly = as_opts_read_only(opts);
+	int rc;
+
+	if ((readonly || l->vfs.readonly) &&
+	    !(l->ops->remount && l->args.ops->caps & AS_CAP_READONLY))
+		return -AS_ERR_UNSUPPORTED;
+	if (!l->ops->remount)
+		return 0;
+	if (l->vfs.readonly && !readonly) {
+		as_buf_clear(&l->opts);
+		as_buf_addf(&l->opts, "rw%s%s", *opts ? "," : "", opts);
+		opts = as_buf_str(&l->opts);
+	}
+	rc = l->ops->remount(l->fs, opts);
+	if (!rc)
+		l->vfs.readonly = readonly;
+	return rc;
 }
 
 void as_lib_remount(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	bool syncs = !l->ops->remount || l->args.semantics & AS_MEANS_OWN_VIEWS;
-	int rc = l->ops->remount ? l->ops->remount(l->fs, op->opts) : 0;
+	int rc = remount(l, op->opts ? op->opts : "");
 
 	if (!rc && syncs)
 		rc = l->ops->sync(l->fs);

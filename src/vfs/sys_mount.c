@@ -2,7 +2,7 @@
 /*
  * sys_mount: the executor for a file system that we mounted ourselves (mount/mount.h): what
  * unmounts it, brings it back, and cuts its power. In a directory of somebody else's mount all of
- * that is impossible. So are read-only mounts: the model does not describe them.
+ * that is impossible.
  */
 #include "vfs/sys_priv.h"
 
@@ -60,6 +60,7 @@ int as_vfs_sys_mount(struct as_vfs *vfs, const char *opts)
 		if (as_mount_umount(s->mount))
 			rc = -EBUSY;
 	}
+	vfs->readonly = !rc && as_opts_read_only(opts);
 	if (!rc && vfs->watch)
 		as_sys_begin(vfs);
 	return rc;
@@ -68,12 +69,15 @@ int as_vfs_sys_mount(struct as_vfs *vfs, const char *opts)
 int as_vfs_sys_unmount(struct as_vfs *vfs)
 {
 	struct as_sys *s = (struct as_sys *)vfs;
+	int rc;
 
 	if (!as_mount_mounted(s->mount))
 		return 0;
 	close_slots(s);
 	close_root(s);
-	return as_mount_umount(s->mount);
+	rc = as_mount_umount(s->mount);
+	vfs->readonly &= !!rc;
+	return rc;
 }
 
 void as_sys_umount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
@@ -95,7 +99,8 @@ void as_sys_mount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 	const char *opts = op->opts ? op->opts : "";
 	int rc = -EBUSY;
 
-	if (!s->mount || as_mount_is_readonly(opts))
+	/* A server may take `ro` for itself, so that the kernel's checks come in another order. */
+	if (!s->mount || (as_mount_type(s->mount)->server && as_opts_read_only(opts)))
 		rc = -AS_ERR_UNSUPPORTED;
 	else if (!as_mount_mounted(s->mount))
 		rc = as_vfs_sys_mount(vfs, opts);
@@ -106,11 +111,13 @@ void as_sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcom
 {
 	const struct as_sys *s = (const struct as_sys *)vfs;
 	const char *opts = op->opts ? op->opts : "";
+	int rc = -AS_ERR_UNSUPPORTED;
 
-	as_vfs_answer(out,
-		      !s->mount || as_mount_type(s->mount)->server || as_mount_is_readonly(opts)
-			      ? -AS_ERR_UNSUPPORTED
-			      : as_mount_remount(s->mount, s->mount_opts, opts));
+	if (s->mount && !as_mount_type(s->mount)->server)
+		rc = as_mount_remount(s->mount, s->mount_opts, opts);
+	if (!rc)
+		vfs->readonly = as_opts_read_only(opts);
+	as_vfs_answer(out, rc);
 }
 
 bool as_sys_is_ours(const struct as_sys *s)

@@ -41,6 +41,7 @@ static const struct {
 	{ AS_CAP_TMPFILE, AS_FEAT_TMPFILE },
 	{ AS_CAP_OWNER, AS_FEAT_OWNER },
 	{ AS_CAP_TIMES, AS_FEAT_TIMES },
+	{ AS_CAP_READONLY, AS_FEAT_READONLY | AS_FEAT_TURNS },
 };
 
 #define PROMISE(flag, name, trait)
@@ -91,7 +92,7 @@ struct as_fs_traits {
 	int64_t magic; /* of statfs(2); 0: not to be found by it */
 	uint64_t features, quirks;
 	uint64_t maybe; /* depends on the driver or its version */
-	uint64_t lacks; /* of a variant: features that it takes from the type */
+	uint64_t lacks; /* features that it does not have, or a variant takes from the type */
 	uint32_t name_max; /* 0: 255 */
 	uint32_t link_max, dir_link_max;
 	uint32_t symlink_max; /* 0: what one block holds */
@@ -116,15 +117,18 @@ struct as_fs_traits {
 
 /*
  * Of every FUSE server: the kernel keeps no link count of directories, asks servers for one flag of
- * rename at most, has no O_TMPFILE for them, and seeks holes only where the server does.
+ * rename at most, has no O_TMPFILE for them, and seeks holes only where the server does. It is not
+ * asked to remount them.
  */
 #define FUSE_QUIRKS (AS_QUIRK_DIR_NLINK_ANY)
 #define FUSE2FS_TRAITS                                                                             \
 	(.features = POSIX_ALL | XATTR_ALL | FALLOC_BASIC, .maybe = AS_FEAT_DIRECT,                \
+	 .lacks = AS_FEAT_READONLY | AS_FEAT_TURNS,                                                \
 	 .quirks = FUSE_QUIRKS | AS_QUIRK_MKDIR_022 | AS_QUIRK_XATTR_LAX | AS_QUIRK_FALLOC_EINVAL, \
 	 .link_max = 65000, .dir_link_max = 65000, .time_granularity_ns = 1)
 #define NTFS3G_TRAITS                                                             \
 	(.features = POSIX_ALL | XATTR_ALL, .maybe = AS_FEAT_DIRECT,              \
+	 .lacks = AS_FEAT_READONLY | AS_FEAT_TURNS,                               \
 	 .quirks = FUSE_QUIRKS | AS_QUIRK_FREE_FILES_ANY | AS_QUIRK_CREATE_0777 | \
 		   AS_QUIRK_LISTS_USER,                                           \
 	 .link_max = 1024, .symlink_max = 4095, .time_granularity_ns = 100)
@@ -265,7 +269,8 @@ static void take_type(const struct as_target_traits *known, struct as_traits *tr
 		if (as_variants_has(&known->variants, i))
 			vary(&row, &variant_rows[i]);
 	take_row(&row, traits->block_bytes, traits);
-	traits->features |= AS_FEAT_MOUNT;
+	traits->features |= AS_FEAT_MOUNT | AS_FEAT_READONLY | AS_FEAT_TURNS;
+	traits->features &= ~row.lacks;
 	note_user(traits);
 }
 

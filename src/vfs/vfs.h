@@ -59,6 +59,7 @@ struct as_vfs {
 	struct as_buf data; /* what the last outcome points to */
 	struct as_bounds *bounds; /* see vfs/bounds.h; NULL: none */
 	const struct as_watch *watch; /* of the calls that it makes; NULL: nobody */
+	bool readonly; /* it is mounted read-only */
 	bool recorded; /* every write to the disk can be the last one before a power cut */
 };
 

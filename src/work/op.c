@@ -342,3 +342,40 @@ struct timespec as_op_timespec(int64_t ns)
 		rest += 1000000000;
 	return (struct timespec){ (ns - rest) / 1000000000, rest };
 }
+
+/* Whether the first word of options separated by commas is this one. */
+static bool begins_with(const char *opts, const char *word)
+{
+	size_t len = strlen(word);
+
+	return strcspn(opts, ",") == len && !memcmp(opts, word, len);
+}
+
+static const char *after_word(const char *opts)
+{
+	opts += strcspn(opts, ",");
+	return opts + (*opts == ',');
+}
+
+bool as_opts_read_only(const char *opts)
+{
+	bool read_only = false;
+
+	for (; opts && *opts; opts = after_word(opts))
+		read_only = begins_with(opts, "ro") || (read_only && !begins_with(opts, "rw"));
+	return read_only;
+}
+
+bool as_opts_say_more(const char *opts)
+{
+	for (; opts && *opts; opts = after_word(opts))
+		if (*opts != ',' && !begins_with(opts, "ro") && !begins_with(opts, "rw"))
+			return true;
+	return false;
+}
+
+bool as_op_makes_all_stable(const struct as_op *op)
+{
+	return as_op_table[op->code].persists == AS_PERSISTS_ALL ||
+	       (op->code == AS_OP_REMOUNT && as_opts_read_only(op->opts));
+}

@@ -165,6 +165,12 @@ bool as_op_fell_short(const struct as_op *op, int64_t ret);
 bool as_op_closes(enum as_opcode code);
 /* Whether its slot is that of a mapping, and not that of a descriptor. */
 bool as_op_maps(enum as_opcode code);
+/* Whether it makes everything stable: sync and its like, and a remount that is read-only. */
+bool as_op_makes_all_stable(const struct as_op *op);
+/* Whether mount options make the mount read-only: of `ro` and `rw`, the last one counts. */
+bool as_opts_read_only(const char *opts);
+/* Whether they say anything else. */
+bool as_opts_say_more(const char *opts);
 /* A time of utimens as utimensat(2) takes it. */
 struct timespec as_op_timespec(int64_t ns);
 

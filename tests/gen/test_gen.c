@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "735b12153d5529db18eb9922b474707c" },
-	{ "crash", "2d92c39f2f8f279aa0480993cf9f0537" },
+	{ "crash", "cc643244287132bcd356a7d4262fefe4" },
 	{ "race", "0428b9e69881b7aa492aab24a9f82f2e" },
 	{ "small", "d5066fc702abe8f993d7953b6494e532" },
 	{ "coverage", "c1eab896e4af612648fec81e5a869b08" },
-	{ "hunt", "17a2294ce858e135aeff1bedf685e421" },
+	{ "hunt", "83b075c6041d90fe7a56ea602ae1f6ea" },
 };
 
 /* Profile, chooser and generator in one. */

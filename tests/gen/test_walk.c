@@ -229,6 +229,54 @@ static void test_never_alone(void **state)
 	}
 }
 
+struct turned {
+	unsigned turns, busy, refused, opened, longest, left;
+};
+
+static void follow_turns(struct turned *t, const struct as_seq *seq)
+{
+	struct as_model *model = as_model_new(&t_any_traits);
+	unsigned here = 0;
+
+	for (size_t i = 0; i < seq->n; i++) {
+		const struct as_op *op = &seq->ops[i];
+		bool was = as_model_read_only(model);
+		int err = as_model_apply(model, op);
+
+		t->turns += !was && as_model_read_only(model);
+		t->busy += op->code == AS_OP_REMOUNT && err == EBUSY;
+		t->refused += was && err == EROFS;
+		t->opened += was && op->code == AS_OP_OPEN && !err;
+		here = was ? here + 1 : 0;
+		t->longest = here > t->longest ? here : t->longest;
+	}
+	t->left += as_model_read_only(model);
+	as_model_free(model);
+}
+
+/* Walks reach read-only mounts, try there what is refused and what is not, and come back. */
+static void test_read_only(void **state)
+{
+	static const char *const profiles[] = { "hunt", "crash" };
+
+	(void)state;
+	for (unsigned k = 0; k < 2; k++) {
+		struct setup s = set_up(profiles[k], "walk.min 200\nwalk.max 200\n");
+		struct turned t = { 0 };
+
+		for (int n = 0; n < 600; n++) {
+			struct as_seq *seq = next(&s);
+
+			follow_turns(&t, seq);
+			as_seq_free(seq);
+		}
+		tear_down(&s);
+		assert_true(t.turns > 100 && t.busy > 10 && t.refused > 200 && t.opened > 10);
+		/* Eight commands, what each has to open or close before, and the way back. */
+		assert_true(t.longest < 60 && t.left == 0);
+	}
+}
+
 /* ---- The roster ---- */
 
 static void add(struct as_roster *r, const char *path, enum as_item_kind kind)
@@ -325,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_the_tree_grows_and_shrinks),
 		cmocka_unit_test(test_what_a_tester_wants_to_see),
 		cmocka_unit_test(test_never_alone),
+		cmocka_unit_test(test_read_only),
 		cmocka_unit_test(test_roster),
 		cmocka_unit_test(test_direct_transfers),
 	};

@@ -24,8 +24,8 @@ clean() {
 broken() {
 	local number=$1 command=$2 seconds=$3 status=0 id words
 	# The row's command is what a person would type; here another folder takes the findings.
-	read -r -a words <<<"${command#assay run }"
-	timeout "$seconds" "$ASSAY" run -o "$WORK/$number" "${words[@]}" \
+	read -r -a words <<<"${command#assay }"
+	timeout "$seconds" "$ASSAY" "${words[0]}" -o "$WORK/$number" "${words[@]:1}" \
 		>"$WORK/out" 2>"$WORK/err" || status=$?
 	if [ $status -ne 1 ]; then
 		tap_not_ok "bug $number is found" "$command: exit status $status" \
@@ -47,12 +47,12 @@ n=0
 while read -r row; do
 	class=$(field class <<<"$row")
 	case $class in
-	semantics | dogfood | leak | fault | rules | limits) ;;
+	semantics | dogfood | leak | fault | rules | limits | crash) ;;
 	*) continue ;;
 	esac
 	# Others need a file system that has been used (tests/check/test_start.sh), or a hunt
 	# (tests/hunt).
-	[[ $(field command <<<"$row") == "assay run "* ]] || continue
+	[[ $(field command <<<"$row") == "assay "@(run|crash)" "*.txt ]] || continue
 	n=$((n + 1))
 	broken "$(field number <<<"$row")" "$(field command <<<"$row")" \
 		"$(field budget_s <<<"$row")"

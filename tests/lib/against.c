@@ -3,6 +3,8 @@
 #include "tests/lib/against.h"
 #include "tests/lib/tmpdir.h"
 
+#include <linux/magic.h>
+
 /* tests/model/test_against_*.c give each file system its own program: they run side by side. */
 static const char *scratch; /* a folder, or the name of a library */
 static long scratch_magic; /* what statfs(2) has to say of the folder; 0: a library */
@@ -84,6 +86,15 @@ static void test_prepared_threes(void **state)
 	against((struct bout){ .start = 1, .length = 3, .parts = scratch_is_slow ? 1 : 2 });
 }
 
+static void test_read_only(void **state)
+{
+	(void)state;
+	if (scratch_magic && scratch_magic != TMPFS_MAGIC)
+		skip_because("a file system of the machine stays writable");
+	against((struct bout){
+		.start = 2, .length = scratch_magic ? 2 : 3, .parts = 3, .readonly = true });
+}
+
 static void test_random(void **state)
 {
 	(void)state;
@@ -94,9 +105,8 @@ static void test_random(void **state)
 int t_run_against(const char *where, long magic, bool slow)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty_threes),
-		cmocka_unit_test(test_prepared_twos),
-		cmocka_unit_test(test_prepared_threes),
+		cmocka_unit_test(test_empty_threes),	cmocka_unit_test(test_prepared_twos),
+		cmocka_unit_test(test_prepared_threes), cmocka_unit_test(test_read_only),
 		cmocka_unit_test(test_random),
 	};
 

@@ -12,6 +12,17 @@ static const char *const starts[] = {
 	"symlink a /l\n"
 	"mkdir /a/b 0700\n"
 	"write_xattr /g user.k len=10 fill=2\n",
+	/* the same, with nothing open for writing */
+	"mkdir /a 0755\n"
+	"$0 = open /a/f O_RDWR|O_CREAT 0644\n"
+	"pwrite $0 len=5000 at=100 fill=1\n"
+	"close $0\n"
+	"hardlink /a/f /g\n"
+	"symlink a /l\n"
+	"mkdir /a/b 0700\n"
+	"mknod /p fifo 0600\n"
+	"write_xattr /g user.k len=10 fill=2\n"
+	"$0 = open /a/f O_RDONLY\n",
 };
 
 /* Every operation that the kernel carries out, grouped by what it is about, in three parts: what is

@@ -6,6 +6,9 @@
 #include "vfs/sys_priv.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 static void say(struct fight *f, const char *why)
@@ -85,6 +88,23 @@ static void clean_up(struct fight *f)
 	as_vfs_exec(f->vfs, &op, &out);
 }
 
+/* Makes the mount read-only, or writable again. We have mounted a tmpfs ourselves: it is ours. */
+static bool turn(struct fight *f, struct as_model *m, bool readonly)
+{
+	struct as_op op = as_op_make(AS_OP_REMOUNT);
+	struct as_outcome out = { 0 };
+
+	op.opts = readonly ? "ro" : "";
+	if (!f->bout->folder[0])
+		as_vfs_exec(f->vfs, &op, &out);
+	else if (mount(NULL, "/", NULL, MS_REMOUNT | (readonly ? MS_RDONLY : 0), NULL))
+		out = (struct as_outcome){ .ret = -1, .err = errno };
+	if (as_model_judge(m, &op, &out, &f->verdict))
+		return true;
+	say(f, as_buf_str(&f->verdict.why));
+	return false;
+}
+
 static bool one_sequence(struct fight *f, struct as_choice *choice)
 {
 	struct as_model *m = as_model_copy(f->fresh);
@@ -94,6 +114,8 @@ static bool one_sequence(struct fight *f, struct as_choice *choice)
 	f->n_done = 0;
 	for (size_t i = 0; ok && i < f->start->n; i++)
 		ok = play(f, m, &f->start->ops[i]);
+	if (ok && f->bout->readonly)
+		ok = turn(f, m, true);
 	f->n_done = 0;
 	for (unsigned i = 0; ok && i < f->bout->length; i++) {
 		struct as_digest before = as_model_digest(m);
@@ -107,6 +129,8 @@ static bool one_sequence(struct fight *f, struct as_choice *choice)
 		ok = false;
 	}
 	as_buf_free(&why);
+	if (f->bout->readonly)
+		ok &= turn(f, m, false);
 	as_model_free(m);
 	clean_up(f);
 	f->bout->tally->sequences++;
@@ -168,6 +192,10 @@ static void close_library(struct fight *f)
 
 static int open_vfs(struct fight *f, struct as_err *err)
 {
+	if (f->bout->folder[0] && f->bout->readonly &&
+	    (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	     mount("tmpfs", f->bout->folder, "tmpfs", 0, "mode=0755")))
+		return as_fail(err, AS_ELACK, "cannot mount a tmpfs: %s", strerror(errno));
 	if (f->bout->folder[0])
 		return as_vfs_sys_new(f->bout->folder, &f->vfs, err);
 	return open_library(f, err);

@@ -6,6 +6,9 @@
  * trustworthy, so it runs on the kernel's own file systems, a tmpfs and the disk's, by system calls
  * in a scratch directory; and on labfs, which has to be as right as they are.
  *
+ * Bouts on a read-only mount have a tmpfs of their own, or a library: nothing but descriptors,
+ * locks and the working directory may change there.
+ *
  * Enumeration: the odometer of base/choice. An operation that left the model as it was ends its
  * sequence: what would follow is a shorter sequence that is tried anyway, and the comparison at the
  * end of this one shows that it changed nothing on disk either.
@@ -41,6 +44,7 @@ struct bout {
 	const struct as_target *target;
 	unsigned start, length;
 	unsigned parts; /* how many of them */
+	bool readonly; /* the sequences are played on a read-only mount */
 	unsigned random; /* that many random sequences instead of all */
 	struct as_traits traits;
 	/* Shared with the child. */

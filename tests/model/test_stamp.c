@@ -59,6 +59,10 @@ static const struct row rows[] = {
 	  "remount opts=strictatime\n$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=5\npread $0 "
 	  "len=5 at=0",
 	  "/f", 4, 3, 3 },
+	{ "read-only",
+	  "umount\nmount opts=strictatime\n$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=5\n"
+	  "close $0\nremount opts=strictatime,ro\n$0 = open /f O_RDONLY\npread $0 len=5 at=0",
+	  "/f", 3, 4, 4 },
 	{ "O_NOATIME",
 	  "remount opts=strictatime\n$0 = open /f O_RDWR|O_CREAT|O_NOATIME 0644\nwrite $0 len=5\n"
 	  "pread $0 len=5 at=0",

@@ -124,6 +124,8 @@ void as_rule_setacl(struct as_rule_step *s)
 	w = walk_target(s);
 	if (w.err)
 		return as_rule_refuse(s, w.err);
+	if (as_rule_read_only(s))
+		return;
 	put(s, w.ino, s->op->flags, &acl);
 }
 

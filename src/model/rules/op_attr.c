@@ -18,6 +18,8 @@ static void chmod_inode(struct as_rule_step *s, uint32_t ino)
 	struct as_acl acl;
 	bool again;
 
+	if (as_rule_read_only(s))
+		return;
 	if (as_flags_bar(as_inode_flags(inode_at(s->m, ino))))
 		return as_rule_refuse(s, EPERM);
 	/* fat_sanitize_mode(): a mode that the type cannot store is EPERM, or passed over with the
@@ -98,6 +100,10 @@ void as_rule_chown(struct as_rule_step *s)
 
 	if (w.err)
 		return as_rule_refuse(s, w.err);
+	/* A library that is to set nothing is not called. */
+	if (!(as_rule_has(s, AS_FEAT_LIBRARY) && s->op->uid < 0 && s->op->gid < 0) &&
+	    as_rule_read_only(s))
+		return;
 	if (as_flags_bar(as_inode_flags(inode_at(s->m, w.ino)))) {
 		if (s->op->uid >= 0 || s->op->gid >= 0)
 			return as_rule_refuse(s, EPERM);
@@ -179,6 +185,8 @@ void as_rule_utimens(struct as_rule_step *s)
 	w = as_walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 	if (w.err)
 		return as_rule_refuse(s, w.err);
+	if (as_rule_read_only(s))
+		return;
 	if (as_inode_flags(inode_at(s->m, w.ino)) & (touch ? AS_FS_IMMUTABLE_FL : AS_FLAGS_BAR))
 		return as_rule_refuse(s, EPERM);
 	inode = edit_accepted(s, w.ino, AS_FEAT_TIMES, &before);

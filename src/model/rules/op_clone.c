@@ -210,6 +210,11 @@ void as_rule_dedupe_range(struct as_rule_step *s)
 	if (!out)
 		return;
 	r.to = inode_at(s->m, out->ino);
+	/* vfs_dedupe_file_range_one(): before or after it looks at the range. */
+	if (s->m->readonly && bad_area(s->op->off2, r.len))
+		as_rule_allow(s, EINVAL);
+	if (as_rule_read_only(s))
+		return;
 	if (bad_area(s->op->off2, r.len))
 		return as_rule_refuse(s, EINVAL);
 	/* may_dedupe_file(): whoever could write to it. */

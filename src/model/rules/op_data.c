@@ -374,6 +374,8 @@ void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size)
 /* vfs_truncate() */
 void as_rule_truncate_path(struct as_rule_step *s, uint32_t ino, uint64_t size)
 {
+	if (as_rule_read_only(s))
+		return;
 	if (size <= (uint64_t)INT64_MAX && as_flags_bar(as_inode_flags(inode_at(s->m, ino))))
 		return as_rule_refuse(s, EPERM);
 	as_rule_truncate_inode(s, ino, size);

@@ -16,6 +16,9 @@ static bool has_flags(struct as_rule_step *s)
 	if (s->m->traits->features & AS_FEAT_FLAGS)
 		return true;
 	as_rule_allow(s, EOPNOTSUPP);
+	/* ioctl_setflags(): before the type is asked. */
+	if (s->op->code == AS_OP_SETFLAGS && s->m->readonly)
+		as_rule_allow(s, EROFS);
 	/* One that knows other flags, such as gfs2, or no such call, as ntfs-3g. */
 	if (!as_rule_has(s, AS_FEAT_LIBRARY)) {
 		as_rule_allow(s, EINVAL);
@@ -45,7 +48,7 @@ void as_rule_setflags(struct as_rule_step *s)
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 	int64_t flags = s->op->flags & AS_MARK_FLAGS_MASK, old, changed;
 
-	if (!file || !has_flags(s))
+	if (!file || !has_flags(s) || as_rule_read_only(s))
 		return;
 	old = as_inode_flags(inode_at(s->m, file->ino));
 	changed = flags ^ old;

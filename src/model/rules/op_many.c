@@ -140,6 +140,8 @@ void as_rule_remove(struct as_rule_step *s)
 	full = as_walk_path(s->m, s->op->path, WALK_NOFOLLOW);
 	if (full.err)
 		return as_rule_refuse(s, full.err);
+	if (as_rule_read_only(s))
+		return;
 	as_walk_last(s->m, &w);
 	ino = full.ino;
 	if (ino != w.ino) {
@@ -184,6 +186,8 @@ void as_rule_prune(struct as_rule_step *s)
 		return as_rule_refuse(s, EINVAL);
 	if (inode->nlink == 0)
 		as_rule_allow_removed_list(s);
+	if (inode->dir.children && as_rule_read_only(s))
+		return;
 	if (cannot_empty(s->m, w.ino))
 		return emptied_only(s, w.ino, EPERM);
 	as_rule_allow_busy(s, w.ino);
@@ -222,6 +226,8 @@ void as_rule_enlarge(struct as_rule_step *s)
 		return as_rule_refuse(s, EINVAL);
 	if (inode->nlink == 0 && s->op->len)
 		return as_rule_refuse(s, ENOENT);
+	if (s->op->len && as_rule_read_only(s))
+		return;
 	if (s->op->len && !may_make_dirs(s, w.ino))
 		return as_rule_refuse(s, EPERM);
 	allow_partial(s);
@@ -280,6 +286,8 @@ void as_rule_deepen(struct as_rule_step *s)
 		if (!is_dir(inode_at(s->m, dir)))
 			return as_rule_refuse(s, ENOTDIR);
 	}
+	if (s->op->len && as_rule_read_only(s))
+		return;
 	if (s->op->len && !may_make_dirs(s, dir))
 		return as_rule_refuse(s, EPERM);
 	allow_partial(s);

@@ -75,6 +75,9 @@ void as_rule_create(struct as_rule_step *s)
 		return as_rule_refuse(s, w.err);
 	if (w.ino)
 		return as_rule_refuse(s, EEXIST);
+	/* lookup_open(): create_error */
+	if (as_rule_read_only(s))
+		return;
 	if (!as_rule_may_create(s, w.parent))
 		return as_rule_refuse(s, EPERM);
 	if (!as_rule_room_for_node(s, w.parent) || !as_rule_accept(s, 0))
@@ -267,6 +270,9 @@ static int rename_names(struct as_rule_step *s, struct as_walk *from, struct as_
 		return EBUSY;
 	if (to->type != LAST_NAME)
 		return flags & AS_RENAME_NOREPLACE ? EEXIST : EBUSY;
+	/* Before any of the two is looked up. */
+	if (as_rule_read_only(s))
+		return EROFS;
 	as_walk_last(m, from);
 	if (from->err || !from->ino)
 		return from->err ? from->err : ENOENT;
@@ -461,6 +467,9 @@ void as_rule_unlink(struct as_rule_step *s)
 	/* do_unlinkat(): ".", ".." and "/" are directories; so is what a slash asks for. */
 	if (w.type != LAST_NAME)
 		return as_rule_refuse(s, EISDIR);
+	/* Before it is looked up. */
+	if (as_rule_read_only(s))
+		return;
 	as_walk_last(s->m, &w);
 	if (w.err || !w.ino)
 		return as_rule_refuse(s, w.err ? w.err : ENOENT);
@@ -490,6 +499,8 @@ void as_rule_rmdir(struct as_rule_step *s)
 		return as_rule_refuse(s, ENOTEMPTY);
 	if (w.type == LAST_ROOT)
 		return as_rule_refuse(s, EBUSY);
+	if (as_rule_read_only(s))
+		return;
 	as_walk_last(s->m, &w);
 	if (w.err || !w.ino)
 		return as_rule_refuse(s, w.err ? w.err : ENOENT);

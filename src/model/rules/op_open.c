@@ -94,6 +94,9 @@ static void open_found(struct as_rule_step *s, uint32_t ino)
 		return as_rule_refuse(s, ELOOP);
 	if (is_dir(inode) && wants_write(flags))
 		return as_rule_refuse(s, EISDIR);
+	/* sb_permission(); do_open() asks before for O_TRUNC of a regular file. */
+	if (is_reg(inode) && wants_write(flags) && as_rule_read_only(s))
+		return;
 	if (special(inode))
 		return as_rule_refuse(s, ENXIO);
 	if (flags_forbid(as_inode_flags(inode), flags))
@@ -111,6 +114,9 @@ static void open_create(struct as_rule_step *s, const struct as_walk *w)
 {
 	struct as_inode *inode;
 
+	/* lookup_open(): create_error */
+	if (as_rule_read_only(s))
+		return;
 	/* may_o_create() */
 	if (!as_rule_may_create(s, w->parent))
 		return as_rule_refuse(s, EPERM);
@@ -152,6 +158,9 @@ static void open_tmpfile(struct as_rule_step *s)
 		return as_rule_refuse(s, w.err);
 	if (!is_dir(inode_at(s->m, w.ino)))
 		return as_rule_refuse(s, ENOTDIR);
+	/* do_tmpfile() */
+	if (as_rule_read_only(s))
+		return;
 	/* vfs_tmpfile() asks for permission first. */
 	if (!as_rule_may_create(s, w.ino))
 		return as_rule_refuse(s, EPERM);

@@ -29,6 +29,8 @@ void as_rule_setproject(struct as_rule_step *s)
 		return;
 	if (s->op->uid < 0)
 		return as_rule_refuse(s, EINVAL); /* the executor's own */
+	if (as_rule_read_only(s))
+		return;
 	inode = inode_at(s->m, file->ino);
 	changed = inode->project != id;
 	turned = is_dir(inode) && as_inode_inherits(inode) != (bool)s->op->flags;

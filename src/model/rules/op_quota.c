@@ -13,6 +13,13 @@ static bool counts(struct as_rule_step *s)
 		as_rule_refuse(s, EOPNOTSUPP);
 		return false;
 	}
+	/* quotactl_fd(): quotactl_cmd_write() takes Q_GETQUOTA for a command that writes, too, and
+	 * is asked before anything but the type. */
+	if (as_rule_read_only(s)) {
+		as_rule_allow(s, EINVAL);
+		as_rule_allow(s, ENOSYS);
+		return false;
+	}
 	if (!(s->m->traits->features & AS_FEAT_QUOTA)) {
 		/* It cannot count, or it does not; or the kernel has no such call. */
 		as_rule_allow(s, ENOSYS);

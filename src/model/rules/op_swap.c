@@ -74,6 +74,8 @@ void as_rule_swapon(struct as_rule_step *s)
 	if (is_dir(inode))
 		return as_rule_refuse(s, EISDIR);
 	/* may_open(): it is opened to write. */
+	if (as_rule_read_only(s))
+		return;
 	if (as_flags_bar(as_inode_flags(inode)))
 		return as_rule_refuse(s, EPERM);
 	/* The executor closes a descriptor of the file, and with it go locks of the process. */

@@ -71,7 +71,7 @@ void as_rule_umount(struct as_rule_step *s)
 	if (!as_rule_accept(s, 0))
 		return;
 	close_all(s->m);
-	s->m->mounted = s->m->own_opts = false;
+	s->m->mounted = s->m->own_opts = s->m->readonly = false;
 	s->m->synced = true;
 }
 
@@ -83,7 +83,7 @@ void as_rule_mount(struct as_rule_step *s)
 
 static bool has_opts(const struct as_rule_step *s)
 {
-	return s->op->opts && s->op->opts[0];
+	return as_opts_say_more(s->op->opts);
 }
 
 static bool says_noacl(const struct as_rule_step *s)
@@ -113,16 +113,62 @@ static void turn_acls(struct as_rule_step *s, bool remount)
 	s->m->acls_off = off;
 }
 
+/* What keeps a mount from becoming read-only. */
+struct op_sync_held {
+	const struct as_model *m;
+	bool writer, orphan, unsure;
+};
+
+static int look_held(void *ctx, uint32_t slot, void *elem)
+{
+	struct op_sync_held *held = ctx;
+	const struct as_file *file = elem;
+
+	held->orphan |= inode_at(held->m, file->ino)->flags & INODE_ORPHAN;
+	if (slot < AS_MAP_SLOT)
+		held->writer |= !(file->flags & AS_O_PATH) && as_file_writes(file);
+	else if (held->m->traits->features & AS_FEAT_LIBRARY)
+		held->unsure = true;
+	else
+		/* A mapping keeps what was opened; with which flags, only its slot tells. */
+		held->writer |= file->flags & AS_PROT_WRITE, held->unsure |= !file->attached;
+	return 0;
+}
+
+/* sb_prepare_remount_readonly(): EBUSY while something is open to be written, or was removed and is
+ * still held (s_remove_count). A library may know what to do with the latter. */
+static bool is_held(struct as_rule_step *s)
+{
+	struct op_sync_held held = { .m = s->m };
+
+	if (s->m->readonly || !as_opts_read_only(s->op->opts))
+		return false;
+	held.orphan = inode_at(s->m, s->m->cwd)->flags & INODE_ORPHAN;
+	(void)as_vec_each(&s->m->files, look_held, &held);
+	if (s->m->traits->quirks & AS_QUIRK_REMOVED_LINGER && !s->m->synced)
+		held.unsure = true;
+	if (held.orphan || held.unsure)
+		as_rule_allow(s, EBUSY);
+	if (!held.writer && (!held.orphan || as_rule_has(s, AS_FEAT_LIBRARY)))
+		return false;
+	as_rule_refuse(s, EBUSY);
+	return true;
+}
+
 void as_rule_remount(struct as_rule_step *s)
 {
+	bool readonly = as_opts_read_only(s->op->opts);
+
 	/* Options are the file system's own: it may know them or not. Without any they are the
 	 * target's, and there may be no way back to these: from data=ordered to data=journal. */
 	if (has_opts(s) || s->m->own_opts) {
 		as_rule_allow(s, EINVAL);
 		as_rule_allow(s, EOPNOTSUPP);
 	}
-	if (!as_rule_accept(s, 0))
+	if (is_held(s) || !as_rule_accept(s, 0))
 		return;
+	s->m->readonly = readonly;
+	s->m->synced |= readonly;
 	as_stamps_mounted(s->m, s->op->opts, true);
 	turn_acls(s, true);
 	s->m->own_opts = has_opts(s);
@@ -140,7 +186,7 @@ void as_rule_crash(struct as_rule_step *s)
 	if (!s->m->synced)
 		s->m->lost = true;
 	s->m->mounted = true;
-	s->m->own_opts = s->m->acls_off = false;
+	s->m->own_opts = s->m->acls_off = s->m->readonly = false;
 }
 
 /* While unmounted the executor answers for the file system. */
@@ -155,6 +201,7 @@ void as_rule_unmounted(struct as_rule_step *s)
 	if (!as_rule_accept(s, 0))
 		return;
 	s->m->mounted = true;
+	s->m->readonly = as_opts_read_only(s->op->opts);
 	s->m->own_opts = has_opts(s);
 	if (s->m->own_opts)
 		as_limits_doubt(s->m);

@@ -110,6 +110,11 @@ void as_rule_write_xattr(struct as_rule_step *s)
 		as_rule_allow(s, err);
 	if (w.err)
 		return as_rule_refuse(s, w.err);
+	/* path_setxattr(): before or after those checks, as they are before or after the walk. */
+	if (s->m->readonly && err)
+		as_rule_allow(s, err);
+	if (as_rule_read_only(s))
+		return;
 	if (err)
 		return as_rule_refuse(s, err);
 	if (as_rule_acl_attribute(s, w.ino))
@@ -156,6 +161,12 @@ static const struct as_xattr *named(struct as_rule_step *s, bool write, uint32_t
 	if (w.err)
 		err = w.err;
 	*ino = w.ino;
+	if (write && !w.err && s->m->readonly) {
+		if (err)
+			as_rule_allow(s, err);
+		if (as_rule_read_only(s))
+			return NULL;
+	}
 	if (!err && as_rule_acl_attribute(s, w.ino))
 		return NULL;
 	if (!err && write && as_flags_bar(as_inode_flags(inode_at(s->m, w.ino))))

@@ -26,6 +26,7 @@ struct as_rule_step {
 	const struct as_outcome *got; /* judge only */
 	bool applying;
 	bool said_wrong;
+	bool barred; /* it changes something, and the mount is read-only */
 	bool one_call; /* of a composite operation, only the next of its calls */
 	unsigned bare; /* what that call makes gets no access list (1), no list at all (2) */
 	struct as_allowed allowed;
@@ -50,6 +51,10 @@ void as_rule_allow(struct as_rule_step *s, int err);
 void as_rule_allow_full(struct as_rule_step *s);
 /* The removal of what is open, or has something open below it (AS_QUIRK_NO_OPEN_UNLINKED). */
 void as_rule_allow_busy(struct as_rule_step *s, uint32_t ino);
+/* It is about to change something (mnt_want_write()). True: the mount is read-only, and it was
+ * refused with EROFS. A library is asked in an order of its own: what else is wrong it may tell,
+ * too, so the rule goes on, but it is not accepted. */
+bool as_rule_read_only(struct as_rule_step *s);
 /* Success with this value (-1: any); true when the change is to be made. */
 bool as_rule_accept(struct as_rule_step *s, int64_t ret);
 /* The answer was of the right kind but its payload is not: "byte 7 is 0x01, model says 0x00". */

@@ -79,8 +79,9 @@ static const char *const kind_rules[AS_FIND_KINDS] = {
 			    "checker has nothing to repair.",
 	[AS_FIND_MOUNT] = "A file system that was just made can be mounted, and one without open "
 			  "files can be unmounted.",
-	[AS_FIND_MISUSE] = "No access outside the disk, and no memory is freed twice or used "
-			   "after it was freed.",
+	[AS_FIND_MISUSE] =
+		"No access outside the disk, no write while it is mounted read-only, and "
+		"no memory is freed twice or used after it was freed.",
 	[AS_FIND_KERNEL] = "No sequence of system calls may make a kernel crash, warn, or report "
 			   "that a sound disk is corrupted.",
 	[AS_FIND_CRASH] = "After a power cut the disk must be recoverable, and the recovered tree "
