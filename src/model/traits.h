@@ -111,6 +111,9 @@ enum as_quirk {
 	AS_QUIRK_SYNC_FORGETS = AS_TRAIT_BIT(39),
 	/* the same: each descriptor has a view of its own of a file (model/view.h) */
 	AS_QUIRK_OWN_VIEWS = AS_TRAIT_BIT(40),
+	/* udf: udf_name_from_CS0() takes "..a" for "." with the extension ".a" and shows another
+	 * name, so what was made under it cannot be found; workloads have no such names */
+	AS_QUIRK_DOTS_LOST = AS_TRAIT_BIT(41),
 };
 
 enum as_feature {
