@@ -146,6 +146,8 @@ static const struct {
 	  "Inode 20 extent tree (at level 1) could be shorter.  Optimize? yes\n"
 	  "Update quota info for quota type 1? yes\n",
 	  AS_CHECK_CLEAN },
+	{ 1, "Superblock hint for external superblock should be 0x703.  Fix? yes\n\nPass 1\n",
+	  AS_CHECK_CLEAN },
 	{ 1, "Pass 1E\nInode 12 extent tree (at level 1) could be shorter.  Optimize? yes\n",
 	  AS_CHECK_CLEAN },
 	{ 1,
