@@ -6,8 +6,8 @@
  * (/proc/PID/task/TID/schedstat). It also tells how busy the machine is (/proc/pressure/cpu), for a
  * process that waits for threads of the kernel. Where it does not tell, all time counts.
  *
- * The kernel of a sandbox does not see when the sandbox itself waits for a processor of the machine.
- * Who runs there is told by the machine how long that was (as_patience_told()).
+ * The kernel of a sandbox does not see when the sandbox itself waits for a processor of the
+ * machine. Who runs there is told by the machine how long that was (as_patience_told()).
  */
 #ifndef AS_OS_PATIENCE_H
 #define AS_OS_PATIENCE_H

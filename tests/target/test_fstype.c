@@ -205,11 +205,8 @@ static void test_options_not_drawn(void **state)
 	static const struct {
 		const char *type, *option;
 	} never[] = {
-		{ "vfat", "time_offset" },
-		{ "ocfs2", "data=writeback" },
-		{ "fuse2fs", "bsddf" },
-		{ "fuse2fs", "acl" },
-		{ "overlay", "sync" },
+		{ "vfat", "time_offset" }, { "ocfs2", "data=writeback" }, { "fuse2fs", "bsddf" },
+		{ "fuse2fs", "acl" },	   { "overlay", "sync" },
 	};
 
 	(void)state;
