@@ -176,12 +176,12 @@ static void show_tasks(void)
 static void watch_engine(struct as_box_state *state, pid_t engine)
 {
 	uint64_t seen = as_box_progress(state);
-	int64_t since_us = as_now_us(), last_us = since_us;
+	int64_t since_us = as_now_us(), last_us = since_us, waited_us = state->waited_us;
 	int status;
 
 	while (true) {
 		pid_t got = waitpid(-1, &status, WNOHANG);
-		int64_t now_us;
+		int64_t now_us, waits_us = state->waited_us;
 
 		if (got == engine)
 			break;
@@ -192,6 +192,8 @@ static void watch_engine(struct as_box_state *state, pid_t engine)
 		if (now_us - last_us > STOPPED_US)
 			since_us += now_us - last_us;
 		last_us = now_us;
+		since_us += waits_us - waited_us;
+		waited_us = waits_us;
 		/* Before its first workload the engine only gets ready, which may take long. */
 		if (as_box_progress(state) != seen || state->job < 0) {
 			seen = as_box_progress(state);

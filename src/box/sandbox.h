@@ -40,6 +40,9 @@ struct as_box_state {
 	volatile int64_t job; /* the workload that is running; -1: none yet */
 	volatile uint32_t stuck; /* the box saw no progress for longer than stuck_ms */
 	uint32_t stuck_ms;
+	/* So long has the box waited for a processor of the machine, which its kernel cannot see:
+	 * we tell it (supervise/hang.c). */
+	volatile int64_t waited_us;
 	volatile uint32_t ended; /* the engine came to its end; `status` is as of waitpid() */
 	volatile int32_t status;
 	/* Odd while the engine makes the disk of a workload fail: the kernel may then complain. */

@@ -10,6 +10,7 @@
 #include "cli/own_cov.h"
 #include "cli/runs.h"
 #include "cli/start.h"
+#include "os/patience.h"
 #include "supervise/wire.h"
 
 #include <poll.h>
@@ -93,6 +94,8 @@ static int open_engine(struct engine *e, struct as_err *err)
 	r->told = send_result;
 	r->ctx = e;
 	rc = as_box_state_open(e->job.state, &r->options.state, err);
+	if (!rc)
+		as_patience_told(&r->options.state->waited_us);
 	r->params = "";
 	if (!rc && as_scenario_is_check(scenario, &r->params))
 		r->scenario = &as_scenario_check;

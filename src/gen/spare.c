@@ -55,6 +55,7 @@ struct speller {
 	const struct as_profile *profile;
 	uint64_t turn;
 	size_t most; /* bytes of a name */
+	bool one_dot; /* AS_QUIRK_DOTS_LOST */
 	struct as_buf text;
 };
 
@@ -67,7 +68,7 @@ static void add_spelled(struct speller *s, uint32_t i, const char *name, size_t 
 		as_buf_addc(&s->text, '.');
 		break;
 	case FORM_DOTS:
-		as_buf_adds(&s->text, "..");
+		as_buf_adds(&s->text, s->one_dot ? "." : "..");
 		break;
 	case FORM_AFTER:
 		if (strlen(before) + len <= s->most)
@@ -113,7 +114,8 @@ void as_spell_names(struct as_seq *seq, const struct as_profile *profile,
 		    const struct as_traits *traits, uint64_t number)
 {
 	struct speller s = { .profile = profile,
-			     .most = traits->name_max ? traits->name_max : 255 };
+			     .most = traits->name_max ? traits->name_max : 255,
+			     .one_dot = traits->quirks & AS_QUIRK_DOTS_LOST };
 
 	if (!profile->spell || (number + 1) % profile->spell)
 		return;

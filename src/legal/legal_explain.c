@@ -111,7 +111,9 @@ static bool is_rename(const struct as_history *h, uint32_t point)
 	return as_op_table[code].path[1] == AS_PATHS_TO;
 }
 
-static bool say_rename(struct as_legal_judge *j, const struct window *w)
+/* `nearest`: if the file was not there yet in the state that the tree is most like, nobody misses
+ * it. */
+static bool say_rename(struct as_legal_judge *j, const struct window *w, uint32_t nearest)
 {
 	for (uint32_t p = w->lo + 1; p <= j->hi; p++) {
 		const struct as_history_edge *from, *to;
@@ -131,7 +133,7 @@ static bool say_rename(struct as_legal_judge *j, const struct window *w)
 		       as_tree_at(j->tree, from_node)->twin == as_tree_at(j->tree, to_node)->twin &&
 		       !had_both(j, from, to, ino, p);
 		neither = from_node == AS_TREE_NONE && to_node == AS_TREE_NONE &&
-			  always_one_name(j, ino, p - 1);
+			  always_one_name(j, ino, p - 1) && as_history_there(j->h, ino, nearest);
 		if (!both && !neither)
 			continue;
 		edge_path(j, from, p - 1, &a);
@@ -391,7 +393,7 @@ static bool say_half(struct as_legal_judge *j, uint32_t point)
 	return half;
 }
 
-static void say_nearest(struct as_legal_judge *j, const struct window *w)
+static uint32_t nearest_point(const struct as_legal_judge *j, const struct window *w)
 {
 	uint32_t best = j->hi;
 	unsigned count = UINT32_MAX;
@@ -410,8 +412,14 @@ static void say_nearest(struct as_legal_judge *j, const struct window *w)
 			best = p;
 		}
 	}
-	want = as_history_tree_at(j->h, best);
-	d = distance_to(j, want);
+	return best;
+}
+
+static void say_nearest(struct as_legal_judge *j, const struct window *w, uint32_t best)
+{
+	struct as_tree *want = as_history_tree_at(j->h, best);
+	struct distance d = distance_to(j, want);
+
 	if (w->by && d.missing != AS_TREE_NONE && is_constant(j, w->lo, want, d.missing, best)) {
 		as_legal_broken(j, AS_RULE_PERSISTED, w->by->op, "something stable is missing");
 		as_legal_after(j, w->by);
@@ -441,7 +449,11 @@ void as_legal_explain_shape(struct as_legal_judge *j, uint32_t lo,
 {
 	struct window w = { .lo = lo, .by = by, .shape = as_history_shape_of_tree(j->h, j->tree) };
 
-	if (say_too_old(j, &w) || say_rename(j, &w) || !as_legal_links_ok(j) || say_surplus(j, &w))
+	uint32_t nearest;
+
+	if (say_too_old(j, &w))
 		return;
-	say_nearest(j, &w);
+	nearest = nearest_point(j, &w);
+	if (!say_rename(j, &w, nearest) && as_legal_links_ok(j) && !say_surplus(j, &w))
+		say_nearest(j, &w, nearest);
 }

@@ -116,6 +116,9 @@ enum as_quirk {
 	/* jfs: a transaction of its lazy commit holds the inode that it removes (txCommit()) until
 	 * the next sync: s_remove_count keeps a remount from being read-only */
 	AS_QUIRK_REMOVED_LINGER = AS_TRAIT_BIT(42),
+	/* udf: udf_name_from_CS0() takes "..a" for "." with the extension ".a" and shows another
+	 * name, so what was made under it cannot be found; workloads have no such names */
+	AS_QUIRK_DOTS_LOST = AS_TRAIT_BIT(43),
 };
 
 enum as_feature {

@@ -14,8 +14,8 @@
  *    that their waits may add up to more.
  * 2. What is granted in all is at most MOST times the deadline: a process that spins without end on
  *    a busy machine is told in the end.
- * 3. A process that sleeps is granted nothing, unless a descendant waits for a processor. One that
- *    is blocked is granted at most BLOCKED_MOST times the deadline.
+ * 3. A process that sleeps is granted nothing, unless a descendant waits for a processor, or the
+ *    sandbox that it is in. One that is blocked is granted at most BLOCKED_MOST times the deadline.
  */
 #include "os/patience.h"
 
@@ -28,6 +28,9 @@
 #define MOST 31
 #define BLOCKED_MOST 3
 #define DEPTH_MAX 8 /* of descendants */
+
+/* Set once, at the start of a process that runs in a sandbox. */
+static const volatile int64_t *told;
 
 static void add_tree(pid_t pid, int depth, struct as_patience_use *use);
 
@@ -111,12 +114,26 @@ struct as_patience_use as_patience_use(pid_t pid)
 	return use;
 }
 
+void as_patience_told(const volatile int64_t *us)
+{
+	told = us;
+}
+
+static int64_t told_us(void)
+{
+	return told ? *told : 0;
+}
+
 struct as_patience as_patience_of(pid_t pid, unsigned deadline_ms)
 {
 	int64_t now_us = as_now_us();
 
 	return (struct as_patience){
-		.pid = pid, .deadline_ms = deadline_ms, .since_us = now_us, .looked_us = now_us
+		.pid = pid,
+		.deadline_ms = deadline_ms,
+		.since_us = now_us,
+		.looked_us = now_us,
+		.told_us = told_us(),
 	};
 }
 
@@ -126,6 +143,7 @@ void as_patience_restart(struct as_patience *p)
 		return;
 	p->since_us = p->looked_us = as_now_us();
 	p->granted_us = 0;
+	p->told_us = told_us();
 	p->use = as_patience_use(p->pid);
 }
 
@@ -153,7 +171,8 @@ static int64_t look(struct as_patience *p)
 {
 	struct as_patience_use use = as_patience_use(p->pid);
 	int64_t now_us = as_now_us(), passed_us = now_us - p->looked_us;
-	int64_t waited_us = use.waited_us - p->use.waited_us;
+	int64_t told_now_us = told_us();
+	int64_t waited_us = use.waited_us - p->use.waited_us + told_now_us - p->told_us;
 	int64_t missed_us = passed_us - (use.ran_us - p->use.ran_us);
 
 	if (use.blocked && p->granted_us < (int64_t)p->deadline_ms * 1000 * BLOCKED_MOST)
@@ -162,6 +181,7 @@ static int64_t look(struct as_patience *p)
 		waited_us = missed_us;
 	p->looked_us = now_us;
 	p->use = use;
+	p->told_us = told_now_us;
 	return waited_us < passed_us ? waited_us : passed_us;
 }
 

@@ -5,6 +5,9 @@
  * that is no hang. The kernel tells for how long each thread has waited
  * (/proc/PID/task/TID/schedstat). It also tells how busy the machine is (/proc/pressure/cpu), for a
  * process that waits for threads of the kernel. Where it does not tell, all time counts.
+ *
+ * The kernel of a sandbox does not see when the sandbox itself waits for a processor of the
+ * machine. Who runs there is told by the machine how long that was (as_patience_told()).
  */
 #ifndef AS_OS_PATIENCE_H
 #define AS_OS_PATIENCE_H
@@ -26,8 +29,13 @@ struct as_patience {
 	int64_t since_us; /* the deadline counts from here */
 	int64_t looked_us; /* when we looked last, and what we saw */
 	struct as_patience_use use;
+	int64_t told_us; /* what the machine had told then */
 	int64_t granted_us; /* so much has been given so far because it waited */
 };
+
+/* The number at `us` grows by the time in which nothing here could run. NULL: nobody tells; that is
+ * so at the start. */
+void as_patience_told(const volatile int64_t *us);
 
 /* For a process that was started a moment ago. */
 struct as_patience as_patience_of(pid_t pid, unsigned deadline_ms);

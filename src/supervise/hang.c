@@ -16,6 +16,7 @@
 #define STUCK_TWICE_MS 15000 /* longer than the guest waits before it reports a hang */
 #define LINGER_MS 2000 /* for a kernel that has crashed to end */
 #define STEP_MAX_MS 1000 /* the most that one look adds to a clock */
+#define ASK_MS 500 /* so often we ask for how long a box without progress waited */
 #define STOPPED_MS (AS_BOXED_STOPPED_SECONDS * 1000)
 #define FLOOD_BYTES ((uint64_t)AS_BOXED_FLOOD_MIB << 20)
 
@@ -31,6 +32,48 @@ static bool has_ended(const struct as_box *box)
 	siginfo_t info = { 0 };
 
 	return waitid(P_PID, (id_t)box->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
+}
+
+/*
+ * How long the box waited for a processor since we asked last. If it wants one at this moment, all
+ * that it did not run was a wait.
+ */
+static int64_t waited_us(struct as_boxed_clocks *c, pid_t pid, int64_t now_us)
+{
+	struct as_patience_use use = as_patience_use(pid);
+	int64_t passed_us = c->asked_us ? now_us - c->asked_us : 0;
+	int64_t waited = use.wants ? passed_us - (use.ran_us - c->use.ran_us)
+				   : use.waited_us - c->use.waited_us;
+
+	c->asked_us = now_us;
+	c->use = use;
+	return waited < 0 ? 0 : waited < passed_us ? waited : passed_us;
+}
+
+static int64_t less(int64_t clock_us, int64_t by_us)
+{
+	return clock_us > by_us ? clock_us - by_us : 0;
+}
+
+/*
+ * On a busy machine a box may get so little of the processors that it seems to hang. What it waited
+ * is taken from the clocks again, and the guest, which has a clock of its own, is told.
+ */
+static void forgive_waits(struct as_boxed_clocks *c, struct as_box *box)
+{
+	int64_t waited;
+
+	if (!c->silent_us && !c->idle_us) {
+		c->asked_us = 0;
+		return;
+	}
+	if (c->asked_us && c->last_us - c->asked_us < ASK_MS * 1000)
+		return;
+	waited = waited_us(c, box->pid, c->last_us);
+	box->state->waited_us += waited;
+	c->silent_us = less(c->silent_us, waited);
+	c->idle_us = less(c->idle_us, waited);
+	c->stuck_us = less(c->stuck_us, waited);
 }
 
 /*
@@ -57,6 +100,8 @@ static void advance(struct as_boxed_clocks *c, const struct as_boxed_session *b)
 	c->crash_us = b->weight == AS_KMSG_CRASH ? c->crash_us + step_us : 0;
 	c->beat = beat;
 	c->progress = progress;
+	if (b->how->sandbox->caps & AS_SANDBOX_OWN_KERNEL)
+		forgive_waits(c, b->box);
 }
 
 enum as_boxed_end as_boxed_look(const struct as_boxed_session *b, struct as_boxed_clocks *c)

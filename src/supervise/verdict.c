@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 
 #define KILLS_MAX 8
-#define CONSOLE_SHOWN_BYTES 400 /* how much is shown of the console after a failed boot */
+#define CONSOLE_SHOWN_BYTES 400 /* so much of the console is shown in an error */
 
 static int engine_ended(struct as_boxed_session *b, int status, struct as_err *err)
 {
@@ -126,6 +126,22 @@ static int start_again(struct as_boxed_session *b, enum as_boxed_end end, struct
 		       KILLS_MAX, how);
 }
 
+/* What the kernel says again and again is most often the end of its console. */
+static int floods(struct as_boxed_session *b, struct as_err *err)
+{
+	size_t skip =
+		b->console.len > CONSOLE_SHOWN_BYTES ? b->console.len - CONSOLE_SHOWN_BYTES : 0;
+	const char *text = as_buf_str(&b->console) + skip;
+	struct as_buf line = { 0 };
+	int rc;
+
+	as_boxed_add_line(&line, text, strlen(text));
+	rc = as_fail(err, AS_EIO, "the sandbox said more than %d MiB and finished no workload%s%s",
+		     AS_BOXED_FLOOD_MIB, line.len ? "; its console ends: " : "", as_buf_str(&line));
+	as_buf_free(&line);
+	return rc;
+}
+
 int as_boxed_judge(struct as_boxed_session *b, enum as_boxed_end end, struct as_err *err)
 {
 	struct as_box_state *state = b->box->state;
@@ -143,9 +159,7 @@ int as_boxed_judge(struct as_boxed_session *b, enum as_boxed_end end, struct as_
 		return rc;
 	}
 	if (end == BOXED_FLOODS)
-		return as_fail(err, AS_EIO,
-			       "the sandbox said more than %d MiB and finished no workload",
-			       AS_BOXED_FLOOD_MIB);
+		return floods(b, err);
 	if (b->box->watch->greedy)
 		return as_fail(err, AS_EIO,
 			       "the kernel in the sandbox took more memory than it may have and "

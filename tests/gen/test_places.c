@@ -18,6 +18,7 @@ struct seen {
 	unsigned links, exact[200]; /* their texts by length */
 	unsigned light; /* workloads in which nothing takes more than 512 bytes */
 	unsigned dotted; /* workloads with a name after a dot */
+	unsigned two_dots; /* workloads with a name after two dots */
 };
 
 static bool has_place(const struct as_op *op)
@@ -73,7 +74,7 @@ static struct seen look(const char *more, const struct as_traits *traits)
 	for (unsigned n = 0; n < WORKLOADS; n++) {
 		struct as_seq *seq = as_gen_next(gen, AS_GEN_SYNTAX);
 		int64_t last[64];
-		bool light = true, dotted = false;
+		bool light = true, dotted = false, two_dots = false;
 
 		memset(last, -9, sizeof(last));
 		for (size_t i = 0; i < seq->n; i++) {
@@ -84,11 +85,13 @@ static struct seen look(const char *more, const struct as_traits *traits)
 			if (op->code == AS_OP_SYMLINK)
 				look_at_link(op, &seen);
 			dotted |= op->path && strstr(op->path, "/.a");
+			two_dots |= op->path && strstr(op->path, "/..");
 			light &= (op->code != AS_OP_WRITE && op->code != AS_OP_PWRITE) ||
 				 op->len <= 512;
 		}
 		seen.light += light;
 		seen.dotted += dotted;
+		seen.two_dots += two_dots;
 		as_seq_free(seq);
 		as_chooser_next(chooser);
 	}
@@ -196,6 +199,20 @@ static void test_names_are_spelled(void **state)
 	}
 }
 
+/* A type that loses names with two dots before them gets none; they have one dot then. */
+static void test_names_with_two_dots(void **state)
+{
+	struct as_traits traits = t_any_traits;
+	struct seen any = look("spell 3\n", &traits), one;
+
+	(void)state;
+	traits.quirks |= AS_QUIRK_DOTS_LOST;
+	one = look("spell 3\n", &traits);
+	assert_true(any.two_dots > WORKLOADS / 20);
+	assert_int_equal(one.two_dots, 0);
+	assert_true(one.dotted > any.dotted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_links_of_all_lengths),
 		cmocka_unit_test(test_half_of_them_are_light),
 		cmocka_unit_test(test_names_are_spelled),
+		cmocka_unit_test(test_names_with_two_dots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,7 @@ struct row {
 	"create /c 0644\n"                     \
 	"pwrite $0 len=1024 at=0 fill=8\n"
 
+#define NEW_RENAMED "mkdir /a 0755\nsync\ncreate /a/f 0644\nrename /a/f /a/g\ncreate /a/h 0644\n"
 #define RENAMED              \
 	"mkdir /a 0755\n"    \
 	"create /a/f 0644\n" \

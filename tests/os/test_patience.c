@@ -39,13 +39,18 @@ static void use_one_processor(void)
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 }
 
-static void spin_for(int64_t ms)
+static int64_t spent_ms(void)
 {
 	struct timespec now;
 
-	do
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < ms);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void spin_for(int64_t ms)
+{
+	while (spent_ms() < ms)
+		;
 }
 
 static int needs_a_while(void *ctx)
@@ -171,12 +176,34 @@ static void test_what_is_left(void **state)
 	assert_true(!is_told() || as_patience_use(getpid()).wants);
 }
 
+/* What the machine tells is given, up to the time that has passed, and nothing else is. */
+static void test_what_the_machine_tells(void **state)
+{
+	volatile int64_t told_us = 5000000;
+	struct as_patience p;
+
+	(void)state;
+	as_patience_told(&told_us);
+	p = as_patience_of(0, 1);
+	spin_for(spent_ms() + 3);
+	told_us += 60000000;
+	assert_true(as_patience_left(&p) == 1);
+	spin_for(spent_ms() + 3);
+	assert_int_equal(as_patience_left(&p), 0);
+	as_patience_told(NULL);
+	p = as_patience_of(0, 1);
+	spin_for(spent_ms() + 3);
+	told_us += 60000000;
+	assert_int_equal(as_patience_left(&p), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_waits_for_a_processor),
 		cmocka_unit_test(test_who_never_ends),
 		cmocka_unit_test(test_what_is_left),
+		cmocka_unit_test(test_what_the_machine_tells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

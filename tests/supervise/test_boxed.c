@@ -37,6 +37,8 @@
 #include <unistd.h>
 
 #define NOBODY 65534
+#define HOGS 11 /* that share a processor with a sandbox */
+#define BURN UINT64_C(2000000000)
 #define JOBS_MAX 256 /* also of findings: a workload that is run again may tell them again */
 
 /* ---- In the guest ---------------------------------------------------------------------------- */
@@ -78,6 +80,13 @@ static void block(void)
 	_exit(0);
 }
 
+/* So much work that it takes about a second of a processor, whatever a clock says. */
+static void burn(void)
+{
+	for (uint64_t i = 0; i < BURN; i++)
+		__asm__ volatile("" : : : "memory");
+}
+
 static void make_mischief(const char *what, pid_t engine, struct as_box_state *state)
 {
 	if (!strcmp(what, "panic"))
@@ -92,6 +101,10 @@ static void make_mischief(const char *what, pid_t engine, struct as_box_state *s
 	} else if (!strcmp(what, "stop")) {
 		block();
 		kill(engine, SIGSTOP);
+	} else if (!strcmp(what, "slow")) {
+		kill(engine, SIGSTOP);
+		burn();
+		kill(engine, SIGCONT);
 	} else if (!strcmp(what, "crash"))
 		kill(engine, SIGSEGV);
 	else if (!strcmp(what, "spin"))
@@ -148,6 +161,8 @@ struct heard {
 	bool has_log[JOBS_MAX], has_detail[JOBS_MAX], has_stack[JOBS_MAX];
 	unsigned workloads;
 	int signal_after_first; /* what the kernel is sent then */
+	bool busy_after_first; /* the machine is, from then on */
+	pid_t hogs[HOGS];
 	const char *raw; /* where to put the disk of a finding */
 	char options[256]; /* of the last */
 };
@@ -223,6 +238,15 @@ static void hear_workload(void *ctx, const struct as_boxed_job *job,
 	(void)result;
 	if (!h->workloads++ && h->signal_after_first)
 		assert_int_equal(kill(find_kernel(getpid()), h->signal_after_first), 0);
+	for (int i = 0; h->workloads == 1 && h->busy_after_first && i < HOGS; i++) {
+		h->hogs[i] = fork();
+		if (!h->hogs[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				;
+		}
+		assert_true(h->hogs[i] > 0);
+	}
 }
 
 static void need_uml(void)
@@ -528,6 +552,43 @@ static void test_silence(void **state)
 	free_jobs(all);
 }
 
+/* A sandbox that hardly gets a processor does not hang, although its kernel cannot know why an
+ * operation takes so long. */
+static void test_busy_machine(void **state)
+{
+	struct jobs *all;
+	struct heard *heard;
+	struct as_run_stats stats = { 0 };
+	struct as_err err = { 0 };
+	cpu_set_t before, one;
+	int rc;
+
+	(void)state;
+	need_uml();
+	all = as_xcalloc(1, sizeof(*all));
+	heard = as_xcalloc(1, sizeof(*heard));
+	add_job(all, "first", "mkdir /a 0755\n");
+	add_long(all, "mischief:slow");
+	heard->busy_after_first = true;
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	rc = run_all(all, "dir:/tmp", NULL, 1000, 0, heard, NULL, &stats, &err);
+	for (int i = 0; i < HOGS && heard->hogs[i]; i++) {
+		kill(heard->hogs[i], SIGKILL);
+		waitpid(heard->hogs[i], NULL, 0);
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	if (rc)
+		fail_msg("%s", err.msg);
+	if (heard->n)
+		fail_msg("%s", heard->summary[0]);
+	assert_int_equal(heard->workloads, all->n);
+	free(heard);
+	free_jobs(all);
+}
+
 /* Somebody stops the kernel, or tells it to end: that is no finding. */
 static void test_signals(void **state)
 {
@@ -642,9 +703,10 @@ static void test_kills(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_harms),	  cmocka_unit_test(test_disk),
-		cmocka_unit_test(test_crash_run), cmocka_unit_test(test_silence),
-		cmocka_unit_test(test_signals),	  cmocka_unit_test(test_kills),
+		cmocka_unit_test(test_harms),	     cmocka_unit_test(test_disk),
+		cmocka_unit_test(test_crash_run),    cmocka_unit_test(test_silence),
+		cmocka_unit_test(test_busy_machine), cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_kills),
 	};
 
 	if (getpid() == 1 && !strcmp(argv[0], "/init"))

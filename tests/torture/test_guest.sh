@@ -51,7 +51,7 @@ hears() {
 	fi
 }
 hears flood-console 2 'said more than'
-hears flood-kmsg 2 'said more than'
+hears flood-kmsg 2 'said more than .*its console ends: .*[a-z]'
 hears flood-notes 2 'said more than'
 hears flood-line 2 'never ends its line'
 hears garbage 2 'killed 8 times in a row'
