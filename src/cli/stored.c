@@ -320,6 +320,17 @@ int as_cli_again_fails(struct as_cli_again *again, struct as_cli_ear *ear, const
 	return rc ? rc : ear->same;
 }
 
+void as_cli_again_look(struct as_cli_again *again, struct as_cli_ear *ear,
+		       const struct as_seq *best, const struct as_reduced *result,
+		       struct as_seen *seen)
+{
+	ear->seen = seen;
+	for (unsigned i = 0; result->failed && i < result->runs && !seen->summary; i++)
+		if (as_cli_again_fails(again, ear, best, NULL) < 0)
+			break;
+	ear->seen = NULL;
+}
+
 /* ---- What a command has found ---------------------------------------------------------------- */
 
 static void found_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
@@ -365,6 +376,7 @@ static int reduce_one(const struct as_args *args, const struct as_dir *folder, i
 	struct as_reducer reducer = { .fails = found_fails, .stop = found_stop, .ctx = &r };
 	int64_t start_us = as_now_us();
 	struct as_stored stored = { 0 };
+	struct as_seen seen = { .op_index = -1 };
 	struct as_seq *seq = NULL;
 	int rc = as_stored_load(folder, &stored, err);
 
@@ -378,14 +390,17 @@ static int reduce_one(const struct as_args *args, const struct as_dir *folder, i
 		rc = as_cli_again_open(args, &stored, seq, &r.ear.sink, &r.again, err);
 		if (!rc)
 			rc = as_reduce(seq, &reducer, best, result, err);
+		if (!rc && *best && !as_cli_stopped())
+			as_cli_again_look(&r.again, &r.ear, *best, result, &seen);
 		if (!rc && *best)
-			rc = as_cli_stored_keep(folder, *best, result,
+			rc = as_cli_stored_keep(folder, *best, result, &seen,
 						(double)(as_now_us() - start_us) / 1e6, err);
 		if (!rc && *best)
 			(void)!as_cli_repro(folder, r.again.spec, NULL);
 		as_cli_again_close(&r.again);
 	}
 	as_seq_free(seq);
+	as_seen_free(&seen);
 	as_stored_free(&stored);
 	return rc;
 }

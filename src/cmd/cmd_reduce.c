@@ -68,20 +68,6 @@ static void better(void *ctx, const struct as_seq *best, const char *phase)
 	as_live_phase(r->live, phase);
 }
 
-/* Runs the result once more for what it shows; a flaky one has a few tries. An error of ours, or an
- * interrupt, only means that this is not known. */
-static void look(struct reduction *r, const struct as_seq *best, const struct as_reduced *result,
-		 struct as_seen *seen)
-{
-	struct as_err ignored;
-
-	r->ear.seen = seen;
-	for (unsigned i = 0; result->failed && i < result->runs && !seen->summary; i++)
-		if (interrupted || fails(r, best, &ignored) < 0)
-			break;
-	r->ear.seen = NULL;
-}
-
 static void say_end(struct reduction *r, const struct as_seq *best, const struct as_reduced *result,
 		    const char *id)
 {
@@ -137,8 +123,8 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 	if (best) {
 		int kept;
 
-		if (!rc)
-			look(r, best, &result, &seen);
+		if (!rc && !interrupted)
+			as_cli_again_look(&r->again, &r->ear, best, &result, &seen);
 		kept = as_cli_stored_keep(folder, best, &result, &seen,
 					  (double)(as_now_us() - r->start_us) / 1e6,
 					  rc ? &late : err);
