@@ -168,7 +168,7 @@ static void test_choose(void **state)
 	as_universe_print(&universe, &text);
 	assert_string_equal(as_buf_str(&text), "mkdir,umount,mount");
 	assert_int_equal(as_universe_choose(&universe, "mkdir,fly", &err), AS_EUSE);
-	assert_string_equal(err.msg, "fly: there is no such operation");
+	assert_string_equal(err.msg, "'fly': there is no such operation");
 	assert_int_equal(as_universe_choose(&universe, "crash", &err), AS_EUSE);
 	assert_int_equal(as_universe_choose(&universe, "", &err), AS_EUSE);
 	assert_int_equal(as_universe_choose(&universe, "all", &err), 0);

@@ -129,7 +129,7 @@ static const struct {
 	  "umount\nmount opts=data=writeback,noatime\ncreate /f 0600\n", 3, 0 },
 	{ "options that nobody knows", "ext4",
 	  "umount\nmount opts=no-such-option\nmount\ncreate /f 0600\n", 4, 0 },
-	{ "what cannot be written to", "ext4", "remount opts=ro\ncreate /f 0600\n", 2, 1 },
+	{ "what cannot be written to", "ext4", "remount opts=ro\ncreate /f 0600\n", 2, 0 },
 	{ "devices, never opened", "ext4",
 	  "mknod /c chr 0666 dev=1:3\n$0 = open /c O_RDWR\nstat /c\n", 3, 0 },
 	{ "mapped pages", "xfs",

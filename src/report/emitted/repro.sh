@@ -195,19 +195,33 @@ once_mounted() {
 	fi
 }
 
+# Loads a module of the sandbox's kernel after those that it needs; modprobe may not be there. One
+# that is built in is in no list.
+load() { # MODULE
+	folder=$work/modules/lib/modules/$(uname -r)
+	line=$(grep "/$(echo "$1" | sed 's/[-_]/[-_]/g')\.ko:" "$folder/modules.dep" | head -n 1)
+	files=
+	for file in ${line%%:*} ${line#*:}; do files="$folder/$file $files"; done
+	[ -z "$line" ] || "$work/guest" $files
+}
+
 # In the sandbox this is the first process: it needs what a kernel needs to mount something.
 inside() {
 	mount -t proc proc /proc
 	mount -t sysfs sysfs /sys 2>/dev/null
 	mount -t devtmpfs dev /dev 2>/dev/null
 	for module in $modules; do
-		modprobe -d "$work/modules" "${module%\?}" 2>/dev/null
+		load "${module%\?}" 2>/dev/null
 	done
 	device=/dev/ubda
-	once_mounted
+	if grep -qw "${over:-$type}" /proc/filesystems && grep -qw "$type" /proc/filesystems; then
+		once_mounted
+	else
+		echo "the kernel of the sandbox does not know $type" >"$work/lacks"
+	fi
 	[ -e "$work/hangs" ] || sync
 	: >"$work/ended"
-	exec "$work/off"
+	exec "$work/guest"
 }
 
 # The program has compared all that the guilty call handed over, so assay has nothing to add; of
@@ -309,9 +323,22 @@ in_sandbox() {
 	choose_kernel
 	need "$uml"
 	need cc
-	printf '#include <sys/reboot.h>\nint main(void) { reboot(RB_POWER_OFF); return 0; }\n' \
-		>"$work/off.c"
-	cc -o "$work/off" "$work/off.c" || exit 2
+	# What the first process has no program for: it loads modules, or turns the power off.
+	cat >"$work/guest.c" <<-'END'
+	#include <fcntl.h>
+	#include <sys/reboot.h>
+	#include <sys/syscall.h>
+	#include <unistd.h>
+	int main(int n, char **file)
+	{
+		if (n == 1)
+			reboot(RB_POWER_OFF);
+		while (*++file)
+			syscall(SYS_finit_module, open(*file, O_RDONLY), "", 0);
+		return 0;
+	}
+	END
+	cc -D_GNU_SOURCE -o "$work/guest" "$work/guest.c" || exit 2
 	# Variables of this script, as the first process sees them.
 	cat >"$work/init" <<-END
 	#!/bin/sh
@@ -327,6 +354,7 @@ in_sandbox() {
 		</dev/null >"$work/console" 2>&1
 	status=$?
 	tr -d '\r' <"$work/console"
+	[ ! -s "$work/lacks" ] || lack "$(cat "$work/lacks")"
 	look_at_log "$work/console"
 	[ -e "$work/ended" ] && return
 	if grep -aq 'Kernel panic\|BUG:' "$work/console"; then
