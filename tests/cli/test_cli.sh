@@ -168,7 +168,7 @@ finds hang hang "op 1: mkdir /a 0755: the target did not come back within 1000 m
 finds leak leak "1 allocation, 100 bytes, left after unmount"
 finds double_free misuse "op 1: .*freed memory that is not allocated"
 finds overrun misuse "op 1: .*wrote past the end of an allocation of 100 bytes"
-finds outside misuse "op 1: .*read of 512 bytes at [0-9]+: outside the disk"
+finds outside misuse "op 1: .*read of 512 bytes at [0-9]+ of [0-9]+: outside the disk"
 finds chdir misuse "unmount: changed the working directory"
 finds handler misuse "unmount: changed the handler of SIGPIPE"
 finds block misuse "unmount: left blocked SIGHUP"

@@ -46,7 +46,7 @@ for bug in 71 72; do
 	tap_run "nor do power cuts alone" 0 "$ASSAY" hunt --crash --target "lab:bug=$bug" \
 		--max-workloads 20 -o "$WORK/crash-$bug"
 	tap_run "power cuts during races find it" 1 "$ASSAY" hunt --crash --race --no-reduce \
-		--target "lab:bug=$bug" --max-workloads 20 -o "$WORK/both-$bug"
+		--target "lab:bug=$bug" --max-workloads 100 --max-findings 1 -o "$WORK/both-$bug"
 	id=$(ls "$WORK/both-$bug/findings" | head -n 1)
 	tap_run "and it is brought back" 1 "$ASSAY" replay -o "$WORK/both-$bug" "$id"
 	tap_like "with its seed" "$WORK/both-$bug/findings/$id/finding.json" \
