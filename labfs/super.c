@@ -288,7 +288,7 @@ int lab_remount(struct as_fs *fs, const char *opts)
 	if (fresh.readonly && !fs->readonly) {
 		if ((fs->nwriters && !LAB_BUG_ON(fs, RO_WRITER)) || fs->sb->orphan_head)
 			return -EBUSY;
-		rc = fs->aborted ? 0 : go_readonly(fs);
+		rc = fs->aborted ? -EIO : go_readonly(fs);
 		fs->readonly = !rc;
 	} else if (fresh.writable && fs->readonly) {
 		if (!LAB_BUG_ON(fs, RO_STAYS_CLEAN))

@@ -220,7 +220,8 @@ if tap_uml ext4; then
 		mv "${findings[0]}/other.sh" "${findings[0]}/repro.sh"
 		reproduced "without the option it is not there" 1 "${findings[0]}" "$PATH" --sandbox
 		sed -i "s/^type=.*/type=none-such/" "${findings[0]}/repro.sh"
-		reproduced "a type that the kernel does not know" 2 "${findings[0]}" "$PATH" --sandbox
+		reproduced "a type that the kernel does not know" 2 "${findings[0]}" "$PATH" \
+			--sandbox
 	fi
 	# What ext4 keeps in a file is what the model expects.
 	if found bytes run --target ext4:grpid "$WORK/both.txt"; then
