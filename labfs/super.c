@@ -276,6 +276,27 @@ int lab_unmount(struct as_fs *fs)
 	return rc;
 }
 
+/* Nobody may be able to change anything any more, nor hold what is to be freed later. What an
+ * earlier failure has left on the orphan list is finished first. */
+static int turn_readonly(struct as_fs *fs)
+{
+	int rc = 0;
+
+	if (fs->aborted)
+		return -EIO;
+	if (fs->nwriters && !LAB_BUG_ON(fs, RO_WRITER))
+		return -EBUSY;
+	if (fs->sb->orphan_head)
+		rc = lab_orphans_finish(fs);
+	if (rc && rc != -EUCLEAN)
+		return rc;
+	if (fs->sb->orphan_head)
+		return -EBUSY;
+	rc = go_readonly(fs);
+	fs->readonly = !rc;
+	return rc;
+}
+
 int lab_remount(struct as_fs *fs, const char *opts)
 {
 	struct lab_opts fresh = fs->opts;
@@ -286,10 +307,7 @@ int lab_remount(struct as_fs *fs, const char *opts)
 	if (rc)
 		return rc;
 	if (fresh.readonly && !fs->readonly) {
-		if ((fs->nwriters && !LAB_BUG_ON(fs, RO_WRITER)) || fs->sb->orphan_head)
-			return -EBUSY;
-		rc = fs->aborted ? -EIO : go_readonly(fs);
-		fs->readonly = !rc;
+		rc = turn_readonly(fs);
 	} else if (fresh.writable && fs->readonly) {
 		if (!LAB_BUG_ON(fs, RO_STAYS_CLEAN))
 			rc = fs->aborted ? -EROFS : go_writable(fs);
