@@ -22,6 +22,7 @@ struct head {
 	volatile int64_t job;
 	volatile uint32_t stuck;
 	uint32_t stuck_ms;
+	volatile int64_t waited_us;
 	volatile uint32_t ended;
 	volatile int32_t status;
 	volatile uint64_t faults;
