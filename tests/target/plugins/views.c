@@ -46,7 +46,8 @@ static int write_back(struct as_fs *fs, struct copy *c)
 		n = fs_write(fs, c->handle, c->bytes, c->size, &off);
 	c->handle->flags = flags;
 	c->changed = false;
-	return rc ? rc : n < 0 ? (int)n : 0;
+	/* A part only: the rest could not be written. */
+	return rc ? rc : n < 0 ? (int)n : (uint64_t)n < c->size ? -EIO : 0;
 }
 
 static int views_open(struct as_fs *fs, const char *path, unsigned flags, uint32_t mode,
