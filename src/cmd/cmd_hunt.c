@@ -440,8 +440,8 @@ static uint64_t small_disk(const struct hunt_session *s)
 {
 	const struct as_target_ops *ops = as_target_library(s->target);
 
-	if (!ops || ops->min_bytes * 2 >= ops->default_bytes || s->hunt.run.size_bytes || strcmp(s->hunt.scenario->name, "sequential") ||
-	    as_target_flash(s->target) ||
+	if (!ops || ops->min_bytes * 2 >= ops->default_bytes || s->hunt.run.size_bytes ||
+	    strcmp(s->hunt.scenario->name, "sequential") || as_target_flash(s->target) ||
 	    as_target_contract(s->target).semantics & AS_MEANS_FULL_DROPS)
 		return 0;
 	return ops->min_bytes * 2;

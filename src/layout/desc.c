@@ -285,8 +285,8 @@ static const struct {
 	const char *name;
 	int (*read)(struct desc_file *f);
 } keywords[] = {
-	{ "layout", on_layout }, { "types", on_types }, { "walker", on_walker },
-	{ "order", on_order },	 { "magic", on_magic }, { "structure", on_structure },
+	{ "layout", on_layout },   { "types", on_types }, { "walker", on_walker },
+	{ "order", on_order },	   { "magic", on_magic }, { "structure", on_structure },
 	{ "journal", on_journal },
 };
 
@@ -301,9 +301,10 @@ static int on_keyword(struct desc_file *f)
 			return fail_at(f, word.text, "expected 'layout NAME' first");
 		return keywords[i].read(f) ? f->rc : line_ends(f);
 	}
-	return fail_at(f, word.text,
-		       "expected layout, types, walker, order, magic, journal or structure; a field begins "
-		       "with a blank");
+	return fail_at(
+		f, word.text,
+		"expected layout, types, walker, order, magic, journal or structure; a field begins "
+		"with a blank");
 }
 
 /* ---- Fields ---- */
