@@ -176,7 +176,7 @@ static int reap_slot(struct reap *r, struct lab_buf *holder, uint32_t *slot, uns
 	if (!rc)
 		rc = lab_dirty(fs, r->node->buf, LAB_S_META);
 	if (!rc)
-		rc = lab_bfree(fs, *slot, level || r->meta);
+		rc = lab_bfree(fs, *slot, (level && !LAB_BUG_ON(fs, PTRS_UNREVOKED)) || r->meta);
 	if (rc)
 		return rc;
 	*slot = 0;

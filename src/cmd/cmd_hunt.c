@@ -25,6 +25,7 @@
 #include "gen/gen.h"
 #include "hunt/folders.h"
 #include "hunt/hunt.h"
+#include "layout/field.h"
 #include "os/spawn.h"
 #include "target/facts.h"
 #include "vfs/traits.h"
@@ -220,6 +221,18 @@ static int keep_profile(struct hunt_session *s, struct as_err *err)
 	return rc;
 }
 
+/* Data that begins as a block of the journal does has to be told from one (gen/mark.c). */
+static void know_journal(struct hunt_session *s)
+{
+	unsigned char first[8];
+
+	if (s->specs.n != 1 || s->profile->magic ||
+	    as_fields_journal(as_target_name(s->target), first) < 4)
+		return;
+	for (unsigned i = 0; i < 4; i++)
+		s->profile->magic |= (uint64_t)first[i] << 8 * i;
+}
+
 static int read_target(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const char *spec = s->state.target;
@@ -236,8 +249,10 @@ static int read_target(const struct as_args *args, struct hunt_session *s, struc
 		rc = as_cli_specs_traits(&s->specs, &s->traits, err);
 	if (rc)
 		return rc;
-	if (!s->resume)
+	if (!s->resume) {
 		as_cli_fit_hunt(args, s->specs.n, s->target, s->profile);
+		know_journal(s);
+	}
 	s->boxed = boxed;
 	/* In a box, the engine runs as root. */
 	if (s->boxed)
@@ -421,6 +436,19 @@ static int open_set(void *ctx, size_t set, struct as_hunt *on, struct as_err *er
 	return as_cli_drawn_open(&((struct hunt_session *)ctx)->drawn, set, on, err);
 }
 
+/* Of a library another disk costs next to nothing: one that is soon full. Power cuts are tried on
+ * small ones anyway. */
+static uint64_t small_disk(const struct hunt_session *s)
+{
+	const struct as_target_ops *ops = as_target_library(s->target);
+
+	if (!ops || ops->min_bytes * 2 >= ops->default_bytes || s->hunt.run.size_bytes ||
+	    strcmp(s->hunt.scenario->name, "sequential") || as_target_flash(s->target) ||
+	    as_target_contract(s->target).semantics & AS_MEANS_FULL_DROPS)
+		return 0;
+	return ops->min_bytes * 2;
+}
+
 static int hunt(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const struct as_target *targets[] = { s->target };
@@ -433,6 +461,7 @@ static int hunt(const struct as_args *args, struct hunt_session *s, struct as_er
 	s->hunt.targets = targets;
 	s->hunt.n_targets = 1;
 	s->hunt.cheap_sets = as_target_traits(s->target).source == AS_TRAITS_CAPS;
+	s->hunt.small_bytes = small_disk(s);
 	s->hunt.profile = s->profile;
 	s->hunt.traits = &s->traits;
 	s->hunt.box = s->boxed ? &s->box.boxed : NULL;

@@ -315,16 +315,30 @@ static bool walk_crash(struct as_gen_walk *w)
 	return true;
 }
 
+/* Whether the last name of an open file is gone. */
+static bool is_nameless(const struct as_gen_walk *w, const struct as_gen_handle *handle)
+{
+	if (handle->kind != AS_ITEM_REG || handle->tmpfile)
+		return false;
+	for (size_t i = 0; i < w->roster.n; i++)
+		if (w->roster.item[i].file == handle->file)
+			return false;
+	return true;
+}
+
+/* Now and then one that has a name, and often one that had one: it may not get another, whatever
+ * its inode was used for before. */
 static bool walk_link_tmpfile(struct as_gen_walk *w)
 {
-	/* Now and then one that has a name, or had one. */
-	bool any = as_gen_walk_chance(w, w->profile->stray);
+	unsigned drawn = w->profile->stray ? as_gen_walk_choose(w, 100) : 100;
+	bool any = drawn < w->profile->stray, nameless = w->profile->stray && drawn % 2;
 	struct as_op op;
 
 	for (unsigned i = 0; i < w->roster.n_handles; i++) {
 		const struct as_gen_handle *handle = &w->roster.handle[i];
 
-		if (!handle->tmpfile && !(any && handle->kind == AS_ITEM_REG))
+		if (!handle->tmpfile && !(any && handle->kind == AS_ITEM_REG) &&
+		    !(nameless && is_nameless(w, handle)))
 			continue;
 		op = as_gen_walk_begin(w, AS_OP_LINK_TMPFILE);
 		op.fd = w->roster.handle[i].slot;

@@ -46,6 +46,17 @@ bool as_fields_know(const char *type)
 	return as_desc_for(type) != NULL;
 }
 
+size_t as_fields_journal(const char *type, unsigned char out[8])
+{
+	const struct as_desc *desc = as_desc_for(type);
+	uint32_t n = desc ? desc->journal.bytes : 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		out[desc->journal.big_endian ? n - 1 - i : i] =
+			(unsigned char)(desc->journal.value >> 8 * i);
+	return n;
+}
+
 static int walk_disk(const struct as_desc *desc, const struct as_geometry *geometry,
 		     struct as_disk *disk, struct as_fields *out, struct as_err *err)
 {

@@ -5,6 +5,7 @@
  */
 #include "run/runner_priv.h"
 
+#include "base/hash.h"
 #include "instance/instance.h"
 #include "os/spawn.h"
 #include "run/draw.h"
@@ -19,7 +20,14 @@
 
 static struct as_drawn draw(const struct as_runner *r, const struct as_seq *seq)
 {
-	return as_draw(seq, r->options.seed, 1, as_draw_what(r->target));
+	uint64_t seed = r->options.seed ^ (r->round ? as_mix64(r->round) : 0);
+
+	return as_draw(seq, seed, 1, as_draw_what(r->target));
+}
+
+void as_runner_redraw(struct as_runner *r, unsigned round)
+{
+	r->round = round;
 }
 
 /* One run with a plan in text; nothing is reported. */
