@@ -65,8 +65,7 @@ static void fail_op(struct as_fs *fs, int rc)
 	for (uint32_t i = 0; i < fs->nop_dirs; i++)
 		lab_dir_drop_index(fs, fs->op_dirs[i]);
 	while (fs->nheld > fs->op_nheld && !LAB_BUG_ON(fs, UNDO_HELD)) {
-		uint32_t entry = fs->held[--fs->nheld];
-		uint32_t block = entry & ~LAB_HELD_META;
+		uint32_t entry = fs->held[--fs->nheld], block = entry & ~LAB_HELD_META;
 
 		fs->held_map[block / 64] &= ~((uint64_t)1 << block % 64);
 		fs->nrevoke -= !!(entry & LAB_HELD_META);
@@ -401,8 +400,7 @@ static int write_body(struct as_fs *fs, struct tx_writer *writer)
 			lab_seal(b);
 			memcpy(&first, b->data, 4);
 			tag->block = b->block;
-			if (first == LAB_J_MAGIC && !LAB_BUG_ON(fs, ESCAPE_UNTOLD))
-				tag->flags = LAB_J_ESCAPED;
+			tag->flags = first == LAB_J_MAGIC ? !LAB_BUG_ON(fs, ESCAPE_UNTOLD) : 0;
 		}
 		rc = finish_block(fs, writer);
 		for (; from != at && !rc; from = from->next)

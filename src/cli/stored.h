@@ -80,8 +80,8 @@ struct as_cli_ear as_cli_ear_new(void);
 /* Runs it, and says whether the finding that the ear waits for was heard: 1, 0, or an error. */
 AS_MUST_CHECK int as_cli_again_fails(struct as_cli_again *again, struct as_cli_ear *ear,
 				     const struct as_seq *seq, struct as_err *err);
-/* Runs the result of a reduction once more, for what it shows; a flaky one has a few tries. An error
- * of ours only means that this is not known. */
+/* Runs the result of a reduction once more, for what it shows; a flaky one has a few tries. An
+ * error of ours only means that this is not known. */
 void as_cli_again_look(struct as_cli_again *again, struct as_cli_ear *ear,
 		       const struct as_seq *best, const struct as_reduced *result,
 		       struct as_seen *seen);

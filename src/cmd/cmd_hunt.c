@@ -210,49 +210,25 @@ static int read_feedback(const struct as_args *args, struct hunt_session *s, str
 	return rc;
 }
 
-static int keep_profile(struct hunt_session *s, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	int rc;
-
-	as_profile_print(s->profile, &text);
-	rc = as_dir_write(&s->folders.hunt, PROFILE_COPY, &text, err);
-	as_buf_free(&text);
-	return rc;
-}
-
-/* Data that begins as a block of the journal does has to be told from one (gen/mark.c). */
-static void know_journal(struct hunt_session *s)
-{
-	unsigned char first[8];
-
-	if (s->specs.n != 1 || s->profile->magic ||
-	    as_fields_journal(as_target_name(s->target), first) < 4)
-		return;
-	for (unsigned i = 0; i < 4; i++)
-		s->profile->magic |= (uint64_t)first[i] << 8 * i;
-}
-
 static int read_target(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const char *spec = s->state.target;
 	struct as_gen *gen = NULL;
 	struct as_chooser *chooser;
 	bool boxed = false;
-	int rc = 0;
+	int rc = as_cli_specs_box(args, &s->specs, &boxed, err);
 
-	if (!rc)
-		rc = as_cli_specs_box(args, &s->specs, &boxed, err);
 	if (!rc)
 		rc = as_target_open(spec, &s->target, err);
 	if (!rc)
 		rc = as_cli_specs_traits(&s->specs, &s->traits, err);
 	if (rc)
 		return rc;
-	if (!s->resume) {
+	if (!s->resume)
 		as_cli_fit_hunt(args, s->specs.n, s->target, s->profile);
-		know_journal(s);
-	}
+	/* Data that begins as a block of the journal does has to be told from one (gen/mark.c). */
+	if (!s->resume && s->specs.n == 1 && !s->profile->magic)
+		s->profile->magic = as_fields_journal(as_target_name(s->target));
 	s->boxed = boxed;
 	/* In a box, the engine runs as root. */
 	if (s->boxed)
@@ -360,7 +336,7 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 		memcpy(o->scenario, s->state.scenario, strlen(s->state.scenario) + 1);
 	}
 	if (!rc && !s->resume)
-		rc = keep_profile(s, err);
+		rc = as_cli_write_profile(s->profile, &s->folders.hunt, PROFILE_COPY, err);
 	if (!rc)
 		rc = read_feedback(args, s, err);
 	if (rc || !s->boxed)
@@ -436,19 +412,6 @@ static int open_set(void *ctx, size_t set, struct as_hunt *on, struct as_err *er
 	return as_cli_drawn_open(&((struct hunt_session *)ctx)->drawn, set, on, err);
 }
 
-/* Of a library another disk costs next to nothing: one that is soon full. Power cuts are tried on
- * small ones anyway. */
-static uint64_t small_disk(const struct hunt_session *s)
-{
-	const struct as_target_ops *ops = as_target_library(s->target);
-
-	if (!ops || ops->min_bytes * 2 >= ops->default_bytes || s->hunt.run.size_bytes ||
-	    strcmp(s->hunt.scenario->name, "sequential") || as_target_flash(s->target) ||
-	    as_target_contract(s->target).semantics & AS_MEANS_FULL_DROPS)
-		return 0;
-	return ops->min_bytes * 2;
-}
-
 static int hunt(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const struct as_target *targets[] = { s->target };
@@ -461,7 +424,9 @@ static int hunt(const struct as_args *args, struct hunt_session *s, struct as_er
 	s->hunt.targets = targets;
 	s->hunt.n_targets = 1;
 	s->hunt.cheap_sets = as_target_traits(s->target).source == AS_TRAITS_CAPS;
-	s->hunt.small_bytes = small_disk(s);
+	/* Power cuts are tried on small disks anyway. */
+	if (!s->hunt.run.size_bytes && !strcmp(s->hunt.scenario->name, "sequential"))
+		s->hunt.small_bytes = as_target_full_bytes(s->target);
 	s->hunt.profile = s->profile;
 	s->hunt.traits = &s->traits;
 	s->hunt.box = s->boxed ? &s->box.boxed : NULL;

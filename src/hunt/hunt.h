@@ -75,7 +75,7 @@ struct as_hunt {
 	unsigned batch; /* workloads of a batch; 0: a default */
 	const struct as_hunt_store *store;
 	struct as_sink *sinks; /* get new findings, and notes */
-	/* The size of the disk of some batches (sets.h), which fill it; 0: all have run.size_bytes */
+	/* The size of the disk of some batches (sets.h), which fill it; 0: that of all of them. */
 	uint64_t small_bytes;
 	bool cheap_sets; /* its target is a library: another set costs next to nothing */
 	/* Sets targets and box to those of this set of the state (sets.h); called in the

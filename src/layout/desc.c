@@ -303,8 +303,8 @@ static int on_keyword(struct desc_file *f)
 	}
 	return fail_at(
 		f, word.text,
-		"expected layout, types, walker, order, magic, journal or structure; a field begins "
-		"with a blank");
+		"expected layout, types, walker, order, magic, journal or structure; a field "
+		"begins with a blank");
 }
 
 /* ---- Fields ---- */

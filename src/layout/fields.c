@@ -46,15 +46,14 @@ bool as_fields_know(const char *type)
 	return as_desc_for(type) != NULL;
 }
 
-size_t as_fields_journal(const char *type, unsigned char out[8])
+uint32_t as_fields_journal(const char *type)
 {
 	const struct as_desc *desc = as_desc_for(type);
-	uint32_t n = desc ? desc->journal.bytes : 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		out[desc->journal.big_endian ? n - 1 - i : i] =
-			(unsigned char)(desc->journal.value >> 8 * i);
-	return n;
+	if (!desc || desc->journal.bytes != sizeof(uint32_t))
+		return 0;
+	return desc->journal.big_endian ? __builtin_bswap32((uint32_t)desc->journal.value)
+					: (uint32_t)desc->journal.value;
 }
 
 static int walk_disk(const struct as_desc *desc, const struct as_geometry *geometry,

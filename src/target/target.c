@@ -257,6 +257,16 @@ uint64_t as_target_small_bytes(const struct as_target *t)
 	return bytes < ops->default_bytes ? bytes : ops->default_bytes;
 }
 
+uint64_t as_target_full_bytes(const struct as_target *t)
+{
+	const struct as_target_ops *ops = as_target_library(t);
+
+	if (!ops || ops->min_bytes * 2 >= ops->default_bytes || as_target_flash(t) ||
+	    t->contract.semantics & AS_MEANS_FULL_DROPS)
+		return 0;
+	return ops->min_bytes * 2;
+}
+
 /* File systems of the kernel are made for the disks of today: ext4, for example, relies on its
  * superblock of 1 KiB to be written as a whole. */
 uint32_t as_target_sector_bytes(const struct as_target *t)

@@ -11,8 +11,8 @@ TMPDIR=/var/tmp # /tmp is looked into
 ASSAY=$(realpath "$ASSAY")
 cases=$(realpath labfs/cases)
 RANDOM=$([ -n "${TORTURE_SECONDS:-}" ] && echo $$ || echo 7)
-# A /tmp and a /dev/shm of our own, where that can be had: what is left there is then ours. Not where
-# they would hide what is tested.
+# A /tmp and a /dev/shm of our own, where that can be had: what is left there is then ours. Not
+# where they would hide what is tested.
 case $PWD:$ASSAY in /tmp/*:* | /dev/shm/*:* | *:/tmp/* | *:/dev/shm/*) TORTURE_PRIVATE=no ;; esac
 if [ -z "${TORTURE_PRIVATE:-}" ]; then
 	for how in "unshare -m" "unshare -Urm"; do

@@ -14,8 +14,8 @@
 
 /* Replaces repro.c in the folder of a finding. Where the target is no library, the program makes
  * system calls and compares their answers (cli/expect.h). Where the finding of a library does not
- * show again, or its program would be too long, the one stays that makes system calls. `trusted` is a target
- * that the user has run: if the finding names other code, nothing is done. */
+ * show again, or its program would be too long, the one stays that makes system calls. `trusted` is
+ * a target that the user has run: if the finding names other code, nothing is done. */
 AS_MUST_CHECK int as_cli_repro(const struct as_dir *folder, const char *trusted,
 			       struct as_err *err);
 /* A sink that hands findings to `store` and then has their programs made, in the folder `findings`
