@@ -64,7 +64,7 @@ static void fail_op(struct as_fs *fs, int rc)
 {
 	for (uint32_t i = 0; i < fs->nop_dirs; i++)
 		lab_dir_drop_index(fs, fs->op_dirs[i]);
-	while (fs->nheld > fs->op_nheld && !LAB_BUG_ON(fs, UNDO_HELD)) {
+	while (fs->nheld > fs->op_nheld) {
 		uint32_t entry = fs->held[--fs->nheld], block = entry & ~LAB_HELD_META;
 
 		fs->held_map[block / 64] &= ~((uint64_t)1 << block % 64);

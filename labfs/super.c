@@ -286,9 +286,18 @@ int lab_remount(struct as_fs *fs, const char *opts)
 	if (rc)
 		return rc;
 	if (fresh.readonly && !fs->readonly) {
-		if ((fs->nwriters && !LAB_BUG_ON(fs, RO_WRITER)) || fs->sb->orphan_head)
+		if (fs->nwriters && !LAB_BUG_ON(fs, RO_WRITER))
 			return -EBUSY;
-		rc = fs->aborted ? 0 : go_readonly(fs);
+		/* What is not committed is lost: nobody may be told that the disk is clean. */
+		if (fs->aborted)
+			return -EROFS;
+		/* What a disk that failed has left there; a file that is open stays. */
+		if (fs->sb->orphan_head)
+			rc = lab_orphans_finish(fs);
+		if (!rc && fs->sb->orphan_head)
+			rc = -EBUSY;
+		if (!rc)
+			rc = go_readonly(fs);
 		fs->readonly = !rc;
 	} else if (fresh.writable && fs->readonly) {
 		if (!LAB_BUG_ON(fs, RO_STAYS_CLEAN))

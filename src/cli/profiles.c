@@ -11,7 +11,6 @@
 #define PROFILE_MAX_BYTES ((size_t)1 << 20)
 #define SPARED 256 /* operations that fit a disk */
 #define MOST_MIN 512u /* bytes */
-#define MORE_REUSE 5
 #define WALK_LONG 100
 
 int as_cli_read_profile(const char *name, struct as_profile *profile, struct as_err *err)
@@ -69,12 +68,6 @@ static void steer(struct as_profile *profile, const struct as_target *target)
 	profile->again = profile->far = 0; /* steered commands have places of their own */
 }
 
-/* An operation of many steps is what a fault can meet half way. */
-static void aim_faults(struct as_profile *profile)
-{
-	profile->reuse = (profile->reuse + MORE_REUSE - 1) / MORE_REUSE;
-}
-
 /* Of a library whose handles have views of their own, mappings and what has two descriptors are not
  * judged, nor anything that comes after them (model/view.h). */
 static void keep_views(struct as_profile *profile, const struct as_target *target)
@@ -109,8 +102,6 @@ void as_cli_fit_hunt(const struct as_args *args, size_t n_targets, const struct 
 		steer(profile, target);
 		keep_views(profile, target);
 		keep_room(profile, target);
-		if (as_args_has(args, "faults"))
-			aim_faults(profile);
 	}
 }
 

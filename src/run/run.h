@@ -43,8 +43,6 @@ struct as_traits;
 AS_MUST_CHECK int as_runner_new(const struct as_target *target,
 				const struct as_run_options *options, struct as_sink *sinks,
 				struct as_runner **runner, struct as_err *err);
-/* From now on, other faults are drawn for the same workloads than in other rounds; 0: the first. */
-void as_runner_redraw(struct as_runner *runner, unsigned round);
 void as_runner_free(struct as_runner *runner); /* takes NULL */
 
 /* What the runner made, for other ways to run workloads: the disk (NULL: a directory has none),

@@ -5,7 +5,6 @@
  */
 #include "run/runner_priv.h"
 
-#include "base/hash.h"
 #include "instance/instance.h"
 #include "os/spawn.h"
 #include "run/draw.h"
@@ -20,14 +19,7 @@
 
 static struct as_drawn draw(const struct as_runner *r, const struct as_seq *seq)
 {
-	uint64_t seed = r->options.seed ^ (r->round ? as_mix64(r->round) : 0);
-
-	return as_draw(seq, seed, 1, as_draw_what(r->target));
-}
-
-void as_runner_redraw(struct as_runner *r, unsigned round)
-{
-	r->round = round;
+	return as_draw(seq, r->options.seed, 1, as_draw_what(r->target));
 }
 
 /* One run with a plan in text; nothing is reported. */

@@ -24,7 +24,6 @@ struct as_runner {
 	int disk_fd;
 	bool said; /* what is left out on a directory */
 	bool quiet; /* findings are not reported */
-	unsigned round; /* of as_runner_redraw() */
 	struct as_err left; /* what could not be removed after the last run; code 0: nothing */
 	unsigned race_run; /* number of the run of this workload in several threads */
 	struct as_ids ids; /* of what was found before */

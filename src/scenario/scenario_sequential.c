@@ -7,7 +7,7 @@
  * With faults that are drawn, a run cannot say what must be there after the next mount: the file
  * system may have turned itself off. But what was synced must be. So each workload of a library
  * runs once more, with power cuts (crash/crash.h) from the call that failed to the end, in the
- * mildest view. Before that it runs several times more, each time with other faults.
+ * mildest view.
  */
 #include "crash/crash.h"
 #include "instance/instance.h"
@@ -16,7 +16,6 @@
 #include <stdlib.h>
 
 #define CUTS_BUDGET 24u
-#define ROUNDS 7u /* after the first */
 
 struct sequential {
 	struct as_runner *runner;
@@ -80,35 +79,6 @@ static int cut_power(struct sequential *s, const struct as_scenario_work *work, 
 	return rc;
 }
 
-/* One fault seldom meets an operation that has done half of its work. A run is short, compared with
- * the power cuts that follow it, so each workload meets several. */
-static int more_faults(struct sequential *s, const struct as_run_batch *batch,
-		       struct as_run_result *result, struct as_err *err)
-{
-	int rc = 0;
-
-	for (unsigned round = 1; round <= ROUNDS && !rc; round++) {
-		struct as_run_batch rest = *batch;
-
-		as_runner_redraw(s->runner, round);
-		while (rest.n && !rc) {
-			struct as_run_result some = { 0 };
-			size_t done = 0;
-
-			rc = as_run_batch(s->runner, &rest, &done, &some, err);
-			result->findings += some.findings;
-			result->again += some.again;
-			result->ops += some.ops;
-			result->wall_us += some.wall_us;
-			rest.seqs += done;
-			rest.names += done;
-			rest.n -= done;
-		}
-	}
-	as_runner_redraw(s->runner, 0);
-	return rc;
-}
-
 static int sequential_run(struct as_scenario *scenario, const struct as_scenario_work *work,
 			  size_t *done, struct as_run_result *result, struct as_err *err)
 {
@@ -120,10 +90,7 @@ static int sequential_run(struct as_scenario *scenario, const struct as_scenario
 	if (rc || !s->crasher)
 		return rc;
 	found = result->findings + result->again;
-	batch.n = *done - found;
-	rc = more_faults(s, &batch, result, err);
-	if (!rc)
-		rc = cut_power(s, work, *done - found, result, err);
+	rc = cut_power(s, work, *done - found, result, err);
 	/* Stopped: they have run all the same. */
 	return rc == AS_ESTOP ? 0 : rc;
 }
