@@ -261,8 +261,8 @@ uint64_t as_target_full_bytes(const struct as_target *t)
 {
 	const struct as_target_ops *ops = as_target_library(t);
 
-	if (!ops || ops->min_bytes * 2 >= ops->default_bytes || as_target_flash(t) ||
-	    t->contract.semantics & AS_MEANS_FULL_DROPS)
+	/* The least size of a plugin may leave hardly any room. */
+	if (!ops || t->plugin || ops->min_bytes * 2 >= ops->default_bytes)
 		return 0;
 	return ops->min_bytes * 2;
 }

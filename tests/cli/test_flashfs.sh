@@ -95,7 +95,7 @@ tap_run "and one that finds what is read twice" 1 "$ASSAY" hunt --crash --seed 1
 id=$(basename "$(echo "$WORK"/again/findings/*)")
 tap_run "it replays" 1 "$ASSAY" replay -o "$WORK/again" "$id"
 tap_run "a rename of two commits is found by a hunt" 1 "$ASSAY" hunt --crash --seed 1 \
-	--max-workloads 40 --max-findings 1 --no-reduce -o "$WORK/rename" \
+	--max-workloads 100 --max-findings 1 --no-reduce -o "$WORK/rename" \
 	--target "plugin:$FLASHFS:bug=9"
 
 # What a program asks the flash itself is no read of the file system's: it does not fail. And flash
