@@ -7,6 +7,7 @@
 #include "report/sinks.h"
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/show.h"
 #include "report/mail/mail.h"
 #include "report/page.h"
@@ -80,6 +81,19 @@ static int rewrite_readme(const struct as_dir *dir, const struct as_stored_reduc
 	return rc;
 }
 
+/* Any bytes, as the other texts of a finding have them (base/json.h). */
+static json_t *text_of(const char *text)
+{
+	struct as_buf line = { 0 };
+	struct as_json json = as_json_on(&line);
+	json_t *value;
+
+	as_json_str(&json, text);
+	value = json_loadb(as_buf_str(&line), line.len, JSON_DECODE_ANY, NULL);
+	as_buf_free(&line);
+	return value;
+}
+
 static void change_reduced(json_t *root, void *ctx)
 {
 	const struct as_stored_reduction *r = ctx;
@@ -91,14 +105,13 @@ static void change_reduced(json_t *root, void *ctx)
 			  (int)r->runs, "failed", (int)r->failed, "flaky", r->flaky, "complete",
 			  r->complete, "seconds", r->seconds);
 
-	/* Texts that are not UTF-8 are left out, as everywhere in JSON. */
 	if (r->summary) {
-		json_object_set_new(reduced, "summary", json_string(r->summary));
+		json_object_set_new(reduced, "summary", text_of(r->summary));
 		json_object_set_new(reduced, "op", json_integer(r->op_index + 1));
 		if (r->detail)
-			json_object_set_new(reduced, "detail", json_string(r->detail));
+			json_object_set_new(reduced, "detail", text_of(r->detail));
 		if (r->log)
-			json_object_set_new(reduced, "log", json_string(r->log));
+			json_object_set_new(reduced, "log", text_of(r->log));
 	}
 	json_object_set_new(root, "reduced", reduced);
 }
