@@ -152,8 +152,11 @@ static void begin_catching(void)
 
 	sigemptyset(&catch.sa_mask);
 	pthread_mutex_lock(&catching);
-	if (!n_catching++)
-		sigaction(SIGBUS, &catch, &others);
+	/* Known before ours is there: until then a fault of another thread is passed on to it. */
+	if (!n_catching++) {
+		sigaction(SIGBUS, NULL, &others);
+		sigaction(SIGBUS, &catch, NULL);
+	}
 	pthread_mutex_unlock(&catching);
 	touching = 1;
 }

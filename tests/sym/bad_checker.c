@@ -212,6 +212,19 @@ static int tree(void)
 	return CLEAN;
 }
 
+/* So many paths that no machine runs them all. */
+static int forest(void)
+{
+	volatile int odd = 0;
+
+	if (pread(disk, got, 24, OFF) != 24)
+		return FAILED;
+	for (int i = 0; i < 24; i++)
+		if (got[i] & 1)
+			odd++;
+	return odd > 24 ? FAILED : CLEAN;
+}
+
 /*
  * It dies if 24 bytes fit together. 16 of them have to be factors of a large number: a solver that
  * looks for all of them is late. With these as they are, four bytes decide it, or one.
@@ -247,6 +260,7 @@ static const struct {
 	int (*f)(void);
 } rows[] = {
 	{ "tree", tree },
+	{ "forest", forest },
 	{ "hard", hard },
 	{ "pread", by_pread },
 	{ "readv", by_readv },

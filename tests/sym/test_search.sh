@@ -86,8 +86,8 @@ for how in first frequent arith full none; do
 		'^concretized: [1-9] paths saved, [1-9] completed, 1 with a problem'
 done
 
-tap_run "time for each place" 0 "$ASSAY" fsck "checker:$WORK/bad hard {disk}" --symbolic \
-	--disk "$WORK/hard" --range 100+24 --no-store --for 60s --each 1s --concretize none
+tap_run "time for each place" 0 "$ASSAY" fsck "checker:$WORK/bad forest {disk}" --symbolic \
+	--disk "$WORK/disk" --range 100+24 --no-store --for 60s --each 1s
 tap_like "time for each place: said" "$WORK/out" 'places used up their time'
 
 # ---- A search that goes on -----------------------------------------------------------------------
