@@ -111,7 +111,7 @@ VG_MADE := $(if $(HAVE_VG),$(VG_TOOL) $(B)/vg/vgpreload_assaysym-amd64-linux.so 
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS) $(VG_MADE)
 
 .PHONY: all demo test clang-tests build-tests tidy bench score fuzz torture install clean
-.PHONY: help FORCE check deb deb-test kernels museum
+.PHONY: help check deb deb-test kernels museum
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -224,14 +224,15 @@ help: ## this list
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $1 $(patsubst $(B)/%,%,$@)")
 
-# Objects are made again when the flags change, archives when the list of sources does.
-$(B)/%.stamp: FORCE
-	@mkdir -p $(@D)
-	@echo '$(STAMP)' | cmp -s - $@ || echo '$(STAMP)' >$@
-$(B)/flags.stamp: STAMP = $(CC_ALL) $(INC)
-$(B)/vg/flags.stamp: STAMP = $(VG_CC)
-$(B)/sources.stamp: STAMP = $(LIB_SRC) $(LABFS_SRC) $(BENCH_SRC) $(TEST_LIB_SRC) \
-	$(wildcard src/sym/vg/*.c)
+# Objects are made again when the flags change, archives when the list of sources does. The stamps
+# are written while this file is read: a rule that always runs would make every object again as
+# soon as make takes the stamp for an intermediate file.
+STAMPED := $(filter-out help clean,$(or $(MAKECMDGOALS),all))
+stamp = $(if $(STAMPED),$(shell mkdir -p $(dir $1) && printf '%s\n' '$2' | cmp -s - $1 || \
+	printf '%s\n' '$2' >$1))
+$(call stamp,$(B)/flags.stamp,$(CC_ALL) $(INC))
+$(call stamp,$(B)/sources.stamp,$(LIB_SRC) $(LABFS_SRC) $(BENCH_SRC) $(TEST_LIB_SRC) \
+	$(wildcard src/sym/vg/*.c))
 
 $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 	@mkdir -p $(@D)
@@ -352,6 +353,7 @@ VG_CC := $(CC) -std=gnu11 -O2 -gdwarf-4 $(WARN) -fno-strict-aliasing -fno-builti
 	-fno-pie -fomit-frame-pointer -fcf-protection=none -DVGA_amd64=1 -DVGO_linux=1 \
 	-DVGP_amd64_linux=1 -DVGPV_amd64_linux_vanilla=1 -Isrc/sym/vg \
 	-isystem $(shell pkg-config --variable=includedir valgrind 2>/dev/null) -MMD -MP
+$(call stamp,$(B)/vg/flags.stamp,$(VG_CC))
 $(B)/vg/obj/%.o: src/sym/vg/%.c $(B)/vg/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,CC)
