@@ -10,6 +10,8 @@ SAN ?=
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
+# Tests also wait, for guests, power cuts and time limits: one more than there are processors.
+TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 FUZZ_SECONDS ?= 30
 TORTURE_SECONDS ?= 60
 SETUP ?= scripts/setup.sh
@@ -133,7 +135,7 @@ test: ## set up, build, and run every test; also SAN=address,undefined, CC=clang
 	@+$(AGAIN) check
 
 check: $(MADE) $(TESTS) $(CORPUS_RUNS)
-	@SAN='$(SAN)' JOBS=$(JOBS) scripts/run_tests.sh $(B) \
+	@SAN='$(SAN)' JOBS=$(TEST_JOBS) scripts/run_tests.sh $(B) \
 		$(TESTS) $(CORPUS_RUNS) $(wildcard tests/*/test_*.sh)
 
 clang-tests: ## build the programs, every test and every fuzz entry with clang; run none of them
