@@ -188,6 +188,8 @@ int64_t lab_readlink(struct as_fs *fs, const char *path, char *buf, size_t len)
 	}
 	if (rc)
 		return rc;
+	if (len == node->raw->size && LAB_BUG_ON(fs, LINK_EXACT))
+		return -ERANGE;
 	if (len > node->raw->size)
 		len = node->raw->size;
 	else if (len < node->raw->size && LAB_BUG_ON(fs, LINK_NUL))

@@ -200,6 +200,8 @@ static int64_t get_value(const struct as_fs *fs, struct lab_buf *b, const char *
 	x = (struct lab_xattr *)(b->data + off);
 	if (len && len + 8 * LAB_BUG_ON(fs, XATTR_RANGE) < x->value_len)
 		return -ERANGE;
+	if (len && len == x->value_len && LAB_BUG_ON(fs, XATTR_EXACT))
+		return -ERANGE;
 	if (len && x->value_len)
 		memcpy(value, x->data + x->name_len, x->value_len);
 	return x->value_len;

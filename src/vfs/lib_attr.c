@@ -53,15 +53,16 @@ void as_lib_fstat(struct as_lib *l, const struct as_op *op, struct as_outcome *o
 	answer_stat(out, slot ? as_lib_slot_stat(l, slot, &st) : -EBADF, &st);
 }
 
-/* readlink(2): a buffer that is too short gets the beginning of the text. Asks again, with one that
- * is a byte too short, and gives what the answer is then. */
-static int64_t readlink_cramped(struct as_lib *l, const char *path, int64_t n)
+/* readlink(2): a buffer that is too short gets the beginning of the text, and one that is as long
+ * as the text is long enough. Asks again, with one that has room for so many bytes, and gives what
+ * the answer is then. */
+static int64_t readlink_again(struct as_lib *l, const char *path, int64_t n, int64_t room)
 {
 	char *text = l->vfs.data.data, *again = text + AS_VFS_PATH_MAX;
-	int64_t got =
-		as_vfs_fitting(l->ops->readlink(l->fs, path, again, (size_t)n - 1), (size_t)n - 1);
+	int64_t got = as_vfs_fitting(l->ops->readlink(l->fs, path, again, (size_t)room),
+				     (size_t)room);
 
-	if (got != n - 1)
+	if (got != room)
 		return got;
 	memcpy(text, again, (size_t)got); /* the model compares it */
 	return n;
@@ -83,7 +84,9 @@ void as_lib_readlink(struct as_lib *l, const struct as_op *op, struct as_outcome
 		rc = as_vfs_fitting(rc, AS_VFS_PATH_MAX);
 	}
 	if (rc > 1)
-		rc = readlink_cramped(l, as_lib_place_path(&p), rc);
+		rc = readlink_again(l, as_lib_place_path(&p), rc, rc - 1);
+	if (rc > 0)
+		rc = readlink_again(l, as_lib_place_path(&p), rc, rc);
 	as_vfs_answer_bytes(&l->vfs, out, rc);
 	as_lib_place_free(&p);
 }
@@ -268,6 +271,9 @@ void as_lib_read_xattr(struct as_lib *l, const struct as_op *op, struct as_outco
 	if (rc > 1)
 		rc = as_vfs_cramped(rc, l->ops->getxattr(l->fs, as_lib_place_path(&p), op->name,
 							 l->vfs.data.data + rc, (size_t)rc - 1));
+	if (rc > 0)
+		rc = as_vfs_exact(rc, l->ops->getxattr(l->fs, as_lib_place_path(&p), op->name,
+						       l->vfs.data.data, (size_t)rc));
 	as_vfs_answer_bytes(&l->vfs, out, rc);
 	as_lib_place_free(&p);
 }
@@ -293,6 +299,9 @@ void as_lib_listxattr(struct as_lib *l, const struct as_op *op, struct as_outcom
 	if (rc > 1)
 		rc = as_vfs_cramped(rc, l->ops->listxattr(l->fs, as_lib_place_path(&p),
 							  l->vfs.data.data + rc, (size_t)rc - 1));
+	if (rc > 0)
+		rc = as_vfs_exact(rc, l->ops->listxattr(l->fs, as_lib_place_path(&p),
+							l->vfs.data.data, (size_t)rc));
 	if (rc < 0) {
 		as_vfs_answer(out, rc);
 	} else {

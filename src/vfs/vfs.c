@@ -95,6 +95,11 @@ int64_t as_vfs_cramped(int64_t n, int64_t again)
 	return again < 0 ? again : again >= n ? -AS_ERR_TOO_MUCH : n;
 }
 
+int64_t as_vfs_exact(int64_t n, int64_t again)
+{
+	return again > n ? -AS_ERR_TOO_MUCH : again;
+}
+
 int64_t as_vfs_fitting(int64_t rc, size_t room_bytes)
 {
 	return rc > (int64_t)room_bytes ? -AS_ERR_TOO_MUCH : rc;

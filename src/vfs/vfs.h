@@ -84,6 +84,8 @@ void as_vfs_answer_bytes(struct as_vfs *vfs, struct as_outcome *out, int64_t rc)
  * byte less: that must have been ERANGE (getxattr(2), listxattr(2)), unless another thread has made
  * it shorter. */
 int64_t as_vfs_cramped(int64_t n, int64_t again);
+/* The same where it came of the call with room for just n bytes. */
+int64_t as_vfs_exact(int64_t n, int64_t again);
 /* What a call returned that was given room for so many bytes: AS_ERR_TOO_MUCH for more. */
 int64_t as_vfs_fitting(int64_t rc, size_t room_bytes);
 
