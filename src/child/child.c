@@ -79,6 +79,7 @@ int as_child_open(struct child *c, struct as_err *err)
 	rc = as_instance_open(&args, &c->instance, err);
 	if (!rc && as_instance_can(c->instance, AS_INSTANCE_DEVICE)) {
 		name_device(c);
+		as_kwatch_skip(c->args->watch);
 		c->watch = as_kwatch_new(c->sh->device);
 	}
 	c->kfail = as_plan_kernel(c->args->plan);

@@ -117,6 +117,7 @@ struct as_child_args {
 	struct as_passes *passes;
 	uint64_t race_seed; /* of a run in several threads; 0: by one */
 	unsigned race_first; /* number of the run, or of the first of a batch */
+	struct as_kwatch *watch; /* the parent's, for when the child is gone; NULL: none */
 	struct as_medium *fresh_disk; /* NULL: a directory has none */
 	const struct as_model *fresh_model;
 	const char *folder; /* in a directory: the one to work in; NULL: there is none */

@@ -183,7 +183,7 @@ static void begin_listening(struct as_kernel_host *h)
 		return;
 	if (!h->watch)
 		h->watch = as_kwatch_new(device);
-	as_kwatch_name(h->watch, device);
+	as_kwatch_move(h->watch, device);
 	if (!h->kmsg && as_kmsg_open(&h->kmsg, &ignored))
 		h->kmsg = NULL;
 }

@@ -81,6 +81,8 @@ struct as_kmsg;
 /* Messages from now on. AS_ELACK where we may not read the log. */
 AS_MUST_CHECK int as_kmsg_open(struct as_kmsg **kmsg, struct as_err *err);
 void as_kmsg_close(struct as_kmsg *kmsg); /* takes NULL */
+/* Leaves out what there is until now, also for processes that have it from a fork. */
+void as_kmsg_skip(struct as_kmsg *kmsg);
 /*
  * Gives the messages since the last call to `scan`, which may be NULL, and returns how many there
  * were. If there are none, it takes one system call. If a report has begun, it waits a moment for

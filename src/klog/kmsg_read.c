@@ -40,6 +40,11 @@ int as_kmsg_open(struct as_kmsg **out, struct as_err *err)
 	return 0;
 }
 
+void as_kmsg_skip(struct as_kmsg *k)
+{
+	(void)lseek(k->fd, 0, SEEK_END);
+}
+
 void as_kmsg_close(struct as_kmsg *k)
 {
 	if (!k)

@@ -3,6 +3,7 @@
 #include "klog/kwatch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The name of our processes in stacks (TASK_COMM_LEN is 16). */
 #define COMM "assay"
@@ -38,6 +39,20 @@ void as_kwatch_name(struct as_kwatch *w, const char *device)
 	free(w->device);
 	w->device = as_xstrdup(device);
 	w->devices[0] = w->device;
+}
+
+void as_kwatch_skip(struct as_kwatch *w)
+{
+	if (w)
+		as_kmsg_skip(w->kmsg);
+}
+
+void as_kwatch_move(struct as_kwatch *w, const char *device)
+{
+	if (!w || !strcmp(w->device, device))
+		return;
+	as_kwatch_skip(w);
+	as_kwatch_name(w, device);
 }
 
 struct as_kwatch *as_kwatch_new(const char *device)

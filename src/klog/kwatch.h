@@ -14,8 +14,13 @@ struct as_kwatch;
  * the log: then nothing is ever found in it. */
 struct as_kwatch *as_kwatch_new(const char *device);
 void as_kwatch_free(struct as_kwatch *watch); /* takes NULL, as do the others */
-/* Before the first look: the device, where it was not known (NULL) in the beginning. */
+/* Before the first look: the device, where it was not known (NULL) in the beginning. "": messages
+ * that name a device do not count. */
 void as_kwatch_name(struct as_kwatch *watch, const char *device);
+/* The device is ours from now on: what the log says of its last user is left out. as_kwatch_skip()
+ * may be called by a child, and counts for the parent that gave it the watch by a fork. */
+void as_kwatch_skip(struct as_kwatch *watch);
+void as_kwatch_move(struct as_kwatch *watch, const char *device);
 
 struct as_kwatch_news {
 	const char *title, *signature, *text; /* until the next look */

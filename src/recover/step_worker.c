@@ -259,7 +259,7 @@ static void watch_device(struct as_step_worker *worker)
 		return;
 	if (!worker->watch)
 		worker->watch = as_kwatch_new(device);
-	as_kwatch_name(worker->watch, device);
+	as_kwatch_move(worker->watch, device);
 }
 
 static void listen(struct work *w)

@@ -164,7 +164,7 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 	int rc;
 
 	if (r->caps & AS_INSTANCE_KERNEL)
-		watch = as_kwatch_new(NULL);
+		args.watch = watch = as_kwatch_new(NULL);
 	rc = as_runner_leak_begin(r, err);
 	if (!rc)
 		rc = as_runner_start(r, batch->n > 1 ? as_child_run_batch : as_child_run, &args,
@@ -183,7 +183,9 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 			*err = sh->tool_err;
 		rc = sh->tool_rc;
 	}
-	as_kwatch_name(watch, sh->device);
+	/* A child that came to its end has looked for itself, and somebody else may have the device
+	 * by now. */
+	as_kwatch_name(watch, end ? sh->device : "");
 	if (!rc)
 		as_runner_found_in_log(r, args.seq, watch, plan && (end || sh->fired));
 	if (!rc && !end)

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Each through a descriptor of its own: the log limits what one may write. */
@@ -83,9 +84,41 @@ static void gravest(void **state)
 	as_kwatch_free(watch);
 }
 
+/* What was said of a device before it was ours is about its last user, also if a child tells that
+ * it is ours now. */
+static void others(void **state)
+{
+	struct as_kwatch *watch = as_kwatch_new("asy0");
+	struct as_kwatch_news said;
+	pid_t child;
+
+	(void)state;
+	if (!watch || !say("EXT4-fs error (device asy3): f:12: broken\n")) {
+		as_kwatch_free(watch);
+		skip_because("writing to /dev/kmsg takes root");
+	}
+	as_kwatch_move(watch, "asy3");
+	assert_false(as_kwatch_look(watch, false, &said));
+	assert_true(say("EXT4-fs error (device asy3): f:12: broken\n"));
+	as_kwatch_move(watch, "asy3"); /* the same: nothing is left out */
+	child = fork();
+	if (!child) {
+		as_kwatch_skip(watch);
+		_exit(!say("EXT4-fs error (device asy3): g:12: broken\n"));
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_true(as_kwatch_look(watch, false, &said));
+	assert_string_equal(said.title, "EXT4-fs error (device asy3): g:12: broken");
+	assert_true(say("EXT4-fs error (device asy3): f:12: broken\n"));
+	as_kwatch_name(watch, "");
+	assert_false(as_kwatch_look(watch, false, &said));
+	as_kwatch_free(watch);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(news), cmocka_unit_test(gravest) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(news), cmocka_unit_test(gravest),
+					    cmocka_unit_test(others) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
