@@ -72,7 +72,7 @@ static void remember(struct spots *p, int64_t at)
 
 static void note(struct mover *m, const struct as_op *op, enum extent extent)
 {
-	int64_t end = (int64_t)op->len + (extent == EXTENT_RANGE ? op->off : 0);
+	int64_t end = extent == EXTENT_RANGE ? as_op_end(op) : (int64_t)op->len;
 	bool known = op->code != AS_OP_TRUNCATE && op->fd >= 0 && op->fd < SLOTS;
 
 	remember(&m->any, end);
@@ -104,7 +104,8 @@ static void move_to(const struct mover *m, struct as_op *op, enum extent extent,
 {
 	int64_t len = (int64_t)op->len;
 
-	at += (int64_t)as_choose(m->choice, 3) - 1;
+	if (__builtin_add_overflow(at, (int64_t)as_choose(m->choice, 3) - 1, &at))
+		at = INT64_MAX;
 	if (at < 0)
 		at = 0;
 	if (extent == EXTENT_SIZE) {

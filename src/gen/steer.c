@@ -150,7 +150,7 @@ static uint64_t add_numbers(uint64_t key, const struct as_op *op, int64_t size)
 	default:
 		key = add(key, size_class(size));
 		key = add(key, place(op->off, size));
-		return add(key, op->len ? place(op->off + (int64_t)op->len, size) : 99);
+		return add(key, op->len ? place(as_op_end(op), size) : 99);
 	}
 }
 

@@ -22,6 +22,7 @@
 #define FIRST_TURN 12
 #define READONLY_MAX 8
 #define LINK_SHORT 160 /* bytes; inodes have room for less */
+#define LINK_LONG 4095 /* bytes: a path and its end are at most 4096 */
 
 /* How much the weight of a command counts while the tree grows and while it shrinks. */
 static const uint32_t turns[2][3] = { [false] = { 1, 2, 4 }, [true] = { 6, 2, 1 } };
@@ -359,19 +360,33 @@ static uint64_t replaces(const struct as_gen_walk *w, const struct as_op *op)
 									   : w->profile->replace;
 }
 
+/* How long the text of a link is to be: mostly so that it may just fit an inode. */
+static size_t link_bytes(struct as_gen_walk *w)
+{
+	size_t max = w->traits->symlink_max < LINK_LONG ? w->traits->symlink_max : LINK_LONG;
+
+	switch (as_gen_walk_choose(w, 8)) {
+	case 0:
+		return 1 + as_gen_walk_choose(w, max + 1);
+	case 1:
+		/* As long as it may be, and a byte less or more. */
+		return max + as_gen_walk_choose(w, 3) - (max > 1);
+	default:
+		return 1 + as_gen_walk_choose(w, LINK_SHORT);
+	}
+}
+
 /* The text of a link that leads to `path`. File systems keep short ones in the inode, others in
  * blocks of their own. So it is made longer by slashes, which mean nothing, to all lengths. */
 static const char *link_text(struct as_gen_walk *w, const char *path)
 {
-	size_t max = w->traits->symlink_max < AS_ROSTER_PATH_MAX ? w->traits->symlink_max
-								 : AS_ROSTER_PATH_MAX;
 	size_t have = strlen(path), len;
 
 	/* udf: udf_symlink() keeps a list of names, and no slashes. */
 	if (w->traits->quirks & AS_QUIRK_SYMLINK_OF_NAMES || *path != '/' || !w->fill ||
 	    !as_gen_walk_chance(w, w->profile->link_text))
 		return path;
-	len = 1 + as_gen_walk_choose(w, as_gen_walk_choose(w, 4) ? LINK_SHORT : max + 1);
+	len = link_bytes(w);
 	as_buf_clear(&w->link);
 	for (; len > have; len--)
 		as_buf_addc(&w->link, '/');

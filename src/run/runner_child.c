@@ -183,8 +183,7 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 			*err = sh->tool_err;
 		rc = sh->tool_rc;
 	}
-	/* A child that came to its end has looked for itself, and somebody else may have the device
-	 * by now. */
+	/* One that came to its end has looked, and another run may have the device by now. */
 	as_kwatch_name(watch, end ? sh->device : "");
 	if (!rc)
 		as_runner_found_in_log(r, args.seq, watch, plan && (end || sh->fired));

@@ -238,6 +238,13 @@ static bool arg_equal(const struct as_op *a, const struct as_op *b, const struct
 	}
 }
 
+int64_t as_op_end(const struct as_op *op)
+{
+	int64_t end;
+
+	return __builtin_add_overflow(op->off, op->len, &end) ? INT64_MAX : end;
+}
+
 bool as_op_equal(const struct as_op *a, const struct as_op *b)
 {
 	if (a->code != b->code || (a->code == AS_OP_OPEN && a->slot != b->slot))

@@ -144,6 +144,9 @@ const char *as_persists_name(enum as_persists persists);
 struct as_op as_op_make(enum as_opcode code);
 bool as_op_equal(const struct as_op *a, const struct as_op *b);
 
+/* Where the range of an operation ends; INT64_MAX where it would end after that. */
+int64_t as_op_end(const struct as_op *op);
+
 /* What `remove` answers without a call: EINVAL for a last component that is "." or "..", EBUSY for
  * nothing but slashes, else 0. */
 int as_op_remove_refused(const char *path);
