@@ -15,7 +15,7 @@ field() {
 
 clean() {
 	local case=$1 how
-	how=$(sed -n 's/^# For `\(--[a-z]* [a-z:0-9]*\)`.*/\1/p' "$case")
+	how=$(sed -n 's/^# For `\(--[a-z:0-9 -]*\)`.*/\1/p' "$case")
 	# shellcheck disable=SC2086
 	tap_run "clean: $(basename "$case")" 0 \
 		"$ASSAY" run --no-store --target lab --check op $how "$case"
