@@ -64,9 +64,8 @@ static void fail_op(struct as_fs *fs, int rc)
 {
 	for (uint32_t i = 0; i < fs->nop_dirs; i++)
 		lab_dir_drop_index(fs, fs->op_dirs[i]);
-	while (fs->nheld > fs->op_nheld) {
-		uint32_t entry = fs->held[--fs->nheld];
-		uint32_t block = entry & ~LAB_HELD_META;
+	while (fs->nheld > fs->op_nheld && !LAB_BUG_ON(fs, UNDO_HELD)) {
+		uint32_t entry = fs->held[--fs->nheld], block = entry & ~LAB_HELD_META;
 
 		fs->held_map[block / 64] &= ~((uint64_t)1 << block % 64);
 		fs->nrevoke -= !!(entry & LAB_HELD_META);
@@ -76,7 +75,8 @@ static void fail_op(struct as_fs *fs, int rc)
 	lab_undo_all(fs, rc);
 	lab_walk_forget(fs);
 	fs->free_blocks = fs->op_free_blocks;
-	fs->free_inodes = fs->op_free_inodes;
+	if (!LAB_BUG_ON(fs, UNDO_COUNT))
+		fs->free_inodes = fs->op_free_inodes;
 	fs->block_hint = fs->op_block_hint;
 	fs->inode_hint = fs->op_inode_hint;
 	fs->unfinished = false;
@@ -392,7 +392,7 @@ static int write_body(struct as_fs *fs, struct tx_writer *writer)
 			lab_seal(b);
 			memcpy(&first, b->data, 4);
 			tag->block = b->block;
-			tag->flags = first == LAB_J_MAGIC ? LAB_J_ESCAPED : 0;
+			tag->flags = first == LAB_J_MAGIC ? !LAB_BUG_ON(fs, ESCAPE_UNTOLD) : 0;
 		}
 		rc = finish_block(fs, writer);
 		for (; from != at && !rc; from = from->next)

@@ -192,7 +192,7 @@ static int reap_slot(struct reap *r, struct lab_buf *holder, uint32_t *slot, uns
 		return 0;
 	rc = dirty_holder(r, holder, gone);
 	if (!rc)
-		rc = lab_bfree(fs, *slot, level || r->meta);
+		rc = lab_bfree(fs, *slot, (level && !LAB_BUG_ON(fs, PTRS_UNREVOKED)) || r->meta);
 	if (rc)
 		return rc;
 	if (!gone)

@@ -47,7 +47,7 @@ n=0
 while read -r row; do
 	class=$(field class <<<"$row")
 	case $class in
-	semantics | dogfood | leak | fault | rules | limits | crash) ;;
+	semantics | dogfood | leak | fault | rules | limits | crash | recovery) ;;
 	*) continue ;;
 	esac
 	# Others need a file system that has been used (tests/check/test_start.sh), or a hunt
