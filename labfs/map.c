@@ -183,8 +183,8 @@ static int reap_slot(struct reap *r, struct lab_buf *holder, uint32_t *slot, uns
 	if (rc)
 		return rc;
 	for (unsigned i = LAB_PTRS; level && i-- > 0;) {
-		rc = reap_slot(r, b, (uint32_t *)b->data + i, level - 1,
-			       base + i * span(level - 1), all);
+		rc = reap_slot(r, b, (uint32_t *)b->data + i, level - 1, base + i * span(level - 1),
+			       all);
 		if (rc)
 			return rc;
 	}

@@ -107,9 +107,9 @@ static int fill_block(struct as_fs *fs, struct range *r, uint64_t pos, uint64_t 
 
 	/* It may need two pointer blocks, and bitmaps. */
 	if (!rc && !block)
-		rc = lab_tx_full(fs, 8) ? -ENOSPC
-					: lab_bmap_get(fs, r->node, pos / LAB_BLOCK, LAB_S_DATA,
-						       true, &b);
+		rc = lab_tx_full(fs, 8)
+			     ? -ENOSPC
+			     : lab_bmap_get(fs, r->node, pos / LAB_BLOCK, LAB_S_DATA, true, &b);
 	else if (!rc && r->mode & FALLOC_FL_ZERO_RANGE)
 		rc = zero_bytes(fs, r->node, pos, stop);
 	return rc;

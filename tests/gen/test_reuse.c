@@ -207,8 +207,10 @@ static void test_mark(void **state)
 		uint64_t number;
 		unsigned marks, links;
 	} rows[] = {
-		{ "mark 2\nmagic 1818915438\n", 1, 2, 2 }, { "mark 2\nmagic 1818915438\n", 3, 2, 2 },
-		{ "mark 2\nmagic 1818915438\n", 2, 0, 0 }, { "mark 2\n", 1, 0, 0 },
+		{ "mark 2\nmagic 1818915438\n", 1, 2, 2 },
+		{ "mark 2\nmagic 1818915438\n", 3, 2, 2 },
+		{ "mark 2\nmagic 1818915438\n", 2, 0, 0 },
+		{ "mark 2\n", 1, 0, 0 },
 		{ "mark 0\nmagic 1818915438\n", 1, 0, 0 },
 		/* A byte of it would end the text. */
 		{ "mark 2\nmagic 28270\n", 1, 0, 0 },

@@ -159,7 +159,7 @@ static void test_flush(void **state)
 	sweep(FLUSH, 16);
 }
 
-/* ---- Operations on a file with more pointer blocks than a transaction of a small disk takes ---- */
+/* ---- A file with more pointer blocks than a transaction of a small disk takes ---- */
 
 enum { COMB = 28, STRIDE = 256 * 1024, PIECE = 700, COMB_END = COMB * STRIDE };
 
@@ -317,10 +317,13 @@ static void test_read_only_after_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alloc),	   cmocka_unit_test(test_read),
-		cmocka_unit_test(test_write),	   cmocka_unit_test(test_flush),
+		cmocka_unit_test(test_alloc),
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_flush),
 		cmocka_unit_test(test_many_pointers),
-		cmocka_unit_test(test_dying_disk), cmocka_unit_test(test_read_only_after_error),
+		cmocka_unit_test(test_dying_disk),
+		cmocka_unit_test(test_read_only_after_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

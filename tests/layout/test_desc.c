@@ -131,8 +131,8 @@ static void test_journal(void **state)
 		const char *type;
 		uint32_t first;
 	} want[] = {
-		{ "lab", 0x6c6a726e },	{ "ext4", 0x98393bc0 },	 { "ext3", 0x98393bc0 },
-		{ "xfs", 0xbebaedfe },	{ "gfs2", 0x70191601 },	 { "minix", 0 },
+		{ "lab", 0x6c6a726e }, { "ext4", 0x98393bc0 }, { "ext3", 0x98393bc0 },
+		{ "xfs", 0xbebaedfe }, { "gfs2", 0x70191601 }, { "minix", 0 },
 		{ "no such type", 0 },
 	};
 
