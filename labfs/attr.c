@@ -77,7 +77,7 @@ static int do_truncate(struct as_fs *fs, struct lab_node *node, uint64_t size)
 		return rc;
 	/* It takes more than one transaction: the orphan list finishes the rest, also after a power
 	 * cut. */
-	rc = listed ? 0 : lab_orphan_add(fs, node);
+	rc = listed || LAB_BUG_ON(fs, CUT_UNLISTED) ? 0 : lab_orphan_add(fs, node);
 	if (!rc)
 		node->cut = fs->unfinished = true;
 	return rc;

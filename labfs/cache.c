@@ -181,6 +181,28 @@ static int verify(struct as_fs *fs, struct lab_buf *b)
 	return 0;
 }
 
+void lab_seal(struct lab_buf *b)
+{
+	if (b->kind == LAB_K_INODES) {
+		struct lab_inode *in = (struct lab_inode *)b->data;
+
+		for (unsigned i = 0; i < LAB_INODES_PER_BLOCK; i++, in++) {
+			if (in->mode && !(b->bad >> i & 1))
+				in->csum = lab_crc_without(in, sizeof(*in),
+							   offsetof(struct lab_inode, csum));
+		}
+	} else if (b->kind == LAB_K_XATTR) {
+		struct lab_xattr_head *head = (struct lab_xattr_head *)b->data;
+
+		head->csum =
+			lab_crc_without(b->data, LAB_BLOCK, offsetof(struct lab_xattr_head, csum));
+	} else if (b->kind == LAB_K_SUPER) {
+		struct lab_super *sb = (struct lab_super *)b->data;
+
+		sb->csum = lab_crc_without(sb, sizeof(*sb), offsetof(struct lab_super, csum));
+	}
+}
+
 int lab_bread(struct as_fs *fs, uint32_t block, enum lab_kind kind, struct lab_buf **buf)
 {
 	struct lab_buf *b = find(fs, block);

@@ -28,6 +28,8 @@ void lab_pin(struct as_fs *fs, struct lab_buf *buf);
 void lab_unpin(struct as_fs *fs, struct lab_buf *buf);
 void lab_set_state(struct as_fs *fs, struct lab_buf *buf, enum lab_state state);
 int lab_write_home(struct as_fs *fs, struct lab_buf *buf);
+/* Sets the checksums that a block of its kind has. */
+void lab_seal(struct lab_buf *buf);
 /* Drops a freed block, dirty or not, from the cache. `committed`: the transaction that freed it is
  * committed. */
 void lab_forget(struct as_fs *fs, uint32_t block, bool committed);

@@ -206,11 +206,13 @@ int lab_op_end(struct as_fs *fs, int rc);
 bool lab_reclaim(struct as_fs *fs);
 /* Whether less than `slack` blocks are left in the running transaction. */
 bool lab_tx_tight(const struct as_fs *fs, uint32_t slack);
+/* Whether it would not fit the empty ring with `slack` blocks more: for an operation that cannot be
+ * divided, and has a transaction of its own if it is that large. */
+bool lab_tx_full(const struct as_fs *fs, uint32_t slack);
 int lab_write_data(struct as_fs *fs);
 int lab_commit(struct as_fs *fs);
 int lab_checkpoint(struct as_fs *fs, enum lab_flush home_site, enum lab_flush tail_site,
 		   bool empty);
-void lab_seal(struct lab_buf *buf);
 void lab_note_dir(struct as_fs *fs, struct lab_node *dir);
 
 /* replay.c: brings committed transactions into the cache, as LAB_S_CKPT. */
@@ -232,6 +234,10 @@ int lab_bmap_get(struct as_fs *fs, struct lab_node *node, uint64_t lblk, enum la
 		 bool whole, struct lab_buf **buf);
 /* Frees the blocks from..to-1; 1 = more to do, in another transaction. */
 int lab_free_range(struct as_fs *fs, struct lab_node *node, uint64_t from, uint64_t to);
+/* The same, all in this transaction: pointer blocks that are freed with all that they point to are
+ * not changed first, so that it takes the inode, the bitmaps and the pointer blocks at the edges.
+ * -ENOSPC: even that does not fit the journal, as on a disk of gigabytes. */
+int lab_free_whole(struct as_fs *fs, struct lab_node *node, uint64_t from, uint64_t to);
 /* How many blocks it takes to fill the holes of from..to-1. */
 int lab_count_holes(struct as_fs *fs, struct lab_node *node, uint64_t from, uint64_t to,
 		    uint64_t *need);

@@ -181,7 +181,9 @@ int lab_inew(struct as_fs *fs, struct lab_node *parent, uint32_t mode, uint64_t 
 		if (S_ISDIR(mode))
 			node->raw->mode |= S_ISGID;
 	}
-	node->linkable = node->cut = false;
+	if (!LAB_BUG_ON(fs, TMPFILE_AGAIN))
+		node->linkable = false;
+	node->cut = false;
 	*out = node;
 	return 0;
 }
@@ -252,7 +254,7 @@ static int destroy(struct as_fs *fs, struct lab_node *node)
 	if (!rc)
 		rc = lab_idirty(fs, node, LAB_WHY_OTHER);
 	if (!rc && raw->xattr_block) {
-		rc = lab_bfree(fs, raw->xattr_block, true);
+		rc = lab_bfree(fs, raw->xattr_block, !LAB_BUG_ON(fs, XATTR_UNREVOKED));
 		raw->xattr_block = 0;
 	}
 	if (!rc)

@@ -64,9 +64,8 @@ static void fail_op(struct as_fs *fs, int rc)
 {
 	for (uint32_t i = 0; i < fs->nop_dirs; i++)
 		lab_dir_drop_index(fs, fs->op_dirs[i]);
-	while (fs->nheld > fs->op_nheld) {
-		uint32_t entry = fs->held[--fs->nheld];
-		uint32_t block = entry & ~LAB_HELD_META;
+	while (fs->nheld > fs->op_nheld && !LAB_BUG_ON(fs, UNDO_HELD)) {
+		uint32_t entry = fs->held[--fs->nheld], block = entry & ~LAB_HELD_META;
 
 		fs->held_map[block / 64] &= ~((uint64_t)1 << block % 64);
 		fs->nrevoke -= !!(entry & LAB_HELD_META);
@@ -76,7 +75,8 @@ static void fail_op(struct as_fs *fs, int rc)
 	lab_undo_all(fs, rc);
 	lab_walk_forget(fs);
 	fs->free_blocks = fs->op_free_blocks;
-	fs->free_inodes = fs->op_free_inodes;
+	if (!LAB_BUG_ON(fs, UNDO_COUNT))
+		fs->free_inodes = fs->op_free_inodes;
 	fs->block_hint = fs->op_block_hint;
 	fs->inode_hint = fs->op_inode_hint;
 	fs->unfinished = false;
@@ -208,6 +208,20 @@ bool lab_tx_tight(const struct as_fs *fs, uint32_t slack)
 	return fs->count[LAB_S_META] + slack > fs->tx_limit;
 }
 
+/* The blocks that it takes in the ring with `slack` blocks more. */
+static uint32_t tx_blocks(const struct as_fs *fs, uint32_t slack)
+{
+	uint32_t meta = fs->count[LAB_S_META] + slack;
+
+	return meta + (meta + LAB_J_TAGS - 1) / LAB_J_TAGS +
+	       (fs->nrevoke + LAB_J_REVOKES - 1) / LAB_J_REVOKES + 1;
+}
+
+bool lab_tx_full(const struct as_fs *fs, uint32_t slack)
+{
+	return tx_blocks(fs, slack) > fs->ring;
+}
+
 void lab_note_dir(struct as_fs *fs, struct lab_node *dir)
 {
 	for (uint32_t i = 0; i < fs->nop_dirs; i++) {
@@ -253,28 +267,6 @@ static int write_one_home(struct as_fs *fs)
 	if (!rc)
 		lab_set_state(fs, b, LAB_S_CLEAN);
 	return rc;
-}
-
-void lab_seal(struct lab_buf *b)
-{
-	if (b->kind == LAB_K_INODES) {
-		struct lab_inode *in = (struct lab_inode *)b->data;
-
-		for (unsigned i = 0; i < LAB_INODES_PER_BLOCK; i++, in++) {
-			if (in->mode && !(b->bad >> i & 1))
-				in->csum = lab_crc_without(in, sizeof(*in),
-							   offsetof(struct lab_inode, csum));
-		}
-	} else if (b->kind == LAB_K_XATTR) {
-		struct lab_xattr_head *head = (struct lab_xattr_head *)b->data;
-
-		head->csum =
-			lab_crc_without(b->data, LAB_BLOCK, offsetof(struct lab_xattr_head, csum));
-	} else if (b->kind == LAB_K_SUPER) {
-		struct lab_super *sb = (struct lab_super *)b->data;
-
-		sb->csum = lab_crc_without(sb, sizeof(*sb), offsetof(struct lab_super, csum));
-	}
 }
 
 static int write_ring(struct as_fs *fs, uint32_t pos, const void *data)
@@ -400,21 +392,13 @@ static int write_body(struct as_fs *fs, struct tx_writer *writer)
 			lab_seal(b);
 			memcpy(&first, b->data, 4);
 			tag->block = b->block;
-			tag->flags = first == LAB_J_MAGIC ? LAB_J_ESCAPED : 0;
+			tag->flags = first == LAB_J_MAGIC ? !LAB_BUG_ON(fs, ESCAPE_UNTOLD) : 0;
 		}
 		rc = finish_block(fs, writer);
 		for (; from != at && !rc; from = from->next)
 			rc = write_copy(fs, writer, (struct lab_buf *)from);
 	}
 	return rc;
-}
-
-static uint32_t tx_blocks(const struct as_fs *fs)
-{
-	uint32_t meta = fs->count[LAB_S_META];
-
-	return meta + (meta + LAB_J_TAGS - 1) / LAB_J_TAGS +
-	       (fs->nrevoke + LAB_J_REVOKES - 1) / LAB_J_REVOKES + 1;
 }
 
 static int flush_commit(struct as_fs *fs)
@@ -551,9 +535,9 @@ static int commit(struct as_fs *fs, bool taken_back)
 		return rc;
 	}
 	/* invariant 2 is broken: it is better to stop than to overrun the ring */
-	if (tx_blocks(fs) > fs->ring)
+	if (tx_blocks(fs, 0) > fs->ring)
 		return give_up(fs, -EIO);
-	if (fs->used + tx_blocks(fs) > fs->ring) {
+	if (fs->used + tx_blocks(fs, 0) > fs->ring) {
 		rc = lab_checkpoint(fs, LAB_FLUSH_CKPT_HOME, LAB_FLUSH_CKPT_TAIL, false);
 		if (rc)
 			return rc;

@@ -124,6 +124,7 @@ struct reap {
 	struct lab_node *node;
 	uint64_t from, to;
 	bool meta; /* the blocks themselves are journaled: a directory, a link's text */
+	bool whole; /* in this transaction, or not at all */
 };
 
 /* How many blocks are below a pointer that is `level` levels above data. */
@@ -143,20 +144,37 @@ static bool all_zero(const struct lab_buf *b)
 	return true;
 }
 
+/* 0: there is room for the bitmap of one more block, its holder, the inode and the orphan list. */
+static int has_room(const struct reap *r)
+{
+	if (r->whole)
+		return lab_tx_full(r->fs, 6) ? -ENOSPC : 0;
+	return lab_tx_tight(r->fs, 6);
+}
+
+/* Makes dirty what changes when a block below `holder` is freed. `gone`: the holder will be freed,
+ * too, so that what it says does not matter. */
+static int dirty_holder(struct reap *r, struct lab_buf *holder, bool gone)
+{
+	int rc = gone ? 0 : lab_dirty(r->fs, holder, LAB_S_META);
+
+	return rc ? rc : lab_dirty(r->fs, r->node->buf, LAB_S_META);
+}
+
 /* Frees the blocks of the range below *slot, from the end; `base` is the first block below it. */
 static int reap_slot(struct reap *r, struct lab_buf *holder, uint32_t *slot, unsigned level,
-		     uint64_t base)
+		     uint64_t base, bool gone)
 {
+	bool all = r->whole && base >= r->from && base + span(level) <= r->to;
 	struct as_fs *fs = r->fs;
 	struct lab_buf *b = NULL;
 	int rc;
 
 	if (!*slot || base >= r->to || base + span(level) <= r->from)
 		return 0;
-	/* There must be room for the bitmap of this block, its holder, the inode and the orphan
-	 * list. */
-	if (lab_tx_tight(fs, 6))
-		return 1;
+	rc = has_room(r);
+	if (rc)
+		return rc;
 	rc = check_ptr(fs, *slot);
 	if (!rc && level)
 		rc = lab_bread(fs, *slot, LAB_K_RAW, &b);
@@ -165,38 +183,51 @@ static int reap_slot(struct reap *r, struct lab_buf *holder, uint32_t *slot, uns
 	if (rc)
 		return rc;
 	for (unsigned i = LAB_PTRS; level && i-- > 0;) {
-		rc = reap_slot(r, b, (uint32_t *)b->data + i, level - 1,
-			       base + i * span(level - 1));
+		rc = reap_slot(r, b, (uint32_t *)b->data + i, level - 1, base + i * span(level - 1),
+			       all);
 		if (rc)
 			return rc;
 	}
-	if (level && !all_zero(b))
+	if (level && !all && !all_zero(b))
 		return 0;
-	rc = lab_dirty(fs, holder, LAB_S_META);
+	rc = dirty_holder(r, holder, gone);
 	if (!rc)
-		rc = lab_dirty(fs, r->node->buf, LAB_S_META);
-	if (!rc)
-		rc = lab_bfree(fs, *slot, level || r->meta);
+		rc = lab_bfree(fs, *slot, (level && !LAB_BUG_ON(fs, PTRS_UNREVOKED)) || r->meta);
 	if (rc)
 		return rc;
-	*slot = 0;
+	if (!gone)
+		*slot = 0;
 	r->node->raw->blocks--;
 	return 0;
+}
+
+static int reap_all(struct reap *r)
+{
+	struct lab_node *node = r->node;
+	struct lab_inode *raw = node->raw;
+	int rc;
+
+	r->meta = (raw->mode & 0170000) != 0100000;
+	rc = reap_slot(r, node->buf, &raw->ptr[LAB_DIRECT + 1], 2, LAB_DIRECT + LAB_PTRS, false);
+	if (!rc)
+		rc = reap_slot(r, node->buf, &raw->ptr[LAB_DIRECT], 1, LAB_DIRECT, false);
+	for (unsigned i = LAB_DIRECT; i-- > 0 && !rc;)
+		rc = reap_slot(r, node->buf, &raw->ptr[i], 0, i, false);
+	return rc;
 }
 
 int lab_free_range(struct as_fs *fs, struct lab_node *node, uint64_t from, uint64_t to)
 {
 	struct reap r = { .fs = fs, .node = node, .from = from, .to = to };
-	struct lab_inode *raw = node->raw;
-	int rc;
 
-	r.meta = (raw->mode & 0170000) != 0100000;
-	rc = reap_slot(&r, node->buf, &raw->ptr[LAB_DIRECT + 1], 2, LAB_DIRECT + LAB_PTRS);
-	if (!rc)
-		rc = reap_slot(&r, node->buf, &raw->ptr[LAB_DIRECT], 1, LAB_DIRECT);
-	for (unsigned i = LAB_DIRECT; i-- > 0 && !rc;)
-		rc = reap_slot(&r, node->buf, &raw->ptr[i], 0, i);
-	return rc;
+	return reap_all(&r);
+}
+
+int lab_free_whole(struct as_fs *fs, struct lab_node *node, uint64_t from, uint64_t to)
+{
+	struct reap r = { .fs = fs, .node = node, .from = from, .to = to, .whole = true };
+
+	return reap_all(&r);
 }
 
 /* Whether a pointer block must be made, too, because `lblk` is the first block below it. */

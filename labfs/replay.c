@@ -180,7 +180,7 @@ static int install(struct scan *s)
 		rc = read_ring(fs, tag->pos, s->block);
 		if (rc)
 			return rc;
-		if (tag->flags & LAB_J_ESCAPED)
+		if (tag->flags & LAB_J_ESCAPED && !LAB_BUG_ON(fs, ESCAPE_KEPT))
 			memcpy(s->block, &magic, 4);
 		rc = lab_binstall(fs, tag->block, s->block);
 		if (!rc && LAB_BUG_ON(fs, REPLAY_WINDOW) &&

@@ -2,7 +2,9 @@
 /*
  * space.c: fallocate. There are no unwritten extents: allocated blocks are zeroed in the cache and
  * written home like any data. The space is counted first, so that a call that does not fit changes
- * nothing.
+ * nothing. Each call is one transaction, so that one that fails changes nothing either: what it
+ * takes in the journal grows with the pointer blocks that it makes, and the disk, and with it the
+ * journal, has room for few of them.
  */
 #include "fs.h"
 
@@ -14,9 +16,8 @@
 
 struct range {
 	struct lab_node *node;
-	uint64_t pos, end; /* bytes left to do */
+	uint64_t pos, end;
 	unsigned mode;
-	bool sync; /* O_SYNC or O_DSYNC */
 	uint64_t new_size; /* 0 = unchanged */
 };
 
@@ -74,7 +75,7 @@ static int blank(struct as_fs *fs, struct lab_node *node, uint64_t first, uint64
 	return rc;
 }
 
-static int punch_piece(struct as_fs *fs, struct range *r)
+static int punch(struct as_fs *fs, struct range *r)
 {
 	uint64_t from = r->pos, to = r->end;
 	uint64_t first = (from + LAB_BLOCK - 1) / LAB_BLOCK, last = to / LAB_BLOCK;
@@ -94,50 +95,49 @@ static int punch_piece(struct as_fs *fs, struct range *r)
 		rc = zero_bytes(fs, r->node, last * LAB_BLOCK, to);
 	if (rc || LAB_BUG_ON(fs, PUNCH_KEEPS))
 		return rc ? rc : blank(fs, r->node, first, last);
-	return lab_free_range(fs, r->node, first, last);
+	return LAB_BUG_ON(fs, PUNCH_STEPS) ? lab_free_range(fs, r->node, first, last)
+					   : lab_free_whole(fs, r->node, first, last);
 }
 
-/* Allocates block by block; when the transaction is full, the rest is left for the next. */
-static int fill_piece(struct as_fs *fs, struct range *r, uint64_t *next)
+static int fill_block(struct as_fs *fs, struct range *r, uint64_t pos, uint64_t stop)
 {
-	bool zero = r->mode & FALLOC_FL_ZERO_RANGE;
+	struct lab_buf *b;
+	uint32_t block;
+	int rc = lab_bmap(fs, r->node, pos / LAB_BLOCK, &block);
+
+	/* It may need two pointer blocks, and bitmaps. */
+	if (!rc && !block)
+		rc = lab_tx_full(fs, 8)
+			     ? -ENOSPC
+			     : lab_bmap_get(fs, r->node, pos / LAB_BLOCK, LAB_S_DATA, true, &b);
+	else if (!rc && r->mode & FALLOC_FL_ZERO_RANGE)
+		rc = zero_bytes(fs, r->node, pos, stop);
+	return rc;
+}
+
+static int fill(struct as_fs *fs, struct range *r)
+{
 	int rc = stamp(fs, r, r->new_size ? LAB_WHY_FALLOC : LAB_WHY_KEEP);
 
-	*next = r->pos;
-	while (*next < r->end && !rc) {
-		uint64_t stop = (*next / LAB_BLOCK + 1) * LAB_BLOCK;
-		struct lab_buf *b;
-		uint32_t block;
+	for (uint64_t pos = r->pos; pos < r->end && !rc;) {
+		uint64_t stop = (pos / LAB_BLOCK + 1) * LAB_BLOCK;
 
-		if (*next > r->pos && lab_tx_tight(fs, 8))
-			return 0;
 		if (stop > r->end)
 			stop = r->end;
-		rc = lab_bmap(fs, r->node, *next / LAB_BLOCK, &block);
-		if (!rc && !block)
-			rc = lab_bmap_get(fs, r->node, *next / LAB_BLOCK, LAB_S_DATA, true, &b);
-		else if (!rc && zero)
-			rc = zero_bytes(fs, r->node, *next, stop);
-		if (!rc)
-			*next = stop;
+		rc = fill_block(fs, r, pos, stop);
+		pos = stop;
 	}
 	return rc ? rc : grow(fs, r);
 }
 
-static int fill(struct as_fs *fs, struct range *r, uint32_t credits)
+static int check_space(struct as_fs *fs, struct range *r)
 {
-	uint64_t need, next = r->pos;
+	uint64_t need;
 	int rc = lab_count_holes(fs, r->node, r->pos / LAB_BLOCK,
 				 (r->end + LAB_BLOCK - 1) / LAB_BLOCK, &need);
 
 	if (!rc && need > lab_blocks_at_hand(fs) && (need > fs->free_blocks || !lab_reclaim(fs)))
 		rc = -ENOSPC;
-	while (r->pos < r->end && !rc) {
-		fs->op_sync = r->sync;
-		rc = LAB_RUN(fs, credits, fill_piece(fs, r, &next));
-		fs->op_sync = false;
-		r->pos = next;
-	}
 	return rc;
 }
 
@@ -150,42 +150,50 @@ static int check_mode(unsigned mode)
 	return what == FALLOC_FL_PUNCH_HOLE && mode & FALLOC_FL_KEEP_SIZE ? 0 : -EOPNOTSUPP;
 }
 
+static int check(const struct as_handle *handle, const struct range *r)
+{
+	uint32_t mode = handle->node->raw->mode;
+	int rc;
+
+	if (r->end <= r->pos || r->end > INT64_MAX)
+		return -EINVAL;
+	rc = check_mode(r->mode);
+	if (rc)
+		return rc;
+	if ((handle->flags & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
+	if (S_ISDIR(mode))
+		return -EISDIR;
+	if (!S_ISREG(mode))
+		return -ENODEV;
+	return r->end > LAB_MAX_SIZE ? -EFBIG : 0;
+}
+
 int lab_fallocate(struct as_fs *fs, struct as_handle *handle, unsigned mode, uint64_t off,
 		  uint64_t len)
 {
 	struct lab_node *node = handle->node;
 	struct range r = { .node = node, .pos = off, .end = off + len, .mode = mode };
-	uint32_t credits = lab_ns_credits(fs) + (uint32_t)(len / LAB_BLOCK / LAB_PTRS);
-	int rc;
+	/* For most, a transaction that has begun has room. */
+	uint32_t credits =
+		16 + fs->geo.block_bitmap_blocks + (uint32_t)(len / LAB_BLOCK / LAB_PTRS);
+	int rc = check(handle, &r);
 
-	r.sync = handle->flags & (O_SYNC | O_DSYNC);
-	if (!len || r.end < off || r.end > INT64_MAX)
-		return -EINVAL;
-	rc = check_mode(mode);
+	if (!rc && node->cut)
+		rc = lab_orphan_finish(fs, node);
+	if (!rc && !is_punch(mode))
+		rc = check_space(fs, &r);
 	if (rc)
 		return rc;
-	if ((handle->flags & O_ACCMODE) == O_RDONLY)
-		return -EBADF;
-	if (S_ISDIR(node->raw->mode))
-		return -EISDIR;
-	if (!S_ISREG(node->raw->mode))
-		return -ENODEV;
-	if (r.end > LAB_MAX_SIZE)
-		return -EFBIG;
-	if (node->cut)
-		rc = lab_orphan_finish(fs, node);
-	if (!rc && is_punch(mode)) {
-		do {
-			fs->op_sync = r.sync;
-			rc = LAB_RUN(fs, credits, punch_piece(fs, &r));
-			fs->op_sync = false;
-		} while (rc > 0);
-	} else if (!rc) {
-		if (!(mode & FALLOC_FL_KEEP_SIZE))
-			r.new_size = r.end;
-		rc = fill(fs, &r, credits);
-		if (!rc && node->raw->size > handle->size_seen)
-			handle->size_seen = node->raw->size;
-	}
+	if (!(mode & FALLOC_FL_KEEP_SIZE))
+		r.new_size = r.end;
+	/* More than once only with bug PUNCH_STEPS. */
+	do {
+		fs->op_sync = handle->flags & (O_SYNC | O_DSYNC);
+		rc = LAB_RUN(fs, credits, is_punch(mode) ? punch(fs, &r) : fill(fs, &r));
+		fs->op_sync = false;
+	} while (rc > 0);
+	if (!rc && !is_punch(mode) && node->raw->size > handle->size_seen)
+		handle->size_seen = node->raw->size;
 	return rc;
 }

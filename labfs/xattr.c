@@ -280,7 +280,7 @@ static int remove_from(struct as_fs *fs, struct lab_node *node, struct lab_buf *
 	node->raw->ctime_ns = (int64_t)lab_now(fs);
 	if (head_of(b)->used_bytes > sizeof(struct lab_xattr_head))
 		return 0;
-	rc = lab_bfree(fs, node->raw->xattr_block, true);
+	rc = lab_bfree(fs, node->raw->xattr_block, !LAB_BUG_ON(fs, XATTR_UNREVOKED));
 	if (!rc) {
 		node->raw->xattr_block = 0;
 		node->raw->blocks--;

@@ -108,6 +108,7 @@ static int load(const struct as_dir *folder, struct as_hunt_found *found, struct
 	if (!rc) {
 		memcpy(found->scenario, options.scenario, sizeof(found->scenario));
 		memcpy(found->alter, options.alter, sizeof(found->alter));
+		found->size_bytes = options.size_bytes;
 		as_buf_adds(&found->target, stored.record.finding.target);
 		as_buf_adds(&found->faults, faults ? faults : "");
 	}

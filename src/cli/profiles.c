@@ -27,6 +27,18 @@ int as_cli_read_profile(const char *name, struct as_profile *profile, struct as_
 	return rc;
 }
 
+int as_cli_write_profile(const struct as_profile *profile, const struct as_dir *dir,
+			 const char *name, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc;
+
+	as_profile_print(profile, &text);
+	rc = as_dir_write(dir, name, &text, err);
+	as_buf_free(&text);
+	return rc;
+}
+
 int as_cli_read_feedback(const char *file, struct as_profile *profile, struct as_err *err)
 {
 	struct as_buf text = { 0 };

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "gen/profile.h"
 #include "model/traits.h"
+#include "os/dir.h"
 #include "target/target.h"
 
 #define AS_CLI_FEEDBACK_MAX_BYTES ((size_t)256 << 20)
@@ -14,6 +15,8 @@
 /* A name with a slash or a dot is that of a file, any other that of a built-in profile. */
 AS_MUST_CHECK int as_cli_read_profile(const char *name, struct as_profile *profile,
 				      struct as_err *err);
+AS_MUST_CHECK int as_cli_write_profile(const struct as_profile *profile, const struct as_dir *dir,
+				       const char *name, struct as_err *err);
 AS_MUST_CHECK int as_cli_read_feedback(const char *file, struct as_profile *profile,
 				       struct as_err *err);
 /* The profile draws the mount options of the target's type, if the type has any. */

@@ -25,6 +25,7 @@
 #include "gen/gen.h"
 #include "hunt/folders.h"
 #include "hunt/hunt.h"
+#include "layout/field.h"
 #include "os/spawn.h"
 #include "target/facts.h"
 #include "vfs/traits.h"
@@ -209,27 +210,14 @@ static int read_feedback(const struct as_args *args, struct hunt_session *s, str
 	return rc;
 }
 
-static int keep_profile(struct hunt_session *s, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	int rc;
-
-	as_profile_print(s->profile, &text);
-	rc = as_dir_write(&s->folders.hunt, PROFILE_COPY, &text, err);
-	as_buf_free(&text);
-	return rc;
-}
-
 static int read_target(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const char *spec = s->state.target;
 	struct as_gen *gen = NULL;
 	struct as_chooser *chooser;
 	bool boxed = false;
-	int rc = 0;
+	int rc = as_cli_specs_box(args, &s->specs, &boxed, err);
 
-	if (!rc)
-		rc = as_cli_specs_box(args, &s->specs, &boxed, err);
 	if (!rc)
 		rc = as_target_open(spec, &s->target, err);
 	if (!rc)
@@ -238,6 +226,9 @@ static int read_target(const struct as_args *args, struct hunt_session *s, struc
 		return rc;
 	if (!s->resume)
 		as_cli_fit_hunt(args, s->specs.n, s->target, s->profile);
+	/* Data that begins as a block of the journal does has to be told from one (gen/mark.c). */
+	if (!s->resume && s->specs.n == 1 && !s->profile->magic)
+		s->profile->magic = as_fields_journal(as_target_name(s->target));
 	s->boxed = boxed;
 	/* In a box, the engine runs as root. */
 	if (s->boxed)
@@ -345,7 +336,7 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 		memcpy(o->scenario, s->state.scenario, strlen(s->state.scenario) + 1);
 	}
 	if (!rc && !s->resume)
-		rc = keep_profile(s, err);
+		rc = as_cli_write_profile(s->profile, &s->folders.hunt, PROFILE_COPY, err);
 	if (!rc)
 		rc = read_feedback(args, s, err);
 	if (rc || !s->boxed)
@@ -433,6 +424,9 @@ static int hunt(const struct as_args *args, struct hunt_session *s, struct as_er
 	s->hunt.targets = targets;
 	s->hunt.n_targets = 1;
 	s->hunt.cheap_sets = as_target_traits(s->target).source == AS_TRAITS_CAPS;
+	/* Power cuts are tried on small disks anyway. */
+	if (!s->hunt.run.size_bytes && !strcmp(s->hunt.scenario->name, "sequential"))
+		s->hunt.small_bytes = as_target_full_bytes(s->target);
 	s->hunt.profile = s->profile;
 	s->hunt.traits = &s->traits;
 	s->hunt.box = s->boxed ? &s->box.boxed : NULL;

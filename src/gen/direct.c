@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * direct: see direct.h.
+ * direct: see finish.h.
  *
  * Method. Offset, length and buffer of a transfer are drawn one by one, and three numbers are
  * hardly ever multiples of a block together: nearly all direct transfers would be refused. So the
@@ -10,7 +10,7 @@
  *     three; now and then all stay as they were drawn.
  * Other descriptors do not care where a buffer begins: theirs begins with its page.
  */
-#include "gen/direct.h"
+#include "gen/finish.h"
 
 #include "gen/dist.h"
 #include "work/arg.h"

@@ -14,10 +14,8 @@
  */
 #include "gen/gen.h"
 
-#include "gen/direct.h"
-#include "gen/places.h"
+#include "gen/finish.h"
 #include "gen/refine.h"
-#include "gen/spare.h"
 #include "gen/tree.h"
 #include "gen/walk.h"
 
@@ -263,10 +261,14 @@ static struct as_seq *give(struct as_gen *gen, struct as_gnode *node, enum as_ge
 		steps += as_choose(gen->choice, (unsigned)(p->walk_max - p->walk_min) + 1);
 	as_gen_walk_append(&gen->walk, end, steps, layer >= AS_GEN_SYNTAX, finer);
 	if (layer >= AS_GEN_SYNTAX) {
+		uint64_t number = gen->stats.given - 1;
+
 		as_places_move(finer, p, gen->traits, gen->choice);
 		as_spare_space(finer, p, gen->choice);
 		as_direct_align(finer, p, gen->choice);
-		as_spell_names(finer, p, gen->traits, gen->stats.given - 1);
+		as_spell_names(finer, p, gen->traits, number);
+		finer = as_reuse_blocks(finer, p, gen->traits, number);
+		as_mark_data(finer, p, gen->traits, number);
 	}
 	as_model_free(end);
 	return finer;

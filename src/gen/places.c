@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * places: see places.h.
+ * places: see finish.h.
  *
  * Method. Offsets and sizes are drawn one by one, so two operations hardly ever meet at one byte,
  * and none is further away than the distributions reach. But files go wrong at places: at their
@@ -14,7 +14,7 @@
  *
  * Invariant: a profile with 0 for both gets the same workloads as without this file.
  */
-#include "gen/places.h"
+#include "gen/finish.h"
 
 #include "gen/dist.h"
 

@@ -8,7 +8,7 @@
  */
 #include "gen/refine.h"
 
-#include "gen/direct.h"
+#include "gen/finish.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spare: see spare.h.
+ * spare: see finish.h.
  *
  * Method. A small disk is soon full, and of a file system that may drop what is not synced when it
  * is full, nothing is judged afterwards. So every other workload is made light: no operation takes
  * more than `spare` bytes, and none makes more than a few names. The others fill the disk as they
  * were drawn to.
  */
-#include "gen/spare.h"
+#include "gen/finish.h"
 
 #include "base/buf.h"
 #include "gen/dist.h"

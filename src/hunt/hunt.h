@@ -32,6 +32,7 @@ struct as_hunt_found {
 	long op_index; /* of the operation that failed, from 0; -1: none */
 	char scenario[AS_RUN_SCENARIO_MAX]; /* "": the default */
 	char alter[AS_RUN_ALTER_MAX]; /* what was wrong on its disk; "": nothing */
+	uint64_t size_bytes; /* of its disk; 0: the default */
 	struct as_buf target, faults; /* the faults that it met */
 };
 
@@ -74,6 +75,8 @@ struct as_hunt {
 	unsigned batch; /* workloads of a batch; 0: a default */
 	const struct as_hunt_store *store;
 	struct as_sink *sinks; /* get new findings, and notes */
+	/* The size of the disk of some batches (sets.h), which fill it; 0: that of all of them. */
+	uint64_t small_bytes;
 	bool cheap_sets; /* its target is a library: another set costs next to nothing */
 	/* Sets targets and box to those of this set of the state (sets.h); called in the
 	 * process that uses it. May be NULL if the state has no sets. */

@@ -138,6 +138,7 @@ static void use_found(const struct reducing *r, const struct as_hunt_found *foun
 	run->draw_faults = false;
 	run->faults = found->faults.len ? as_buf_str(&found->faults) : NULL;
 	run->near = r->sign->signature;
+	run->size_bytes = found->size_bytes;
 	memcpy(run->alter, found->alter, sizeof(run->alter));
 	/* The same parameters, such as the seed of a race. */
 	if (found->scenario[0])

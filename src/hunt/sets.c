@@ -12,6 +12,8 @@
 #define STAY 64
 #define STAY_LONG 8
 #define BATCH_LONG 8
+#define SMALL_ONE_IN 4
+#define SMALL_TURN 1
 
 size_t as_sets_at(const struct as_hunt *hunt, const struct as_hunt_state *state, unsigned job,
 		  uint64_t position)
@@ -22,6 +24,13 @@ size_t as_sets_at(const struct as_hunt *hunt, const struct as_hunt_state *state,
 	if (state->n_sets < 2 || !(turn % 2))
 		return 0;
 	return 1 + (turn / 2 * state->n_jobs + job) % (state->n_sets - 1);
+}
+
+uint64_t as_sets_bytes(const struct as_hunt *hunt, uint64_t position)
+{
+	if (!hunt->small_bytes || position / as_worker_batch(hunt) % SMALL_ONE_IN != SMALL_TURN)
+		return hunt->run.size_bytes;
+	return hunt->small_bytes;
 }
 
 size_t as_sets_find(const struct as_hunt_state *state, const char *target)

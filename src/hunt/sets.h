@@ -14,6 +14,10 @@
  * alone. */
 size_t as_sets_at(const struct as_hunt *hunt, const struct as_hunt_state *state, unsigned job,
 		  uint64_t position);
+/* The size of the disk of the workloads of a batch, as run.size_bytes has it. One batch in four is
+ * on a small disk, which is full now and then: only then does an operation fail half way for lack
+ * of space. */
+uint64_t as_sets_bytes(const struct as_hunt *hunt, uint64_t position);
 /* The number of the set with this target; 0 if there is none. */
 size_t as_sets_find(const struct as_hunt_state *state, const char *target);
 /* Makes `hunt` one on this set, in this process. */

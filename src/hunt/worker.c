@@ -330,16 +330,18 @@ static void say_so_far(struct worker_job *job)
 /* Opens the lane of this set, if it is not the one that is open. */
 static int change_set(struct worker_job *job, size_t set, struct as_err *err)
 {
+	uint64_t bytes = as_sets_bytes(job->hunt, job->position);
 	char folder[AS_HUNT_JOB_MAX];
 	int rc;
 
-	if (job->lane && job->set == set)
+	if (job->lane && job->set == set && job->now.run.size_bytes == bytes)
 		return 0;
 	as_lane_close(job->lane);
 	job->lane = NULL;
 	job->set = set;
 	job->now = *job->hunt;
 	job->now.run.stop = &job->shared->stop;
+	job->now.run.size_bytes = bytes;
 	job->now.lane = job->lanes++;
 	say_so_far(job);
 	as_folders_job(job->number, folder);

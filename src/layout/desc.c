@@ -155,22 +155,33 @@ static int on_order(struct desc_file *f)
 	return endian_of(f, next_word(f));
 }
 
-static int on_magic(struct desc_file *f)
+static int magic_of(struct desc_file *f, struct as_desc_magic *magic)
 {
-	struct as_desc *desc = f->desc;
-	struct as_desc_magic magic = { .big_endian = f->big_endian };
+	struct desc_word word = next_word(f);
 	uint64_t bytes;
-	struct desc_word word;
 
-	if (constant_of(f, next_word(f), AS_DISK_MAX_BYTES, &magic.off))
-		return f->rc;
-	word = next_word(f);
 	if (constant_of(f, word, 8, &bytes) ||
-	    constant_of(f, next_word(f), UINT64_MAX, &magic.value))
+	    constant_of(f, next_word(f), UINT64_MAX, &magic->value))
 		return f->rc;
 	if (!bytes)
 		return fail_at(f, word.text, "a magic has 1 to 8 bytes");
-	magic.bytes = (uint32_t)bytes;
+	magic->bytes = (uint32_t)bytes;
+	magic->big_endian = f->big_endian;
+	return 0;
+}
+
+static int on_journal(struct desc_file *f)
+{
+	return magic_of(f, &f->desc->journal);
+}
+
+static int on_magic(struct desc_file *f)
+{
+	struct as_desc *desc = f->desc;
+	struct as_desc_magic magic = { 0 };
+
+	if (constant_of(f, next_word(f), AS_DISK_MAX_BYTES, &magic.off) || magic_of(f, &magic))
+		return f->rc;
 	AS_ARRAY_ROOM(desc->magics, desc->n_magics, desc->cap_magics);
 	desc->magics[desc->n_magics++] = magic;
 	return 0;
@@ -274,8 +285,9 @@ static const struct {
 	const char *name;
 	int (*read)(struct desc_file *f);
 } keywords[] = {
-	{ "layout", on_layout }, { "types", on_types }, { "walker", on_walker },
-	{ "order", on_order },	 { "magic", on_magic }, { "structure", on_structure },
+	{ "layout", on_layout },   { "types", on_types }, { "walker", on_walker },
+	{ "order", on_order },	   { "magic", on_magic }, { "structure", on_structure },
+	{ "journal", on_journal },
 };
 
 static int on_keyword(struct desc_file *f)
@@ -289,9 +301,10 @@ static int on_keyword(struct desc_file *f)
 			return fail_at(f, word.text, "expected 'layout NAME' first");
 		return keywords[i].read(f) ? f->rc : line_ends(f);
 	}
-	return fail_at(f, word.text,
-		       "expected layout, types, walker, order, magic or structure; a field begins "
-		       "with a blank");
+	return fail_at(
+		f, word.text,
+		"expected layout, types, walker, order, magic, journal or structure; a field "
+		"begins with a blank");
 }
 
 /* ---- Fields ---- */

@@ -73,6 +73,7 @@ struct as_desc {
 	size_t n_types, cap_types;
 	struct as_desc_magic *magics;
 	size_t n_magics, cap_magics;
+	struct as_desc_magic journal; /* what its blocks begin with; bytes == 0: not described */
 	struct as_desc_node *nodes;
 	size_t n_nodes, cap_nodes;
 	struct as_desc_struct *structs;

@@ -89,6 +89,9 @@ AS_MUST_CHECK int as_fields_read_text(const char *path, const char *text, size_t
 void as_fields_free(struct as_fields *fields); /* takes NULL */
 /* Whether there is a description for the type. */
 bool as_fields_know(const char *type);
+/* The four bytes that a block of its journal begins with, the first as the lowest of the number; 0:
+ * it has no journal, or they are not described. */
+uint32_t as_fields_journal(const char *type);
 /* Which description fits the disk by its magic: "ext"; NULL: none does. */
 const char *as_fields_guess(struct as_disk *disk);
 

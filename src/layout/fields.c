@@ -46,6 +46,16 @@ bool as_fields_know(const char *type)
 	return as_desc_for(type) != NULL;
 }
 
+uint32_t as_fields_journal(const char *type)
+{
+	const struct as_desc *desc = as_desc_for(type);
+
+	if (!desc || desc->journal.bytes != sizeof(uint32_t))
+		return 0;
+	return desc->journal.big_endian ? __builtin_bswap32((uint32_t)desc->journal.value)
+					: (uint32_t)desc->journal.value;
+}
+
 static int walk_disk(const struct as_desc *desc, const struct as_geometry *geometry,
 		     struct as_disk *disk, struct as_fields *out, struct as_err *err)
 {

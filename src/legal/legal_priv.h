@@ -38,6 +38,7 @@ enum as_legal_fault_kind {
 	FAULT_MTIME,
 	FAULT_CTIME,
 	FAULT_BLOCKS, /* fewer */
+	FAULT_LEFT, /* more than it can need */
 	FAULT_HIDDEN, /* data that SEEK_HOLE calls a hole */
 };
 

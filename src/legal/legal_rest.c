@@ -15,11 +15,16 @@
  *   2. A ctime is never earlier than it was then: only the clock sets it. A touched atime or mtime
  *      may be anything, since utimensat(2) sets them.
  *   3. A file that nobody touched has at least the blocks that it had then. It may have more.
+ *   5. A file has no more blocks than the data of some version can need (model/footprint.h): of the
+ *      first one of that size or of a later one, whose data may be there before its size is. A
+ *      truncate that recovery has finished leaves none after the end. This is asked of libraries
+ *      whose operations are whole or not at all.
  *   4. Data is never called a hole (lseek(2)), after whatever happened. Holes may be called data.
  * fdatasync makes none of this stable, nor does a write with O_SYNC, after which nobody looks.
  */
 #include "legal/legal_priv.h"
 
+#include "model/model.h"
 #include "model/traits.h"
 
 /* The last fsync of the inode that somebody looked at. */
@@ -75,6 +80,69 @@ static bool times_ok(const struct as_legal_judge *j, const struct as_history_see
 	return true;
 }
 
+/* ---- Blocks left behind ---- */
+
+enum {
+	RUN_BLOCKS = 6, /* with what tells where they are, as in model/footprint.c */
+	BLOCK_BLOCKS = 3,
+	DATA_SHARE = 16,
+};
+
+static uint64_t data_blocks(const struct as_history_version *v, uint64_t block)
+{
+	uint64_t n = 0, next = 0, map;
+
+	for (uint32_t i = 0; i < v->n_runs; i++) {
+		uint64_t first = v->run[i].start / block;
+		uint64_t end = (v->run[i].start + v->run[i].len + block - 1) / block;
+
+		first = first > next ? first : next;
+		n += end > first ? end - first : 0;
+		next = end > next ? end : next;
+	}
+	map = (uint64_t)v->n_runs * RUN_BLOCKS;
+	return n + n / DATA_SHARE + (map < n * BLOCK_BLOCKS ? map : n * BLOCK_BLOCKS);
+}
+
+/* What the file can have at most, in blocks of 512 bytes; 0: nothing is known. */
+static uint64_t most_blocks(const struct as_legal_judge *j, uint32_t ino,
+			    const struct as_tree_node *node)
+{
+	const struct as_history_inode *inode = &j->h->inode[ino];
+	uint64_t block = j->h->traits->block_bytes, most = 0;
+	struct as_footprint now;
+	bool begun = false;
+
+	if (!block || !as_model_footprint(j->h->model, ino, &now))
+		return 0;
+	for (uint32_t i = 0; i < inode->n; i++) {
+		const struct as_history_version *v = &inode->v[i];
+		uint64_t n;
+
+		if (v->n_xattrs)
+			return 0;
+		begun |= v->size == node->size;
+		n = begun ? data_blocks(v, block) : 0;
+		most = n > most ? n : most;
+	}
+	/* What was reserved is never less than before. */
+	return begun ? (most * block + now.empty_bytes) / 512 : 0;
+}
+
+static bool leaves_nothing(const struct as_legal_judge *j, uint32_t ino,
+			   const struct as_tree_node *node, struct as_legal_fault *fault)
+{
+	const struct as_traits *traits = j->h->traits;
+	uint64_t most;
+
+	if (!j->policy.blocks || j->policy.guarantee != AS_GUARANTEE_PREFIX ||
+	    !(traits->features & AS_FEAT_LIBRARY) || !(traits->space & AS_SPACE_FILES))
+		return true;
+	most = most_blocks(j, ino, node);
+	return !most || node->blocks <= most ||
+	       broken(fault, AS_RULE_BLOCKS, FAULT_LEFT, most, node->blocks);
+}
+
 bool as_legal_rest_ok(const struct as_legal_judge *j, uint32_t ino, const struct as_tree_node *node,
 		      struct as_legal_fault *fault)
 {
@@ -85,6 +153,8 @@ bool as_legal_rest_ok(const struct as_legal_judge *j, uint32_t ino, const struct
 	fault->by = NULL;
 	if (node->hidden)
 		return broken(fault, AS_RULE_LAYOUT, FAULT_HIDDEN, 0, node->hidden - 1);
+	if (!leaves_nothing(j, ino, node, fault))
+		return false;
 	if (!by || !(j->policy.times || j->policy.blocks))
 		return true;
 	fault->by = by;

@@ -257,6 +257,16 @@ uint64_t as_target_small_bytes(const struct as_target *t)
 	return bytes < ops->default_bytes ? bytes : ops->default_bytes;
 }
 
+uint64_t as_target_full_bytes(const struct as_target *t)
+{
+	const struct as_target_ops *ops = as_target_library(t);
+
+	/* The least size of a plugin may leave hardly any room. */
+	if (!ops || t->plugin || ops->min_bytes * 2 >= ops->default_bytes)
+		return 0;
+	return ops->min_bytes * 2;
+}
+
 /* File systems of the kernel are made for the disks of today: ext4, for example, relies on its
  * superblock of 1 KiB to be written as a whole. */
 uint32_t as_target_sector_bytes(const struct as_target *t)

@@ -92,6 +92,9 @@ AS_MUST_CHECK int as_target_disk_bytes(const struct as_target *target, uint64_t 
 				       uint64_t *size_bytes, struct as_err *err);
 /* A small disk, which has all that a large one has and is recovered faster; 0: it has no disk. */
 uint64_t as_target_small_bytes(const struct as_target *target);
+/* One that is soon full, where another disk costs next to nothing and a full one is judged; 0:
+ * none, as of plugins and of file systems of the kernel. */
+uint64_t as_target_full_bytes(const struct as_target *target);
 /* What its disk writes as a whole by default. */
 uint32_t as_target_sector_bytes(const struct as_target *target);
 

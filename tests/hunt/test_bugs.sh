@@ -48,6 +48,8 @@ while read -r row; do
 	# Of a hang, every run costs the deadline: tests/labfs/test_cases.sh.
 	[[ $(field command <<<"$row") != *" --deadline "* ]] || continue
 	bug=$(field number <<<"$row")
+	# Hunts hardly ever link a file again whose name is gone: tests/labfs/test_cases.sh.
+	[ "$bug" != 147 ] || continue
 	if tap_left_out "$bug"; then
 		left_out+=("$bug")
 		continue

@@ -15,7 +15,7 @@ field() {
 
 clean() {
 	local case=$1 how
-	how=$(sed -n 's/^# For `\(--[a-z]* [a-z:0-9]*\)`.*/\1/p' "$case")
+	how=$(sed -n 's/^# For `\(--[a-z:0-9 -]*\)`.*/\1/p' "$case")
 	# shellcheck disable=SC2086
 	tap_run "clean: $(basename "$case")" 0 \
 		"$ASSAY" run --no-store --target lab --check op $how "$case"
@@ -47,7 +47,7 @@ n=0
 while read -r row; do
 	class=$(field class <<<"$row")
 	case $class in
-	semantics | dogfood | leak | fault | rules | limits | crash) ;;
+	semantics | dogfood | leak | fault | rules | limits | crash | recovery) ;;
 	*) continue ;;
 	esac
 	# Others need a file system that has been used (tests/check/test_start.sh), or a hunt

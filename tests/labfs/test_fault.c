@@ -6,6 +6,8 @@
  */
 #include "tests/lib/lab_workload.h"
 
+#include <linux/falloc.h>
+
 #define STEPS 140
 
 enum kind { ALLOC, READ, WRITE, FLUSH };
@@ -157,6 +159,117 @@ static void test_flush(void **state)
 	sweep(FLUSH, 16);
 }
 
+/* ---- A file with more pointer blocks than a transaction of a small disk takes ---- */
+
+enum { COMB = 28, STRIDE = 256 * 1024, PIECE = 700, COMB_END = COMB * STRIDE };
+
+static int punch_all(struct rig *r, struct as_handle *h)
+{
+	return FS->fallocate(r->fs, h, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 1024, COMB_END);
+}
+
+/* Zeroes a piece, makes holes full, and needs pointer blocks of its own. */
+static int zero_some(struct rig *r, struct as_handle *h)
+{
+	return FS->fallocate(r->fs, h, FALLOC_FL_ZERO_RANGE, COMB_END - STRIDE - 20000, 40000);
+}
+
+static int fill_some(struct rig *r, struct as_handle *h)
+{
+	return FS->fallocate(r->fs, h, 0, COMB_END - 10000, 60000);
+}
+
+static int cut_all(struct rig *r, struct as_handle *h)
+{
+	struct as_stat st = { .size = 1000 };
+
+	return FS->fsetattr(r->fs, h, &st, AS_SET_SIZE);
+}
+
+static int remove_name(struct rig *r, struct as_handle *h)
+{
+	(void)h;
+	return FS->unlink(r->fs, "/f");
+}
+
+static void prepare_comb(struct rig *r)
+{
+	t_rig_open(r, 256 * 1024, "");
+	for (unsigned i = 0; i < COMB; i++)
+		assert_int_equal(t_put_at(r, "/f", O_CREAT, (uint8_t)(i + 1), PIECE,
+					  (uint64_t)i * STRIDE),
+				 PIECE);
+	t_rig_again(r);
+	/* Data that a commit has to write first. */
+	assert_int_equal(t_put_at(r, "/f", 0, 'x', 10, 0), 10);
+}
+
+/* What can be told from a call that is done from one that is not. */
+struct comb_look {
+	struct as_stat st;
+	uint8_t pieces[COMB]; /* of each piece a byte */
+	int rc;
+};
+
+static struct comb_look look_at_comb(struct rig *r)
+{
+	struct comb_look look = { 0 };
+
+	look.rc = FS->getattr(r->fs, "/f", &look.st);
+	for (unsigned i = 0; i < COMB && !look.rc; i++)
+		(void)t_get_at(r, "/f", &look.pieces[i], 1, (uint64_t)i * STRIDE + 600);
+	return look;
+}
+
+/* False when the fault never fired. */
+static bool fault_in_comb(int (*op)(struct rig *, struct as_handle *), enum kind kind, uint64_t n)
+{
+	struct comb_look before, after;
+	struct as_handle *h;
+	struct rig r;
+	bool hit;
+	int rc;
+
+	prepare_comb(&r);
+	assert_int_equal(FS->open(r.fs, "/f", O_RDWR, 0, &h), 0);
+	assert_int_equal(FS->getattr(r.fs, "/f", &before.st), 0);
+	*counter(&r, kind) = n;
+	rc = op(&r, h);
+	hit = fired(&r);
+	*counter(&r, kind) = 0;
+	after = look_at_comb(&r);
+	if (rc) {
+		assert_true(hit);
+		for (unsigned i = 0; i < COMB; i++)
+			assert_int_equal(after.pieces[i], i + 1);
+		assert_memory_equal(&after.st, &before.st, sizeof(before.st));
+	}
+	assert_int_equal(FS->close(r.fs, h), 0);
+	/* What is left to do is done, unless the journal could not be written. */
+	rc = t_rig_unmount(&r);
+	assert_int_equal(t_rig_mount(&r, false), 0);
+	before = look_at_comb(&r);
+	if (!rc)
+		assert_memory_equal(&after.pieces, &before.pieces, sizeof(before.pieces));
+	assert_int_equal(t_rig_unmount(&r), 0);
+	assert_int_equal(t_rig_fsck(&r), 0);
+	t_rig_close(&r);
+	return hit;
+}
+
+static void test_many_pointers(void **state)
+{
+	static int (*const ops[])(struct rig *, struct as_handle *) = {
+		punch_all, zero_some, fill_some, cut_all, remove_name,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		for (enum kind kind = ALLOC; kind <= WRITE; kind++)
+			for (uint64_t n = 1; fault_in_comb(ops[i], kind, n); n++)
+				;
+}
+
 /* A disk that fails for good: every later write fails; the last commit must be on it. */
 static void test_dying_disk(void **state)
 {
@@ -204,9 +317,13 @@ static void test_read_only_after_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alloc),	   cmocka_unit_test(test_read),
-		cmocka_unit_test(test_write),	   cmocka_unit_test(test_flush),
-		cmocka_unit_test(test_dying_disk), cmocka_unit_test(test_read_only_after_error),
+		cmocka_unit_test(test_alloc),
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_flush),
+		cmocka_unit_test(test_many_pointers),
+		cmocka_unit_test(test_dying_disk),
+		cmocka_unit_test(test_read_only_after_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

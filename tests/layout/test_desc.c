@@ -55,8 +55,8 @@ static const struct {
 	{ "number", ONE " a 99999999999999999999 1 count\n",
 	  "f:3:23: the number does not fit into 64 bits" },
 	{ "keyword", HEAD "apple\n",
-	  "f:2:1: expected layout, types, walker, order, magic or structure; a field begins with a "
-	  "blank" },
+	  "f:2:1: expected layout, types, walker, order, magic, journal or structure; a field "
+	  "begins with a blank" },
 	{ "no layout", "structure s at=0\n", "f:1:1: expected 'layout NAME' first" },
 	{ "no structure", HEAD, "f:2:1: no structure is described" },
 	{ "empty", "", "f:1:1: no structure is described" },
@@ -73,6 +73,11 @@ static const struct {
 	  "f:2:6: this character is neither printable nor a tab" },
 	{ "times without step", HEAD "structure s at=0 times=2\n", "f:2:11: times= needs step=" },
 	{ "magic", HEAD "magic 0 9 1\n", "f:2:9: the number is too large" },
+	{ "magic without bytes", HEAD "magic 0 0 1\n", "f:2:9: a magic has 1 to 8 bytes" },
+	{ "journal", HEAD "order big\njournal 4 0x12345678\nstructure s at=0\n a 0 4 count\n",
+	  NULL },
+	{ "journal without bytes", HEAD "journal 0 1\n", "f:2:9: a magic has 1 to 8 bytes" },
+	{ "journal and more", HEAD "journal 4 1 2\n", "f:2:13: this word is one too many" },
 	{ "variables",
 	  HEAD "structure s at=0 times=disk_bytes/block_bytes step=block_bytes "
 	       "align=unit_bytes\n a 0 4 count\n",
@@ -117,6 +122,23 @@ static void test_parse(void **state)
 		assert_true(!rc == !!desc);
 		as_desc_free(desc);
 	}
+}
+
+/* The bytes that blocks of a journal begin with, as a little-endian number. */
+static void test_journal(void **state)
+{
+	static const struct {
+		const char *type;
+		uint32_t first;
+	} want[] = {
+		{ "lab", 0x6c6a726e }, { "ext4", 0x98393bc0 }, { "ext3", 0x98393bc0 },
+		{ "xfs", 0xbebaedfe }, { "gfs2", 0x70191601 }, { "minix", 0 },
+		{ "no such type", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(want); i++)
+		assert_int_equal(as_fields_journal(want[i].type), want[i].first);
 }
 
 /* 1000 parentheses are refused, not followed. */
@@ -267,7 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_held),	cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_deep),	cmocka_unit_test(test_built_in),
-		cmocka_unit_test(test_on_disk),
+		cmocka_unit_test(test_on_disk), cmocka_unit_test(test_journal),
 	};
 
 	return cmocka_run_group_tests_name("desc", tests, NULL, NULL);
