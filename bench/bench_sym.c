@@ -7,6 +7,7 @@
  *	sym.*.follow	how many of the solved disks took the path that was predicted
  *	sym.*.share.valgrind	share of the time of both processes: runs under Valgrind
  *	sym.*.share.z3	Z3
+ *	sym.*.z3.rate	questions that Z3 got in a second of its processor time
  *	sym.*.share.engine	expressions, and questions that are answered without Z3
  *	sym.*.share.rest	native runs that judge each disk, Valgrind's start, waiting
  *
@@ -128,6 +129,10 @@ static void paths(const char *name, const char *checker, as_bench_report report)
 		if (followed + strayed > 0)
 			report(full, 100 * followed / (followed + strayed), "%");
 		shares(name, json, report);
+		snprintf(full, sizeof(full), "%s.z3.rate", name);
+		if (number(json, "z3_cpu_us") > 0)
+			report(full, number(json, "z3_asked") * 1e6 / number(json, "z3_cpu_us"),
+			       "questions/s");
 	}
 	as_buf_free(&out);
 }
