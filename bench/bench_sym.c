@@ -4,6 +4,7 @@
  * processes, each path judged. Starting Valgrind is a part of the time.
  *
  *	sym.minix, sym.labfs, sym.e2fsck	paths in a second
+ *	sym.*.warm	bench_sym_warm.c
  *	sym.*.follow	how many of the solved disks took the path that was predicted
  *	sym.*.share.valgrind	share of the time of both processes: runs under Valgrind
  *	sym.*.share.z3	Z3
@@ -118,7 +119,9 @@ static void paths(const char *name, const char *checker, as_bench_report report)
 	double followed, strayed;
 	char full[64];
 
-	if (!as_bench_wants(name) || as_bench_names("sym.versus") || as_bench_names("sym.follow"))
+	snprintf(full, sizeof(full), "%s.warm", name);
+	if (!as_bench_wants(name) || as_bench_names("sym.versus") || as_bench_names("sym.follow") ||
+	    as_bench_names(full))
 		return;
 	json = session(words, SECONDS, &out);
 	if (json) {
@@ -319,6 +322,8 @@ void bench_sym(as_bench_report report)
 	paths("sym.minix", "fsck.minix", report);
 	paths("sym.labfs", "labfs-fsck", report);
 	paths("sym.e2fsck", "e2fsck", report);
+	if (!as_bench_names("sym.versus") && !as_bench_names("sym.follow"))
+		bench_sym_warm(report);
 	if (as_bench_names("sym.follow"))
 		follow(report);
 	versus(report);
