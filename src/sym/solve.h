@@ -52,7 +52,8 @@ struct as_question {
 	size_t n;
 	uint32_t target; /* the node that must become 1 */
 	const unsigned char *bytes; /* of the path: for these, all of `holds` are 1 */
-	uint64_t site; /* of the branch; 0: it is not known. Where many are late, less time is spent */
+	/* Of the branch; 0: it is not known. Where many are late, less time is spent. */
+	uint64_t site;
 };
 
 struct as_solve_counts {

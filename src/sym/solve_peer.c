@@ -212,14 +212,14 @@ static bool transfer(struct solve_peer *p, void *data, size_t len, bool send_it)
 
 /* ---- A question as bytes --------------------------------------------------------------------- */
 
-struct known_key {
+struct peer_key {
 	const struct solve_peer *p;
 	struct as_digest digest;
 };
 
 static bool is_known(const void *ctx, size_t i)
 {
-	const struct known_key *k = ctx;
+	const struct peer_key *k = ctx;
 
 	return as_digest_eq(k->p->digests[i - 1], k->digest);
 }
@@ -227,7 +227,7 @@ static bool is_known(const void *ctx, size_t i)
 /* The number of a node in the process; 0: it does not have it. */
 static uint32_t known(const struct solve_peer *p, const struct as_expr *e, uint32_t node)
 {
-	struct known_key key = { p, as_expr_digest(e, node) };
+	struct peer_key key = { p, as_expr_digest(e, node) };
 	size_t i = as_table_find(&p->known, key.digest.lo, is_known, &key);
 
 	return i == AS_TABLE_NONE ? 0 : (uint32_t)i;

@@ -56,14 +56,14 @@ void as_solve_record_free(struct solve_record *r)
 	free(r);
 }
 
-struct known_key {
+struct record_key {
 	const struct solve_record *r;
 	struct as_digest digest;
 };
 
 static bool is_known(const void *ctx, size_t i)
 {
-	const struct known_key *k = ctx;
+	const struct record_key *k = ctx;
 
 	return as_digest_eq(k->r->digests[i], k->digest);
 }
@@ -87,7 +87,7 @@ static uint32_t add_table(struct solve_record *r, const struct as_expr *e, uint3
 static uint32_t add_node(struct solve_record *r, const struct as_expr *e, uint32_t node)
 {
 	const struct as_expr_node *x = as_expr_at(e, node);
-	struct known_key key = { r, as_expr_digest(e, node) };
+	struct record_key key = { r, as_expr_digest(e, node) };
 	size_t i = as_table_find(&r->known, key.digest.lo, is_known, &key);
 	as_u128 imm = x->imm;
 
@@ -134,7 +134,7 @@ void as_solve_record_add(struct solve_record *r, const struct solve_slice *s)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-struct reading {
+struct record_reading {
 	struct solve_recorded *out;
 	uint32_t *nodes; /* of the graph, for each in the file */
 	size_t n, cap;
@@ -142,7 +142,7 @@ struct reading {
 	size_t n_tables, cap_tables;
 };
 
-static bool read_table(struct reading *r, const char *hex)
+static bool read_table(struct record_reading *r, const char *hex)
 {
 	size_t n = strlen(hex) / 2;
 	unsigned char *data = as_xmalloc(n + 1);
@@ -162,7 +162,7 @@ static bool read_table(struct reading *r, const char *hex)
 	return ok;
 }
 
-static bool read_node(struct reading *r, const char *line)
+static bool read_node(struct record_reading *r, const char *line)
 {
 	unsigned width, arg[3];
 	struct as_expr_node x = { .op = AS_EXPR_OPS };
@@ -200,7 +200,7 @@ static bool read_node(struct reading *r, const char *line)
 	return node;
 }
 
-static bool read_terms(struct reading *r, const char **at, struct solve_recorded_ask *ask)
+static bool read_terms(struct record_reading *r, const char **at, struct solve_recorded_ask *ask)
 {
 	for (;;) {
 		char *end;
@@ -221,7 +221,7 @@ static bool read_terms(struct reading *r, const char **at, struct solve_recorded
 	}
 }
 
-static bool read_ask(struct reading *r, const char *line)
+static bool read_ask(struct record_reading *r, const char *line)
 {
 	struct solve_recorded *out = r->out;
 	struct solve_recorded_ask ask = { .n_bytes = as_expr_inputs(out->expr) };
@@ -248,7 +248,7 @@ static bool read_ask(struct reading *r, const char *line)
 	return true;
 }
 
-static bool read_line(struct reading *r, const char *line)
+static bool read_line(struct record_reading *r, const char *line)
 {
 	if (!strncmp(line, "table ", 6) && !strchr(line + 6, ' '))
 		return read_table(r, line + 6);
@@ -260,7 +260,7 @@ static bool read_line(struct reading *r, const char *line)
 int as_solve_recorded_read(const char *text, size_t len, struct solve_recorded *out,
 			   struct as_err *err)
 {
-	struct reading r = { .out = out };
+	struct record_reading r = { .out = out };
 	struct as_buf line = { 0 };
 	unsigned lines = 0;
 	bool ok = true;

@@ -6,8 +6,8 @@
  * Nodes are made in Z3 once, when they come, and stay until whoever asks says otherwise. There is
  * one solver for all questions until then. Each term has a literal that implies it, and a question
  * assumes the literals of its terms: so Z3 takes a term apart into bits once, and what it learnt
- * about the terms of one question holds in all others. A question whose bytes are partly fixed gets a
- * solver of its own. Whoever asks sees to the time, and kills the process.
+ * about the terms of one question holds in all others. A question whose bytes are partly fixed
+ * gets a solver of its own. Whoever asks sees to the time, and kills the process.
  */
 #include "sym/solve_priv.h"
 

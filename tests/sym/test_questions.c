@@ -2,8 +2,9 @@
 /*
  * test_questions: questions that checkers led to (tests/sym/questions, made by `assay fsck CHECKER
  * --symbolic --questions FILE`) are asked in three ways: of Z3, each anew; of Z3, which keeps what
- * it learnt; and of everybody, with the cache of earlier answers. The answers must agree, and bytes that are an answer must make
- * all conditions true. test_questions FILE... does the same with others; it prints what Z3 took.
+ * it learnt; and of everybody, with the cache of earlier answers. The answers must agree, and bytes
+ * that are an answer must make all conditions true. test_questions FILE... does the same with
+ * others, and prints what Z3 took for each.
  */
 #include "base/buf.h"
 #include "sym/solve_priv.h"
