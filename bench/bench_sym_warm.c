@@ -2,7 +2,8 @@
 /*
  * bench_sym_warm: what it costs to follow bytes through a checker, compared with the same run under
  * the same tool with no byte unknown. Both are warm: forked where the checker first names its disk,
- * with its code translated. Starting is not counted: what one run costs is taken from what all cost.
+ * with its code translated. The start is not counted: the cost of a session of one run is taken
+ * from that of a session of many.
  *
  *	sym.minix.warm, sym.labfs.warm, sym.e2fsck.warm	a path, with reading its log and making its
  *				expressions, divided by a run with no unknown byte
@@ -70,7 +71,7 @@ static void warm_close(struct warm *w)
 	as_chunks_free(w->store);
 }
 
-/* CPU time of the tool and of us for so many runs, after one that is not counted. -1: it failed. */
+/* CPU time of the tool for a session of so many runs; -1: it failed. engine_s: that of us. */
 static double cost_s(struct warm *w, unsigned runs, bool symbolic, double *engine_s)
 {
 	double before = used_s(RUSAGE_CHILDREN), own;
