@@ -56,6 +56,9 @@ void bench_crash_kernel(as_bench_report report);
 void bench_crash_lab(as_bench_report report);
 void bench_crash_flash(as_bench_report report);
 
+/* A part of bench_sym(). */
+void bench_sym_warm(as_bench_report report);
+
 /* The part of bench_run() that is in bench_mount.c. */
 void bench_run_kernel(as_bench_report report);
 

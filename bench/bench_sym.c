@@ -4,9 +4,11 @@
  * processes, each path judged. Starting Valgrind is a part of the time.
  *
  *	sym.minix, sym.labfs, sym.e2fsck	paths in a second
+ *	sym.*.warm	bench_sym_warm.c
  *	sym.*.follow	how many of the solved disks took the path that was predicted
  *	sym.*.share.valgrind	share of the time of both processes: runs under Valgrind
  *	sym.*.share.z3	Z3
+ *	sym.*.z3.rate	questions that Z3 got in a second of its processor time
  *	sym.*.share.engine	expressions, and questions that are answered without Z3
  *	sym.*.share.rest	native runs that judge each disk, Valgrind's start, waiting
  *
@@ -117,7 +119,9 @@ static void paths(const char *name, const char *checker, as_bench_report report)
 	double followed, strayed;
 	char full[64];
 
-	if (!as_bench_wants(name) || as_bench_names("sym.versus") || as_bench_names("sym.follow"))
+	snprintf(full, sizeof(full), "%s.warm", name);
+	if (!as_bench_wants(name) || as_bench_names("sym.versus") || as_bench_names("sym.follow") ||
+	    as_bench_names(full))
 		return;
 	json = session(words, SECONDS, &out);
 	if (json) {
@@ -128,6 +132,10 @@ static void paths(const char *name, const char *checker, as_bench_report report)
 		if (followed + strayed > 0)
 			report(full, 100 * followed / (followed + strayed), "%");
 		shares(name, json, report);
+		snprintf(full, sizeof(full), "%s.z3.rate", name);
+		if (number(json, "z3_cpu_us") > 0)
+			report(full, number(json, "z3_asked") * 1e6 / number(json, "z3_cpu_us"),
+			       "questions/s");
 	}
 	as_buf_free(&out);
 }
@@ -314,6 +322,8 @@ void bench_sym(as_bench_report report)
 	paths("sym.minix", "fsck.minix", report);
 	paths("sym.labfs", "labfs-fsck", report);
 	paths("sym.e2fsck", "e2fsck", report);
+	if (!as_bench_names("sym.versus") && !as_bench_names("sym.follow"))
+		bench_sym_warm(report);
 	if (as_bench_names("sym.follow"))
 		follow(report);
 	versus(report);

@@ -485,6 +485,11 @@ static const struct as_opt opts[] = {
 	  .help = "with --symbolic: which bytes keep their values when a question takes too long: "
 		  "the first half, the most frequent half, those in arithmetic, all but one; "
 		  "default first" },
+	{ .name = "questions",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "with --symbolic and one process: write the questions that Z3 gets to this "
+		  "file; default: nowhere" },
 	{ .name = "no-reseal",
 	  .help = "leave checksums as they are; default: compute them anew, so that the checker "
 		  "sees the damage and not a wrong checksum" },

@@ -364,6 +364,8 @@ static void tally_solver(struct sym_search *s)
 	s->tallies[AS_SEARCH_Z3_DEATHS] += now.z3_deaths - was->z3_deaths;
 	s->tallies[AS_SEARCH_WRONG] += now.wrong - was->wrong;
 	s->tallies[AS_SEARCH_Z3_US] += now.z3_us - was->z3_us;
+	s->tallies[AS_SEARCH_Z3_CPU_US] += now.z3_cpu_us - was->z3_cpu_us;
+	s->tallies[AS_SEARCH_Z3_ASKED] += now.z3_asked - was->z3_asked;
 	*was = now;
 }
 

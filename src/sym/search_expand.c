@@ -173,9 +173,11 @@ static bool sweep(struct expanding *x)
 static void ask(struct expanding *x, size_t k)
 {
 	struct as_path *path = x->path;
-	struct as_question q = {
-		.expr = path->expr, .holds = x->holds, .n = k, .bytes = path->inputs
-	};
+	struct as_question q = { .expr = path->expr,
+				 .holds = x->holds,
+				 .n = k,
+				 .bytes = path->inputs,
+				 .site = path->steps[k].site };
 	enum as_solved solved;
 
 	set_asked(x, k);

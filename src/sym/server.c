@@ -29,7 +29,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define LOG_BYTES ((size_t)192 << 20) /* of a file that is as large as what was written */
@@ -48,6 +50,7 @@ struct as_sym_server {
 	bool any; /* disk: the checker knows nothing of it yet */
 	pid_t pid;
 	int command, answer;
+	bool silent; /* it did not answer in time */
 };
 
 /* ---- Where things are ------------------------------------------------------------------------ */
@@ -263,8 +266,10 @@ static int hear(struct as_sym_server *s, struct as_symlog_answer *a, int64_t wit
 		int64_t left = until - as_now_us();
 		ssize_t n;
 
-		if (left <= 0)
+		if (left <= 0) {
+			s->silent = true;
 			return as_fail(err, AS_EIO, "the checker under Valgrind does not answer");
+		}
 		if (poll(&fd, 1, (int)(left / 1000) + 1) <= 0)
 			continue;
 		n = read(s->answer, (char *)a + done, sizeof(*a) - done);
@@ -331,8 +336,31 @@ static int signal_of(pid_t pid)
 	return 0;
 }
 
-static int say_unreached(struct as_sym_server *s, const char *spec, struct as_err *err)
+/* Whether Valgrind refuses a program, since others may run it with more rights than they have. */
+static bool is_privileged(const char *program)
 {
+	struct stat st;
+
+	return (!stat(program, &st) && st.st_mode & (S_ISUID | S_ISGID)) ||
+	       getxattr(program, "security.capability", NULL, 0) > 0;
+}
+
+/* What is to be added where nothing was reached. */
+static const char *script_hint(const char *program)
+{
+	char mark[2] = { 0 };
+	int fd = open(program, O_RDONLY | O_CLOEXEC);
+	bool script = fd >= 0 && read(fd, mark, 2) == 2 && !memcmp(mark, "#!", 2);
+
+	if (fd >= 0)
+		close(fd);
+	return script ? "; it is a script: name the program that it starts instead" : "";
+}
+
+static int say_unreached(struct as_sym_server *s, const struct as_fsck_subject *subject,
+			 struct as_err *err)
+{
+	const char *spec = as_subject_spec(subject);
 	struct as_symlog_head head;
 	int sig = signal_of(s->pid);
 
@@ -344,13 +372,14 @@ static int say_unreached(struct as_sym_server *s, const char *spec, struct as_er
 			       spec, as_signal_name(sig),
 			       sig == SIGILL ? ": Valgrind does not know an instruction of it"
 					     : "");
-	return as_fail(err, AS_EUSE, "%s: it ends without reading any of these bytes%s%s", spec,
+	return as_fail(err, AS_EUSE, "%s: it ends without reading any of these bytes%s%s%s", spec,
 		       head.flags & AS_SYMLOG_F_ASYNC
 			       ? "; it uses aio or io_uring, which are not followed"
 			       : "",
 		       head.flags & (AS_SYMLOG_F_FORKS | AS_SYMLOG_F_EXECS)
 			       ? "; it starts processes, which are not followed"
-			       : "");
+			       : "",
+		       script_hint(as_subject_program(subject)));
 }
 
 int as_sym_server_start(struct as_fsck_subject *subject, struct as_disk *disk,
@@ -364,25 +393,34 @@ int as_sym_server_start(struct as_fsck_subject *subject, struct as_disk *disk,
 	*out = NULL;
 	s->command = s->answer = -1;
 	s->any = !n;
-	rc = open_files(s, disk, err);
+	if (is_privileged(as_subject_program(subject)))
+		rc = as_fail(err, AS_EUSE,
+			     "%s is set-user-ID or set-group-ID or has capabilities, and Valgrind "
+			     "does not run it: explore a copy without these",
+			     as_subject_program(subject));
+	else
+		rc = open_files(s, disk, err);
 	if (!rc)
 		rc = write_ranges(s, ranges, n, err);
 	if (!rc)
 		rc = spawn(s, subject, err);
 	if (!rc)
 		rc = hear(s, &a, READY_MS, err);
-	if (rc == AS_EIO)
+	if (rc == AS_EIO && s->silent)
+		rc = as_fail(err, AS_EUSE, "%s: it reads none of these bytes within %d s",
+			     as_subject_spec(subject), READY_MS / 1000);
+	else if (rc == AS_EIO)
 		rc = as_fail(err, AS_EUSE,
 			     "%s: it died before it read any of these bytes, or started another "
-			     "program in its place",
-			     as_subject_spec(subject));
+			     "program in its place%s",
+			     as_subject_spec(subject), script_hint(as_subject_program(subject)));
 	if (!rc && a.kind == AS_SYMLOG_UNFIT)
 		rc = as_fail(err, AS_EUSE,
 			     "%s: it has several threads, or has forked, where it first reads "
 			     "these bytes: it cannot be explored",
 			     as_subject_spec(subject));
 	else if (!rc && a.kind != AS_SYMLOG_READY)
-		rc = say_unreached(s, as_subject_spec(subject), err);
+		rc = say_unreached(s, subject, err);
 	if (rc)
 		as_sym_server_free(s);
 	else

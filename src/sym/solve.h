@@ -31,6 +31,8 @@ struct as_solver_setup {
 	uint64_t memory_bytes; /* of its process; 0: AS_SOLVE_MEMORY_BYTES */
 	enum as_concretize concretize;
 	bool without_z3, only_z3; /* for tests */
+	bool fresh; /* for tests, too: Z3 gets each question anew */
+	const char *record; /* a file for the questions that Z3 gets (solve_record.h), or NULL */
 };
 
 #define AS_SOLVE_DEADLINE_MS 400u /* of processor time */
@@ -50,13 +52,15 @@ struct as_question {
 	size_t n;
 	uint32_t target; /* the node that must become 1 */
 	const unsigned char *bytes; /* of the path: for these, all of `holds` are 1 */
+	/* Of the branch; 0: it is not known. Where many are late, less time is spent. */
+	uint64_t site;
 };
 
 struct as_solve_counts {
 	uint64_t questions, solved, none, late, concrete;
 	/* Who answered. */
 	uint64_t by_cache, by_quick, by_bounds, by_tries, by_z3;
-	uint64_t z3_deaths, z3_us;
+	uint64_t z3_asked, z3_deaths, z3_us, z3_cpu_us;
 	uint64_t wrong; /* answers that did not hold: an error of ours */
 };
 

@@ -5,6 +5,7 @@
  *
  * What follows from an answer:
  *   - a question that has all conditions of one without an answer has none either (superset);
+ *     of such a one, only the conditions are kept that Z3 needed to see that;
  *   - bytes that answer a question answer all with fewer conditions (subset); and any bytes that
  *     were an answer once are tried, since that costs little (as KLEE does).
  */
@@ -79,11 +80,11 @@ static int by_digest(const void *a, const void *b)
 			      : (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-static void key_open(const struct solve_slice *s, struct cached *key)
+static void key_open(const struct as_expr *e, const uint32_t *terms, size_t n, struct cached *key)
 {
-	*key = (struct cached){ .terms = as_xmalloc((s->n + 1) * sizeof(*key->terms)), .n = s->n };
-	for (size_t i = 0; i < s->n; i++) {
-		key->terms[i] = as_expr_digest(s->expr, s->terms[i]);
+	*key = (struct cached){ .terms = as_xmalloc((n + 1) * sizeof(*key->terms)), .n = n };
+	for (size_t i = 0; i < n; i++) {
+		key->terms[i] = as_expr_digest(e, terms[i]);
 		key->bloom |= UINT64_C(1) << key->terms[i].lo % 64;
 	}
 	qsort(key->terms, key->n, sizeof(*key->terms), by_digest);
@@ -168,7 +169,7 @@ enum as_solved as_solve_cache_find(struct solve_cache *c, struct solve_slice *s,
 	enum as_solved solved;
 	struct cached key;
 
-	key_open(s, &key);
+	key_open(s->expr, s->terms, s->n, &key);
 	solved = look(c, &key, s, bytes);
 	free(key.terms);
 	if (solved != AS_SOLVED) {
@@ -181,11 +182,12 @@ enum as_solved as_solve_cache_find(struct solve_cache *c, struct solve_slice *s,
 void as_solve_cache_add(struct solve_cache *c, const struct solve_slice *s, enum as_solved solved,
 			const unsigned char *bytes)
 {
+	bool core = solved == AS_SOLVED_NONE && s->core;
 	struct cached key;
 
 	if (c->n >= ENTRIES_MAX)
 		forget(c);
-	key_open(s, &key);
+	key_open(s->expr, core ? s->core : s->terms, core ? s->n_core : s->n, &key);
 	key.solved = solved == AS_SOLVED;
 	if (key.solved) {
 		key.n_bytes = s->n_inputs;

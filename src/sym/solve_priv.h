@@ -15,6 +15,10 @@ struct solve_slice {
 	uint32_t n_inputs;
 	const unsigned char *hint; /* of all inputs of the graph */
 	as_u128 *values; /* room for each node; of the hint at first */
+	uint64_t site;
+	/* After Z3 said that there is no answer: the terms that suffice for that. NULL: all. */
+	uint32_t *core;
+	size_t n_core;
 };
 
 /* Whether all terms are 1 for these bytes. */
@@ -60,24 +64,36 @@ void as_solve_cache_add(struct solve_cache *cache, const struct solve_slice *sli
 
 /* The process of Z3. */
 struct solve_peer;
-struct solve_peer *as_solve_peer_new(unsigned deadline_ms, uint64_t memory_bytes);
+/* Fresh: each question is asked on its own. */
+struct solve_peer *as_solve_peer_new(uint64_t memory_bytes, bool fresh);
 void as_solve_peer_free(struct solve_peer *peer);
 /* `fixed` may be NULL. AS_SOLVED_LATE also if the process died. */
-enum as_solved as_solve_peer_ask(struct solve_peer *peer, const struct solve_slice *slice,
-				 const bool *fixed, unsigned char *bytes);
+enum as_solved as_solve_peer_ask(struct solve_peer *peer, struct solve_slice *slice,
+				 const bool *fixed, unsigned deadline_ms, unsigned char *bytes);
 int as_solve_peer_pid(const struct solve_peer *peer);
 uint64_t as_solve_peer_deaths(const struct solve_peer *peer);
+uint64_t as_solve_peer_used_us(const struct solve_peer *peer); /* of processor time, in all */
 
-/* What a question is to the process of Z3: this, then nodes (their arguments renumbered from 1),
- * tables, terms. Inputs come first; their imm is not their offset but whether (256) and to which
- * value they are fixed. */
+/* What a question is to the process of Z3: this; nodes that it does not have yet, which have the
+ * next numbers, from 1 on; the tables of those; the numbers of inputs; the numbers of terms. */
 struct solve_wire {
-	uint32_t nodes, terms, tables, inputs;
+	uint32_t nodes, tables, inputs, terms;
+	uint32_t flags;
+};
+
+#define SOLVE_WIRE_RESET 1u /* it forgets all nodes and tables first */
+#define SOLVE_WIRE_FRESH 2u /* nothing that it learnt from other questions is used */
+
+/* An input of a question. */
+struct solve_wire_input {
+	uint32_t node;
+	uint32_t fixed; /* 256 plus its value; 0: it has any */
 };
 
 struct solve_reply {
 	uint32_t solved; /* enum as_solved */
 	uint32_t bytes; /* that follow: one for each input */
+	uint32_t core; /* places in the list of terms that follow then; 0: all matter */
 };
 
 #define SOLVE_WIRE_NODES_MAX (1u << 20)

@@ -3,10 +3,15 @@
  * solve_z3: the inside of the process of Z3. Z3 is loaded when it is first needed, not linked: it
  * is large, and most commands never need it.
  *
- * A question is rebuilt in Z3 from its nodes. A fresh context is made for some hundred questions,
- * since a context keeps what was made in it. Whoever asks sees to the time, and kills the process.
+ * Nodes are made in Z3 once, when they come, and stay until whoever asks says otherwise. There is
+ * one solver for all questions until then. Each term has a literal that implies it, and a question
+ * assumes the literals of its terms: so Z3 takes a term apart into bits once, and what it learnt
+ * about the terms of one question holds in all others. A question whose bytes are partly fixed
+ * gets a solver of its own. Whoever asks sees to the time, and kills the process.
  */
 #include "sym/solve_priv.h"
+
+#include "base/array.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,8 +22,8 @@
 #include <z3.h>
 
 #define LIBRARY "libz3.so.4"
-#define QUESTIONS 200u /* of one context */
 #define TABLES_MAX 4096u
+#define CONTEXT_NODES 20000u /* of one context, which keeps what was made in it */
 
 static struct {
 #define Z(name) __typeof__(Z3_##name) *name;
@@ -62,12 +67,19 @@ int as_z3_load(struct as_err *err)
 
 struct z3_question {
 	Z3_context c;
-	struct solve_wire wire;
+	Z3_solver solver; /* of all questions that are not fresh; NULL: there was none yet */
+	/* Of all questions since the last reset. */
 	struct as_expr_node *nodes; /* from 1 on */
-	Z3_ast *asts;
-	uint32_t *terms;
+	Z3_ast *asts, *literals; /* a literal that implies the node, or NULL */
+	uint32_t n, made; /* made: in this context */
+	size_t cap_nodes, cap_asts, cap_literals;
 	unsigned char *tables[TABLES_MAX];
 	uint32_t table_bytes[TABLES_MAX];
+	uint32_t n_tables;
+	/* Of this one. */
+	struct solve_wire wire;
+	struct solve_wire_input *inputs;
+	uint32_t *terms;
 };
 
 static Z3_ast number(Z3_context c, unsigned width, as_u128 value)
@@ -215,9 +227,7 @@ static Z3_ast build(struct z3_question *q, uint32_t i)
 
 	switch ((enum as_expr_op)x->op) {
 	case AS_EXPR_INPUT:
-		return x->imm >= 256
-			       ? number(c, 8, x->imm & 255)
-			       : z3.mk_const(c, z3.mk_int_symbol(c, (int)i), z3.mk_bv_sort(c, 8));
+		return z3.mk_const(c, z3.mk_int_symbol(c, (int)i), z3.mk_bv_sort(c, 8));
 	case AS_EXPR_CONST:
 		return number(c, x->width, x->imm);
 	case AS_EXPR_NOT:
@@ -282,94 +292,201 @@ static void put(int fd, const void *data, size_t len)
 	}
 }
 
+static void context_new(struct z3_question *q)
+{
+	Z3_config config = z3.mk_config();
+
+	q->c = z3.mk_context(config);
+	z3.del_config(config);
+	z3.set_error_handler(q->c, NULL);
+}
+
+static void reset(struct z3_question *q)
+{
+	if (q->solver)
+		z3.solver_dec_ref(q->c, q->solver);
+	q->solver = NULL;
+	for (uint32_t i = 0; i < q->n_tables; i++)
+		free(q->tables[i]);
+	q->n = q->n_tables = 0;
+	if (q->made < CONTEXT_NODES && q->c)
+		return;
+	if (q->c)
+		z3.del_context(q->c);
+	context_new(q);
+	q->made = 0;
+}
+
 static void question_get(int fd, struct z3_question *q)
 {
 	get(fd, &q->wire, sizeof(q->wire));
-	if (q->wire.nodes > SOLVE_WIRE_NODES_MAX || q->wire.tables > TABLES_MAX)
+	if (q->wire.flags & SOLVE_WIRE_RESET || !q->c)
+		reset(q);
+	if (q->wire.nodes > SOLVE_WIRE_NODES_MAX || q->wire.tables > TABLES_MAX - q->n_tables)
 		_exit(1);
-	q->nodes = as_xcalloc((uint64_t)q->wire.nodes + 1, sizeof(*q->nodes));
-	q->asts = as_xcalloc((uint64_t)q->wire.nodes + 1, sizeof(*q->asts));
-	q->terms = as_xcalloc((uint64_t)q->wire.terms + 1, sizeof(*q->terms));
-	get(fd, q->nodes + 1, q->wire.nodes * sizeof(*q->nodes));
-	for (uint32_t i = 0; i < q->wire.tables; i++) {
+	AS_ARRAY_ROOM_FOR(q->nodes, (size_t)q->n + 1, q->wire.nodes, q->cap_nodes);
+	AS_ARRAY_ROOM_FOR(q->asts, (size_t)q->n + 1, q->wire.nodes, q->cap_asts);
+	AS_ARRAY_ROOM_FOR(q->literals, (size_t)q->n + 1, q->wire.nodes, q->cap_literals);
+	get(fd, q->nodes + q->n + 1, q->wire.nodes * sizeof(*q->nodes));
+	for (uint32_t i = q->n_tables; i < q->n_tables + q->wire.tables; i++) {
 		get(fd, &q->table_bytes[i], sizeof(q->table_bytes[i]));
 		q->tables[i] = as_xmalloc((uint64_t)q->table_bytes[i] + 1);
 		get(fd, q->tables[i], q->table_bytes[i]);
 	}
+	q->n_tables += q->wire.tables;
+	q->inputs = as_xcalloc((uint64_t)q->wire.inputs + 1, sizeof(*q->inputs));
+	q->terms = as_xcalloc((uint64_t)q->wire.terms + 1, sizeof(*q->terms));
+	get(fd, q->inputs, q->wire.inputs * sizeof(*q->inputs));
 	get(fd, q->terms, q->wire.terms * sizeof(*q->terms));
+	q->nodes[0] = (struct as_expr_node){ 0 };
+	q->asts[0] = NULL;
+	for (uint32_t i = q->n + 1; i <= q->n + q->wire.nodes; i++) {
+		q->asts[i] = build(q, i);
+		q->literals[i] = NULL;
+	}
+	q->n += q->wire.nodes;
+	q->made += q->wire.nodes;
 }
 
 static void question_free(struct z3_question *q)
 {
-	for (uint32_t i = 0; i < q->wire.tables; i++)
-		free(q->tables[i]);
-	free(q->nodes);
-	free(q->asts);
+	free(q->inputs);
 	free(q->terms);
 }
 
-static void read_model(struct z3_question *q, Z3_solver solver, struct solve_reply *r,
-		       unsigned char *bytes)
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+struct z3_answer {
+	struct solve_reply head;
+	unsigned char *bytes; /* of each input */
+	uint32_t *core; /* places of terms */
+};
+
+static Z3_solver solver_new(struct z3_question *q)
+{
+	Z3_solver solver = z3.mk_solver_for_logic(q->c, z3.mk_string_symbol(q->c, "QF_BV"));
+
+	/* What nobody holds is gone with the next one that is made. */
+	z3.solver_inc_ref(q->c, solver);
+	return solver;
+}
+
+static Z3_ast is_one(struct z3_question *q, uint32_t node)
+{
+	return z3.mk_eq(q->c, q->asts[node], number(q->c, 1, 1));
+}
+
+static void read_model(struct z3_question *q, Z3_solver solver, struct z3_answer *a)
 {
 	Z3_model model = z3.solver_get_model(q->c, solver);
 
 	if (!model)
 		return;
 	z3.model_inc_ref(q->c, model);
-	r->solved = AS_SOLVED;
-	r->bytes = q->wire.inputs;
-	for (uint32_t i = 1; i <= q->wire.inputs; i++) {
+	a->head.solved = AS_SOLVED;
+	a->head.bytes = q->wire.inputs;
+	for (uint32_t i = 0; i < q->wire.inputs; i++) {
 		uint64_t value = 0;
 		Z3_ast ast;
 
 		/* A wrong byte is found out by whoever asked. */
-		if (z3.model_eval(q->c, model, q->asts[i], true, &ast))
+		if (z3.model_eval(q->c, model, q->asts[q->inputs[i].node], true, &ast))
 			(void)z3.get_numeral_uint64(q->c, ast, &value);
-		bytes[i - 1] = (unsigned char)value;
+		a->bytes[i] = (unsigned char)value;
 	}
 	z3.model_dec_ref(q->c, model);
 }
 
-static void answer(struct z3_question *q, int fd)
+/* Which terms suffice. */
+static void read_core(struct z3_question *q, struct z3_answer *a)
 {
-	Z3_solver solver = z3.mk_solver_for_logic(q->c, z3.mk_string_symbol(q->c, "QF_BV"));
-	unsigned char *bytes = as_xcalloc((uint64_t)q->wire.inputs + 1, 1);
-	struct solve_reply r = { .solved = AS_SOLVED_LATE };
+	Z3_ast_vector core = z3.solver_get_unsat_core(q->c, q->solver);
+	unsigned n;
+
+	if (!core)
+		return;
+	z3.ast_vector_inc_ref(q->c, core);
+	n = z3.ast_vector_size(q->c, core);
+	for (uint32_t i = 0; i < q->wire.terms; i++)
+		for (unsigned k = 0; k < n; k++)
+			if (z3.ast_vector_get(q->c, core, k) == q->literals[q->terms[i]]) {
+				a->core[a->head.core++] = i;
+				break;
+			}
+	z3.ast_vector_dec_ref(q->c, core);
+}
+
+static Z3_lbool check_fresh(struct z3_question *q, Z3_solver solver)
+{
+	for (uint32_t i = 0; i < q->wire.inputs; i++)
+		if (q->inputs[i].fixed)
+			z3.solver_assert(q->c, solver,
+					 z3.mk_eq(q->c, q->asts[q->inputs[i].node],
+						  number(q->c, 8, q->inputs[i].fixed & 255)));
+	for (uint32_t i = 0; i < q->wire.terms; i++)
+		z3.solver_assert(q->c, solver, is_one(q, q->terms[i]));
+	return z3.get_error_code(q->c) == Z3_OK ? z3.solver_check(q->c, solver) : Z3_L_UNDEF;
+}
+
+static Z3_lbool check_kept(struct z3_question *q)
+{
+	Z3_ast *assumed = as_xcalloc((uint64_t)q->wire.terms + 1, sizeof(*assumed));
 	Z3_lbool got;
 
-	/* What nobody holds is gone with the next one that is made. */
-	z3.solver_inc_ref(q->c, solver);
-	for (uint32_t i = 1; i <= q->wire.nodes; i++)
-		q->asts[i] = build(q, i);
-	for (uint32_t i = 0; i < q->wire.terms; i++)
-		z3.solver_assert(q->c, solver,
-				 z3.mk_eq(q->c, q->asts[q->terms[i]], number(q->c, 1, 1)));
-	got = z3.get_error_code(q->c) == Z3_OK ? z3.solver_check(q->c, solver) : Z3_L_UNDEF;
-	if (got == Z3_L_TRUE)
-		read_model(q, solver, &r, bytes);
-	else if (got == Z3_L_FALSE)
-		r.solved = AS_SOLVED_NONE;
-	z3.solver_dec_ref(q->c, solver);
-	put(fd, &r, sizeof(r));
-	put(fd, bytes, r.bytes);
-	free(bytes);
+	for (uint32_t i = 0; i < q->wire.terms; i++) {
+		uint32_t term = q->terms[i];
+
+		if (!q->literals[term]) {
+			q->literals[term] = z3.mk_const(
+				q->c, z3.mk_int_symbol(q->c, (int)(SOLVE_WIRE_NODES_MAX + term)),
+				z3.mk_bool_sort(q->c));
+			z3.solver_assert(q->c, q->solver,
+					 z3.mk_implies(q->c, q->literals[term], is_one(q, term)));
+		}
+		assumed[i] = q->literals[term];
+	}
+	got = z3.get_error_code(q->c) == Z3_OK
+		      ? z3.solver_check_assumptions(q->c, q->solver, q->wire.terms, assumed)
+		      : Z3_L_UNDEF;
+	free(assumed);
+	return got;
+}
+
+static void answer(struct z3_question *q, int fd)
+{
+	struct z3_answer a = { .head = { .solved = AS_SOLVED_LATE },
+			       .bytes = as_xcalloc((uint64_t)q->wire.inputs + 1, 1),
+			       .core = as_xcalloc((uint64_t)q->wire.terms + 1, sizeof(*a.core)) };
+	bool fresh = q->wire.flags & SOLVE_WIRE_FRESH;
+	Z3_solver solver;
+	Z3_lbool got;
+
+	if (!fresh && !q->solver)
+		q->solver = solver_new(q);
+	solver = fresh ? solver_new(q) : q->solver;
+	got = fresh ? check_fresh(q, solver) : check_kept(q);
+	if (got == Z3_L_TRUE) {
+		read_model(q, solver, &a);
+	} else if (got == Z3_L_FALSE) {
+		a.head.solved = AS_SOLVED_NONE;
+		if (!fresh)
+			read_core(q, &a);
+	}
+	if (fresh)
+		z3.solver_dec_ref(q->c, solver);
+	put(fd, &a.head, sizeof(a.head));
+	put(fd, a.bytes, a.head.bytes);
+	put(fd, a.core, a.head.core * sizeof(*a.core));
+	free(a.bytes);
+	free(a.core);
 }
 
 _Noreturn void as_z3_serve(int fd)
 {
 	struct z3_question *q = as_xcalloc(1, sizeof(*q));
-	Z3_config config = z3.mk_config();
-	Z3_context c = NULL;
 
-	for (unsigned n = 0;; n++) {
+	for (;;) {
 		question_get(fd, q);
-		if (n % QUESTIONS == 0) {
-			if (c)
-				z3.del_context(c);
-			c = z3.mk_context(config);
-			z3.set_error_handler(c, NULL);
-		}
-		q->c = c;
 		answer(q, fd);
 		question_free(q);
 	}

@@ -42,6 +42,27 @@ static int by_pread(void)
 	return pread(disk, got, N, OFF) == N ? judge(got) : FAILED;
 }
 
+/* Asks for more than there is: the last bytes of the disk and some after them. */
+static int past_end(void)
+{
+	return pread(disk, got, sizeof(got), lseek(disk, 0, SEEK_END) - N) == N ? judge(got)
+										: FAILED;
+}
+
+static int asleep(void)
+{
+	for (;;)
+		pause();
+}
+
+/* It hangs where the first byte is right. */
+static int then_asleep(void)
+{
+	if (pread(disk, got, N, OFF) != N)
+		return FAILED;
+	return got[0] == 'A' ? asleep() : CLEAN;
+}
+
 static int by_readv(void)
 {
 	struct iovec v[2] = { { got, 101 }, { got + 101, 11 } };
@@ -263,6 +284,9 @@ static const struct {
 	{ "forest", forest },
 	{ "hard", hard },
 	{ "pread", by_pread },
+	{ "end", past_end },
+	{ "asleep", asleep },
+	{ "then-asleep", then_asleep },
 	{ "readv", by_readv },
 	{ "preadv", by_preadv },
 	{ "shared", by_shared },

@@ -73,6 +73,9 @@ whole "a static checker" static pread
 tap_run "a stripped checker" 0 strip -o "$WORK/stripped" "$WORK/bad"
 whole "a stripped checker" stripped pread
 
+tap_run "one that reads past the end" 0 explore bad end --range 65532+4 --for 120s
+tap_like "one that reads past the end: its five paths" "$WORK/out" '^1 places; 5 paths'
+
 # ---- What cannot ---------------------------------------------------------------------------------
 
 while IFS='|' read -r name what words; do
@@ -85,6 +88,18 @@ done <<-'END'
 	a checker that reads by aio|aio|only by aio, io_uring or another program
 	a checker that never reads these bytes|other|ends without reading any of these bytes
 END
+
+tap_run "a checker that hangs" 2 explore bad asleep --range 100+4 --deadline 1
+tap_like "a checker that hangs: said" "$WORK/err" 'did not end'
+tap_run "a checker that is not there" 3 explore nobody pread --range 100+4
+tap_like "a checker that is not there: said" "$WORK/err" 'nobody: no such program'
+printf '#!/bin/sh\nexec %s/bad "$@"\n' "$WORK" >"$WORK/script"
+chmod +x "$WORK/script"
+tap_run "a script" 2 explore script pread --range 100+4
+tap_like "a script: said" "$WORK/err" 'it is a script: name the program that it starts'
+cp "$WORK/bad" "$WORK/raised" && chmod u+s "$WORK/raised"
+tap_run "a set-user-ID checker" 2 explore raised pread --range 100+4
+tap_like "a set-user-ID checker: said" "$WORK/err" 'set-user-ID .* Valgrind does not run it'
 
 # With two processes, one of which has nothing to do. Places 2 and 4 are never read.
 tap_run "two processes, one without a place" 0 explore bad pread --range 100+4 --jobs 2 --for 120s

@@ -334,6 +334,52 @@ static void test_death(void **state)
 	as_solver_free(s);
 }
 
+/* Two factors of a product of two primes, which nobody finds. */
+static uint32_t hopeless(struct as_expr *e)
+{
+	uint32_t x = as_expr_input(e, 0), y = as_expr_input(e, 4), product;
+
+	for (unsigned k = 1; k < 4; k++) {
+		x = as_expr_op2(e, AS_EXPR_CONCAT, as_expr_input(e, k), x);
+		y = as_expr_op2(e, AS_EXPR_CONCAT, as_expr_input(e, 4 + k), y);
+	}
+	product = as_expr_op2(e, AS_EXPR_MUL, as_expr_op1(e, AS_EXPR_ZEXT, 64, x, 0),
+			      as_expr_op1(e, AS_EXPR_ZEXT, 64, y, 0));
+	return as_expr_op2(e, AS_EXPR_EQ, product,
+			   as_expr_const(e, 64, (as_u128)4294967291u * 4294967279u));
+}
+
+/* Where Z3 was late each time, the next question gets less time; elsewhere it gets all. */
+static void test_late_sites(void **state)
+{
+	static const uint64_t sites[] = { 7, 7, 7, 7, 7, 8 };
+	struct as_expr *e = as_expr_new();
+	unsigned char bytes[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, out[8];
+	struct as_question q = { .expr = e, .bytes = bytes };
+	uint64_t used[6];
+	struct as_solver *s;
+	struct as_err err;
+
+	(void)state;
+	if (as_solver_new(&(struct as_solver_setup){ .deadline_ms = 320,
+						     .only_z3 = true,
+						     .concretize = AS_CONCRETIZE_NONE },
+			  &s, &err))
+		skip();
+	q.target = hopeless(e);
+	for (unsigned i = 0; i < 6; i++) {
+		uint64_t before = as_solver_counts(s).z3_cpu_us;
+
+		q.site = sites[i];
+		assert_int_equal(as_solve(s, &q, out), AS_SOLVED_LATE);
+		used[i] = as_solver_counts(s).z3_cpu_us - before;
+		print_message("site %u: %u ms\n", (unsigned)sites[i], (unsigned)(used[i] / 1000));
+	}
+	assert_true(used[0] >= 300000 && used[4] < used[0] / 2 && used[5] > used[4] * 2);
+	as_solver_free(s);
+	as_expr_free(e);
+}
+
 /* A question that takes too long is answered with some bytes as they are, or not at all. */
 static void test_concretize(void **state)
 {
@@ -344,7 +390,6 @@ static void test_concretize(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(hows) / sizeof(hows[0]); i++) {
 		struct as_expr *e = as_expr_new();
-		uint32_t x = as_expr_input(e, 0), y, product;
 		unsigned char bytes[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, out[8];
 		struct as_question q = { .expr = e, .bytes = bytes };
 		struct as_solver *s;
@@ -354,16 +399,7 @@ static void test_concretize(void **state)
 							     .concretize = hows[i] },
 				  &s, &err))
 			skip();
-		for (unsigned k = 1; k < 4; k++)
-			x = as_expr_op2(e, AS_EXPR_CONCAT, as_expr_input(e, k), x);
-		y = as_expr_input(e, 4);
-		for (unsigned k = 5; k < 8; k++)
-			y = as_expr_op2(e, AS_EXPR_CONCAT, as_expr_input(e, k), y);
-		/* Two factors of a product of two primes, both larger than 1. */
-		product = as_expr_op2(e, AS_EXPR_MUL, as_expr_op1(e, AS_EXPR_ZEXT, 64, x, 0),
-				      as_expr_op1(e, AS_EXPR_ZEXT, 64, y, 0));
-		q.target = as_expr_op2(e, AS_EXPR_EQ, product,
-				       as_expr_const(e, 64, (as_u128)4294967291u * 4294967279u));
+		q.target = hopeless(e);
 		solved = as_solve(s, &q, out);
 		/* No strategy can find these: it must end all the same. */
 		assert_true(solved == AS_SOLVED_LATE || solved == AS_SOLVED ||
@@ -378,9 +414,8 @@ static void test_concretize(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_simple_is_equal),
-		cmocka_unit_test(test_answers_agree),
-		cmocka_unit_test(test_death),
+		cmocka_unit_test(test_simple_is_equal), cmocka_unit_test(test_answers_agree),
+		cmocka_unit_test(test_death),		cmocka_unit_test(test_late_sites),
 		cmocka_unit_test(test_concretize),
 	};
 

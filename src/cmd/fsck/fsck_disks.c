@@ -95,7 +95,8 @@ static int open_crashes(struct as_fsck_session *s, struct as_err *err)
 	return rc;
 }
 
-static const char *const symbolic[] = { "range", "each", "solved", "concretize", "sound" };
+static const char *const symbolic[] = { "range",      "each",  "solved",
+					"concretize", "sound", "questions" };
 
 int as_fsck_open_disks(struct as_fsck_session *s, struct as_err *err)
 {

@@ -127,6 +127,8 @@ int as_symbolic_open(const struct as_args *args, const struct as_fsck_subject *s
 		rc = open_curve(args, below, name, s, err);
 	if (rc)
 		return rc;
+	if (as_args_has(args, "questions") && as_args_number(args, "jobs", 1) > 1)
+		return as_fail(err, AS_EUSE, "--questions takes one process: no --jobs");
 	s->setup = (struct as_search_setup){ .bases = bases,
 					     .places = &s->places,
 					     .deadline_ms = RUN_MS,
@@ -136,6 +138,7 @@ int as_symbolic_open(const struct as_args *args, const struct as_fsck_subject *s
 	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]); i++)
 		if (!strcmp(strategies[i].name, concretize))
 			s->setup.solver.concretize = strategies[i].how;
+	s->setup.solver.record = as_args_text(args, "questions", NULL);
 	as_search_recall(&s->setup, as_subject_program(subject), s->before);
 	s->source.ctx = &s->setup;
 	return 0;
@@ -326,6 +329,8 @@ void as_symbolic_json(const struct as_symbolic *s, struct as_json *j)
 		[AS_SEARCH_FORKS] = "forks",
 		[AS_SEARCH_EXECS] = "execs",
 		[AS_SEARCH_Z3_US] = "z3_us",
+		[AS_SEARCH_Z3_CPU_US] = "z3_cpu_us",
+		[AS_SEARCH_Z3_ASKED] = "z3_asked",
 	};
 
 	for (unsigned i = 0; i < AS_SEARCH_TALLIES; i++)
