@@ -327,6 +327,11 @@ int as_confirm_empty(struct as_confirm *f, struct as_err *err)
 	return f->c->args->box ? 0 : run_empty(f, &f->sieve, err);
 }
 
+int as_confirm_unfit(struct as_confirm *f, struct as_err *err)
+{
+	return run_empty(f, &f->filter.sink, err);
+}
+
 int as_confirm_held(struct as_confirm *f, struct as_err *err)
 {
 	/* With a finding, it was one that has a trace. */

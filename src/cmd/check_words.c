@@ -153,7 +153,8 @@ static const char *gap_words(const struct as_check_status *status)
 {
 	const struct as_check_counts *c = &status->counts;
 
-	return c->discarded			   ? "there was no room for some states"
+	return status->unfit			   ? "there is no file system to begin with"
+	       : c->discarded			   ? "there was no room for some states"
 	       : c->forgotten			   ? "states were discarded (--max-frontier)"
 	       : c->lost			   ? "some states could not be brought back"
 	       : status->frontier || !status->gaps ? "it was stopped before the end"
