@@ -363,6 +363,9 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 		as_buf_addf(out, ", shard %u/%u", o->shard, o->shards);
 	if (c->args->run->kernel[0])
 		as_buf_addf(out, ", kernel %s", c->args->run->kernel);
+	if (as_target_build(c->args->target))
+		as_buf_addf(out, ", library %016llx",
+			    (unsigned long long)as_target_build(c->args->target));
 	if (c->start) {
 		struct as_digest text = as_hash(c->start->text, strlen(c->start->text));
 

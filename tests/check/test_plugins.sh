@@ -43,6 +43,11 @@ finds() { # NAME WORDS OPTION...
 plugin sound ''
 check sound 0 --depth 3 --faults alloc
 tap_like "sound: all is explored" "$WORK/out" '^all [0-9]+ states'
+# What was explored of one library says nothing of another one.
+gcc -g -O1 -fPIC -shared -Iinclude "$WORK/sound.c" -o "$WORK/sound.so"
+check sound 2 --depth 3 --faults alloc --resume
+# shellcheck disable=SC2016 # the marks are those of the message
+tap_like "sound: another build of it" "$WORK/err" 'other settings: `library [0-9a-f]{16}`, and not'
 plugin nomem '
 	s/if \(!handle\)/if (!handle \&\& !p.there \&\& make(fs, \&p, S_IFREG | mode))/;
 	s/^	if \(!p\.there\)$/	if (!handle) return -ENOMEM;\n&/'
