@@ -252,7 +252,8 @@ static void say_end(const struct as_check_words *s, const struct as_check_status
 		say_crashes(s, status);
 	if (c->unconfirmed)
 		as_emit_note(s->sinks,
-			     "%llu of what was found did not come back when it was run alone",
+			     "%llu of what was found did not come back when it was run alone, or "
+			     "there was no time for it",
 			     (unsigned long long)c->unconfirmed);
 	if (c->dropped)
 		as_emit_note(s->sinks,
