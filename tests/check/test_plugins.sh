@@ -22,7 +22,7 @@ plugin() {
 check() { # NAME STATUS OPTION...
 	local name=$1 status=$2
 	shift 2
-	tap_run "$name" "$status" timeout 120 "$ASSAY" check --target "plugin:$WORK/$name.so" \
+	tap_run "$name" "$status" timeout 600 "$ASSAY" check --target "plugin:$WORK/$name.so" \
 		--size 256K --no-crash --nodes 1 -o "$WORK/$name.out" "$@"
 }
 
@@ -132,7 +132,7 @@ unfit() { # NAME STATUS FUNCTION CODE WORDS
 	cat "$WORK/out" "$WORK/err" >"$WORK/$name.said"
 	tap_like "$name: what is said" "$WORK/$name.said" "$5"
 	tap_is "$name: nothing is explored" "$(grep -c '^all ' "$WORK/$name.said")" 0
-	tap_run "$name: hunt" "$status" timeout 120 "$ASSAY" hunt --target "plugin:$WORK/$name.so" \
+	tap_run "$name: hunt" "$status" timeout 600 "$ASSAY" hunt --target "plugin:$WORK/$name.so" \
 		--size 256K --no-reduce -o "$WORK/$name.hunt" --for 60
 	cat "$WORK/out" "$WORK/err" >"$WORK/$name.said"
 	tap_like "$name: the hunt says the same" "$WORK/$name.said" "$5"
