@@ -72,8 +72,8 @@ void as_runner_leak_look(struct as_runner *r);
 /* What a dead child cannot say itself. */
 void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
 			  const struct as_ended *ended, const char *end);
-/* Whether it is the target's mistake that there is no fresh disk: then it is a finding. end: how the
- * child died; NULL: it did not. */
+/* Whether it is the target's mistake that there is no fresh disk: then it is a finding. end: how
+ * the child died; NULL: it did not. */
 bool as_runner_found_fresh(struct as_runner *r, const struct as_ended *ended, const char *end);
 /* What the kernel said when the child could no longer report it: perhaps it died of it. */
 void as_runner_found_in_log(struct as_runner *r, const struct as_seq *seq, struct as_kwatch *watch,
