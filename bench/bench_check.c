@@ -61,7 +61,7 @@ static int explore(const struct row *row, const char *spec, struct as_check_stat
 
 /* On two cores; as many power cuts as `assay check` has without options. On the running kernel most
  * of the time of a process is waiting for the kernel's threads, so there are more of them. */
-static int explore_kernel(bool boxed, struct as_check_status *status)
+static int explore_kernel(bool boxed, struct as_check_status *status, struct as_err *err)
 {
 	struct as_run_options run = { .deadline_ms = 60000 };
 	struct as_check_options options = { .nodes = 3,
@@ -76,7 +76,7 @@ static int explore_kernel(bool boxed, struct as_check_status *status)
 	struct as_args none = { 0 };
 	struct as_target *target = NULL;
 	struct as_cli_box box = { 0 };
-	int rc = as_target_open("ext4", &target, NULL);
+	int rc = as_target_open("ext4", &target, err);
 
 	options.crashes.prune = AS_PRUNE_PROVED;
 	options.crashes.budget = AS_CHECK_BUDGET_KERNEL;
@@ -84,11 +84,11 @@ static int explore_kernel(bool boxed, struct as_check_status *status)
 	if (!rc)
 		run.size_bytes = as_target_small_bytes(target);
 	if (!rc && boxed)
-		rc = as_cli_box_open(&none, "ext4", run.size_bytes, &box, NULL);
+		rc = as_cli_box_open(&none, "ext4", run.size_bytes, &box, err);
 	if (!rc) {
 		box.boxed.options = run;
 		args.box = boxed ? &box.boxed : NULL;
-		rc = as_check(&args, status, NULL);
+		rc = as_check(&args, status, err);
 		as_assert(rc || !status->counts.findings);
 	}
 	if (!rc && boxed)
@@ -135,7 +135,7 @@ static void bench_rates(as_bench_report report)
 		struct as_check_status status;
 		char name[64];
 
-		if (explore(&rows[i], "lab", &status))
+		if (!as_bench_wants(rows[i].name) || explore(&rows[i], "lab", &status))
 			continue;
 		report(rows[i].name, rate(status.counts.transitions, &status), "transition/s");
 		snprintf(name, sizeof(name), "%s.states", rows[i].name);
@@ -149,14 +149,18 @@ static void bench_rates(as_bench_report report)
 	}
 }
 
-/* Nothing is told of a sandbox that is not here. */
 static void bench_kernel(as_bench_report report, const char *name, bool boxed)
 {
 	struct as_check_status status;
+	struct as_err err = { 0 };
 	char row[64];
 
-	if (explore_kernel(boxed, &status))
+	if (!as_bench_wants(name))
 		return;
+	if (explore_kernel(boxed, &status, &err)) {
+		fprintf(stderr, "%s: %s\n", name, err.msg);
+		return;
+	}
 	report(name, rate(status.counts.transitions, &status), "transition/s");
 	snprintf(row, sizeof(row), "%s.states", name);
 	report(row, rate(status.states, &status), "state/s");
@@ -210,11 +214,20 @@ static void contest(as_bench_report report, enum as_search search, unsigned whic
 	report(name, found, spec);
 }
 
+static bool wants_search(enum as_search search)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "check.search.%s", as_search_name(search));
+	return as_bench_wants(name);
+}
+
 static void bench_searches(as_bench_report report)
 {
 	for (unsigned i = 0; i < sizeof(contests) / sizeof(contests[0]); i++)
 		for (unsigned k = 0; k < AS_SEARCHES; k++)
-			contest(report, (enum as_search)k, i);
+			if (wants_search((enum as_search)k))
+				contest(report, (enum as_search)k, i);
 }
 
 void bench_check(as_bench_report report)

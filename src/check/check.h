@@ -129,6 +129,7 @@ struct as_check_status {
 	int64_t wall_us;
 	/* At the end: the states that are its own, and the sum of 32 bits of their digests. */
 	uint64_t owned, owned_sum;
+	bool unfit; /* there is no fresh file system to begin with (run/run.h) */
 	bool all; /* nothing is left to be explored within the bounds */
 };
 

@@ -274,6 +274,8 @@ void as_confirm_free(struct as_confirm *confirm); /* takes NULL */
 /* Of a library: runs the empty workload, which shows what does not depend on the state, such as
  * memory that grows. */
 AS_MUST_CHECK int as_confirm_empty(struct as_confirm *confirm, struct as_err *err);
+/* The same of a target that is unfit (run/run.h): nothing else is done with it. */
+AS_MUST_CHECK int as_confirm_unfit(struct as_confirm *confirm, struct as_err *err);
 /* At the end: the same once more, if it has shown something, and nothing else has. */
 AS_MUST_CHECK int as_confirm_held(struct as_confirm *confirm, struct as_err *err);
 /* Runs again what has been found since the last call. It stops early where the user asks to. */

@@ -43,6 +43,7 @@ struct as_confirm {
 	void (*meanwhile)(void *ctx); /* called now and then while a sandbox runs */
 	void *ctx;
 	int64_t most_us; /* for one suspect */
+	bool gave_up; /* this suspect has taken longer */
 	int64_t begun_us, end_us; /* of this suspect; of the check, 0: it has not ended */
 };
 
@@ -191,7 +192,10 @@ static int run_boxed(struct as_confirm *f, unsigned way, struct as_run_options *
 	 * be shown did not come back. */
 	if (rc == AS_EIO || rc == AS_ESTOP) {
 		as_emit_note(f->c->args->sinks, "a sandbox was given up: %s",
-			     err ? err->msg : "an error came before");
+			     rc == AS_ESTOP ? "there was no more time for it"
+			     : err	    ? err->msg
+					    : "an error came before");
+		f->gave_up = f->gave_up || rc == AS_ESTOP;
 		as_inbox_close(*inbox);
 		*inbox = own = NULL;
 		rc = 0;
@@ -269,6 +273,7 @@ static int confirm(struct as_confirm *f, const struct as_suspect *suspect, struc
 	int rc = 0;
 
 	f->begun_us = as_now_us();
+	f->gave_up = false;
 	if (!late && may_be_plain(f, &suspect->tried))
 		rc = run_text(f, suspect, PLAIN, &found, err);
 	if (!rc && !late)
@@ -284,7 +289,8 @@ static int confirm(struct as_confirm *f, const struct as_suspect *suspect, struc
 	}
 	AS_CHECK_ADD(f->c, unconfirmed, 1);
 	say_unconfirmed(f, suspect,
-			late || is_late(f) ? "for want of time" : "when it was run alone");
+			late || f->gave_up || is_late(f) ? "for want of time"
+							 : "when it was run alone");
 	return 0;
 }
 
@@ -325,6 +331,11 @@ int as_confirm_empty(struct as_confirm *f, struct as_err *err)
 	/* A sandbox takes no workload without an operation. The first state that it is given there
 	 * shows the same. */
 	return f->c->args->box ? 0 : run_empty(f, &f->sieve, err);
+}
+
+int as_confirm_unfit(struct as_confirm *f, struct as_err *err)
+{
+	return run_empty(f, &f->filter.sink, err);
 }
 
 int as_confirm_held(struct as_confirm *f, struct as_err *err)

@@ -176,6 +176,12 @@ struct lead {
 	int64_t start_us, told_us, stop_us; /* stop_us 0: it goes on */
 };
 
+/* Whether there is no fresh file system because of a mistake of the target. */
+static bool is_unfit(const struct as_checking *c)
+{
+	return c->runner && as_runner_unfit(c->runner);
+}
+
 /* Breadth-first search comes to the deepest states that are to be expanded at last: then no more
  * are found. The first of the frontier is one of the least depth. */
 static int percent_of(const struct as_checking *c)
@@ -217,6 +223,7 @@ static void fill_status(const struct lead *l, struct as_check_status *status)
 		.percent = percent_of(c),
 		.answers = count_answers(c),
 		.wall_us = as_now_us() - l->start_us,
+		.unfit = is_unfit(c),
 	};
 	status->all = !status->frontier && !as_store_in_work(c->store) && !c->shared->stop &&
 		      !status->gaps;
@@ -294,12 +301,23 @@ static void meanwhile(void *ctx)
 	tell(l);
 }
 
+static int begin(struct lead *l, struct as_err *err)
+{
+	struct as_checking *c = l->c;
+	int rc;
+
+	if (is_unfit(c)) {
+		as_store_gap(c->store, 1);
+		return as_confirm_unfit(l->confirm, err);
+	}
+	rc = as_confirm_empty(l->confirm, err);
+	return rc ? rc : start(l, err);
+}
+
 static int lead(struct lead *l, struct as_err *err)
 {
-	int rc = as_confirm_empty(l->confirm, err), one;
+	int rc = begin(l, err), one;
 
-	if (!rc)
-		rc = start(l, err);
 	while (reap(l)) {
 		one = as_confirm_all(l->confirm, rc ? NULL : err);
 		rc = rc ? rc : one;
@@ -313,7 +331,7 @@ static int lead(struct lead *l, struct as_err *err)
 	rc = rc ? rc : one;
 	if (!rc)
 		rc = as_confirm_held(l->confirm, err);
-	for (unsigned i = 0; i < l->c->options->jobs && !rc; i++) {
+	for (unsigned i = 0; i < l->c->options->jobs && !rc && !is_unfit(l->c); i++) {
 		if (l->end[i].rc)
 			*err = l->end[i].err;
 		rc = l->end[i].ended ? l->end[i].rc
@@ -345,6 +363,9 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 		as_buf_addf(out, ", shard %u/%u", o->shard, o->shards);
 	if (c->args->run->kernel[0])
 		as_buf_addf(out, ", kernel %s", c->args->run->kernel);
+	if (as_target_build(c->args->target))
+		as_buf_addf(out, ", library %016llx",
+			    (unsigned long long)as_target_build(c->args->target));
 	if (c->start) {
 		struct as_digest text = as_hash(c->start->text, strlen(c->start->text));
 
@@ -390,7 +411,7 @@ static int begin_with(struct as_checking *c, struct as_err *err)
 
 	if (state)
 		args.alive = &((struct as_check_lane *)(void *)state->engine)->alive;
-	if (o->start)
+	if (o->start && !is_unfit(c))
 		rc = c->args->box ? as_start_away(c, o->start, &c->start, err)
 				  : as_start_make(&args, o->start, &c->start, err);
 	if (!rc && c->start && !c->start->wrong)

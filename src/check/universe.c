@@ -114,7 +114,7 @@ struct universe_walk {
 	struct as_arena strings;
 	struct name *name; /* that exists */
 	size_t n_names, cap_names, n_all; /* n_all: with those of nodes that are not named */
-	const char **fresh; /* that do not, one in each directory */
+	const char **fresh; /* that do not, one in each directory, with `wide` two */
 	size_t n_fresh, cap_fresh;
 	int slot[AS_UNIVERSE_SLOTS_MAX]; /* that are open */
 	unsigned n_open;
@@ -171,17 +171,33 @@ static const char *spell(struct universe_walk *w, const char *dir, unsigned i)
 	return path;
 }
 
+static const char *spell_dot(struct universe_walk *w, const char *dir)
+{
+	size_t len = strlen(dir) + sizeof("/.a");
+	char *path = as_arena_alloc(&w->strings, len);
+
+	snprintf(path, len, "%s/.a", dir[1] ? dir : "");
+	return path;
+}
+
+static bool is_fresh(struct universe_walk *w, const char *path)
+{
+	if (exists(w, path))
+		return false;
+	AS_ARRAY_ROOM(w->fresh, w->n_fresh, w->cap_fresh);
+	w->fresh[w->n_fresh++] = path;
+	return true;
+}
+
+/* A name with a dot comes last: the state that it leads to is that of the other name. */
 static void add_fresh(struct universe_walk *w, const char *dir)
 {
-	for (unsigned i = 0; i < LIST_MAX; i++) {
-		const char *path = spell(w, dir, i);
+	unsigned i = 0;
 
-		if (exists(w, path))
-			continue;
-		AS_ARRAY_ROOM(w->fresh, w->n_fresh, w->cap_fresh);
-		w->fresh[w->n_fresh++] = path;
-		return;
-	}
+	while (i < LIST_MAX && !is_fresh(w, spell(w, dir, i)))
+		i++;
+	if (w->universe->wide)
+		(void)is_fresh(w, spell_dot(w, dir));
 }
 
 static void look(struct universe_walk *w)

@@ -80,6 +80,7 @@ struct as_child_shared {
 
 	int tool_rc;
 	struct as_err tool_err;
+	bool blamed; /* tool_err is what the target answered for a fresh disk */
 
 	uint32_t fresh_len;
 	char fresh[FRESH_BYTES]; /* struct as_stat and path, one after the other */

@@ -38,6 +38,7 @@ static int refuse(struct child *c, const char *what, const char *path, int rc)
 	enum as_finding_kind kind;
 	const char *why = as_instance_trouble(c->instance, &kind);
 
+	sh->blamed = true;
 	if (rc > 0)
 		return as_fail(&sh->tool_err, AS_EUSE,
 			       "cannot %s %s on a fresh disk: it returned %d, which is neither 0 "
@@ -59,7 +60,8 @@ static int list_fresh(struct child *c, const char *path)
 
 	if (rc)
 		return refuse(c, "stat", path, rc);
-	if (!strcmp(path, "/") && !S_ISDIR(st.mode))
+	sh->blamed = !strcmp(path, "/") && !S_ISDIR(st.mode);
+	if (sh->blamed)
 		return as_fail(&sh->tool_err, AS_EUSE,
 			       "the root of a fresh disk is no directory: its mode is 0%o",
 			       st.mode);
@@ -97,6 +99,7 @@ static int mount_fresh(struct child *c, struct as_err *err)
 
 	as_child_enter(c, PHASE_FRESH_MOUNT);
 	rc = as_instance_mount(c->instance);
+	c->sh->blamed = rc;
 	return rc ? as_instance_useless(c->instance, rc, err) : 0;
 }
 

@@ -350,8 +350,17 @@ struct as_cli_found as_cli_found_new(struct as_sink *next)
 struct found_reduction {
 	struct as_cli_again again;
 	struct as_cli_ear ear;
-	int64_t until_us;
+	int64_t until_us; /* to look for something shorter */
+	int64_t last_us; /* to confirm it */
 };
+
+/* A sandbox may take minutes for one run. */
+static bool found_late(void *ctx)
+{
+	const struct found_reduction *r = ctx;
+
+	return as_cli_stopped() || as_now_us() > r->last_us;
+}
 
 static int found_fails(void *ctx, const struct as_seq *seq, struct as_err *err)
 {
@@ -364,15 +373,37 @@ static enum as_reduce_stop found_stop(void *ctx)
 {
 	const struct found_reduction *r = ctx;
 
-	return as_cli_stopped()		   ? AS_REDUCE_INTERRUPTED
+	return found_late(ctx)		   ? AS_REDUCE_INTERRUPTED
 	       : as_now_us() > r->until_us ? AS_REDUCE_TIME_UP
 					   : AS_REDUCE_GO_ON;
 }
 
-static int reduce_one(const struct as_args *args, const struct as_dir *folder, int64_t until_us,
-		      struct as_seq **best, struct as_reduced *result, struct as_err *err)
+static int reduce_in_time(struct found_reduction *r, const struct as_reducer *reducer,
+			  const struct as_seq *seq, struct as_seq **best, struct as_reduced *result,
+			  struct as_err *err)
 {
-	struct found_reduction r = { .ear = as_cli_ear_new(), .until_us = until_us };
+	int rc;
+
+	if (r->again.boxed) {
+		r->again.box.boxed.must_stop = found_late;
+		r->again.box.boxed.ctx = r;
+	}
+	rc = as_reduce(seq, reducer, best, result, err);
+	/* What is neither shorter nor confirmed is worth nothing. */
+	if (*best && !result->runs && result->ops_after == result->ops_before) {
+		as_seq_free(*best);
+		*best = NULL;
+	}
+	return rc == AS_ESTOP ? 0 : rc;
+}
+
+static int reduce_one(const struct as_args *args, const struct as_dir *folder, int64_t for_us,
+		      int64_t until_us, struct as_seq **best, struct as_reduced *result,
+		      struct as_err *err)
+{
+	struct found_reduction r = { .ear = as_cli_ear_new(),
+				     .until_us = until_us,
+				     .last_us = until_us + for_us };
 	struct as_reducer reducer = { .fails = found_fails, .stop = found_stop, .ctx = &r };
 	int64_t start_us = as_now_us();
 	struct as_stored stored = { 0 };
@@ -389,8 +420,8 @@ static int reduce_one(const struct as_args *args, const struct as_dir *folder, i
 		as_cli_typed(args, stored.record.finding.target);
 		rc = as_cli_again_open(args, &stored, seq, &r.ear.sink, &r.again, err);
 		if (!rc)
-			rc = as_reduce(seq, &reducer, best, result, err);
-		if (!rc && *best && !as_cli_stopped())
+			rc = reduce_in_time(&r, &reducer, seq, best, result, err);
+		if (!rc && *best && !found_late(&r))
 			as_cli_again_look(&r.again, &r.ear, *best, result, &seen);
 		if (!rc && *best)
 			rc = as_cli_stored_keep(folder, *best, result, &seen,
@@ -450,7 +481,7 @@ void as_cli_found_reduce(const struct as_cli_found *found, const struct as_args 
 		as_buf_addf(&path, "%s/" AS_RUN_FINDINGS "/%s", folder, found->id[i]);
 		rc = as_dir_open(as_buf_str(&path), NULL, &dir, &err);
 		if (!rc)
-			rc = reduce_one(&own, &dir, until_us, &best, &result, &err);
+			rc = reduce_one(&own, &dir, for_us, until_us, &best, &result, &err);
 		if (rc)
 			as_emit_note(notes, "%s: could not be reduced: %s", found->id[i], err.msg);
 		else

@@ -153,7 +153,8 @@ static const char *gap_words(const struct as_check_status *status)
 {
 	const struct as_check_counts *c = &status->counts;
 
-	return c->discarded			   ? "there was no room for some states"
+	return status->unfit			   ? "there is no file system to begin with"
+	       : c->discarded			   ? "there was no room for some states"
 	       : c->forgotten			   ? "states were discarded (--max-frontier)"
 	       : c->lost			   ? "some states could not be brought back"
 	       : status->frontier || !status->gaps ? "it was stopped before the end"
@@ -251,7 +252,8 @@ static void say_end(const struct as_check_words *s, const struct as_check_status
 		say_crashes(s, status);
 	if (c->unconfirmed)
 		as_emit_note(s->sinks,
-			     "%llu of what was found did not come back when it was run alone",
+			     "%llu of what was found did not come back when it was run alone, or "
+			     "there was no time for it",
 			     (unsigned long long)c->unconfirmed);
 	if (c->dropped)
 		as_emit_note(s->sinks,

@@ -369,8 +369,8 @@ static const struct as_opt opts[] = {
 	{ .name = "wide",
 	  .help = "try more values of arguments, such as O_APPEND, O_SYNC, ranges that are "
 		  "inserted or collapsed, large writes, a size within a block, the largest one, "
-		  "links of lengths at which they are kept in another way, and a second "
-		  "attribute" },
+		  "links of lengths at which they are kept in another way, a second "
+		  "attribute, and a new name that begins with a dot" },
 	{ .name = "narrow",
 	  .help = "try one value of each argument: fewer states, so longer traces in the same "
 		  "time" },

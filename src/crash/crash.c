@@ -499,8 +499,10 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 	int64_t start_us = as_now_us();
 	int rc;
 
-	*result = (struct as_run_result){ 0 };
 	*counts = (struct as_crash_counts){ 0 };
+	if (as_runner_unfit(c->runner))
+		return as_run_workload(c->runner, seq, name, result, err);
+	*result = (struct as_run_result){ 0 };
 	/* Where the time of day is on the disk, no two workloads have a state in common, and each
 	 * is judged as if it were alone. */
 	if (!(as_instance_caps(c->target) & AS_INSTANCE_CERTAIN)) {

@@ -268,7 +268,7 @@ int as_crash_workloads(struct as_crasher *c, const struct as_seq *const *seqs,
 
 	*result = (struct as_run_result){ 0 };
 	*done = 0;
-	t.n_tracks = tracks_for(c, n);
+	t.n_tracks = as_runner_unfit(c->runner) ? 1 : tracks_for(c, n);
 	if (t.n_tracks > 1)
 		return run_beside(&t, done, result, err);
 	*done = 1;

@@ -392,7 +392,8 @@ static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_
 		*over = false;
 	if (!rc && (done || *over)) {
 		job->position += done;
-		*over = *over || job->position == job->end;
+		/* A target that is unfit comes to the same with every workload. */
+		*over = *over || job->position == job->end || result.unfit;
 		job->shared->ops[job->number] += result.ops;
 		as_shares_add(&job->so_far, &result.shares);
 		job->heard.set = job->set;

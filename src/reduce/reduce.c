@@ -246,12 +246,17 @@ static void delta_debug(struct as_reducing *x)
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
+static bool is_interrupted(const struct as_reducing *x)
+{
+	return x->with->stop && x->with->stop(x->with->ctx) == AS_REDUCE_INTERRUPTED;
+}
+
 /* Does it fail at all, and every time? */
 static bool fails_at_first(struct as_reducing *x, const struct as_seq *seq, unsigned runs)
 {
 	bool is_new;
 
-	for (unsigned i = 0; i < runs && !x->over; i++) {
+	for (unsigned i = 0; i < runs && !x->over && !is_interrupted(x); i++) {
 		if (run_once(x, seq) > 0) {
 			x->result->flaky = i > 0;
 			x->tries = i > 0 ? runs : 1;
@@ -263,18 +268,15 @@ static bool fails_at_first(struct as_reducing *x, const struct as_seq *seq, unsi
 	return false;
 }
 
-static bool is_interrupted(const struct as_reducing *x)
-{
-	return x->with->stop && x->with->stop(x->with->ctx) == AS_REDUCE_INTERRUPTED;
-}
-
 static void confirm(struct as_reducing *x, unsigned runs)
 {
 	struct as_reduced *result = x->result;
 
 	while (result->runs < runs && !x->rc && !is_interrupted(x)) {
-		result->failed += run_once(x, x->best) > 0;
-		result->runs++;
+		int fails = run_once(x, x->best);
+
+		result->failed += fails > 0;
+		result->runs += fails >= 0;
 	}
 	result->flaky = result->flaky || result->failed < result->runs;
 }

@@ -33,6 +33,7 @@ void as_run_result_add(struct as_run_result *sum, const struct as_run_result *re
 {
 	for (size_t i = 0; i < NROWS; i++)
 		*number_at(sum, i) += *number_at((struct as_run_result *)result, i);
+	sum->unfit += result->unfit;
 	as_raced_add(&sum->raced, &result->raced);
 	as_shares_add(&sum->shares, &result->shares);
 }

@@ -20,6 +20,7 @@ struct as_run_result {
 	uint64_t runs, ops, findings;
 	uint64_t again; /* findings that an earlier workload showed, too: not in `findings` */
 	uint64_t skipped; /* operations this target cannot do */
+	uint64_t unfit; /* of the runs: see as_runner_unfit(); not stored */
 	uint64_t unjudged; /* runs in several threads with too many orders to be judged */
 	uint64_t excused; /* answers that differ between targets, but are known or allowed to */
 	uint64_t looked, possible; /* crash states that were looked at, of how many */
@@ -37,9 +38,10 @@ struct as_model;
 struct as_medium;
 struct as_traits;
 
-/* Makes the file system once; each workload gets a copy. A target that cannot even be made and
- * mounted is a mistake of the caller: AS_EUSE. The target, the sinks and options->faults must
- * outlive the runner. */
+/* Makes the file system once; each workload gets a copy. A target that refuses to be made and
+ * mounted is a mistake of the caller: AS_EUSE. A library that dies of it, or refuses to mount what
+ * it has made without options, is unfit. The target, the sinks and options->faults must outlive
+ * the runner. */
 AS_MUST_CHECK int as_runner_new(const struct as_target *target,
 				const struct as_run_options *options, struct as_sink *sinks,
 				struct as_runner **runner, struct as_err *err);
@@ -53,6 +55,9 @@ struct as_run_fresh {
 	const struct as_traits *traits;
 };
 struct as_run_fresh as_runner_fresh(const struct as_runner *runner);
+/* Whether the target is unfit: there is no fresh file system, and each workload only tells the
+ * finding that says why. */
+bool as_runner_unfit(const struct as_runner *runner);
 
 /* Findings go to the sinks; what is returned is 0 or an error of ours. */
 AS_MUST_CHECK int as_run_workload(struct as_runner *runner, const struct as_seq *seq,

@@ -39,6 +39,14 @@ static void adopt_fresh(struct as_runner *r)
 	}
 }
 
+/* What was found is told by each workload. There is nothing on the disk. */
+static void keep_unfit(struct as_runner *r)
+{
+	r->unfit = as_xmalloc(sizeof(*r->unfit));
+	memcpy(r->unfit, r->shared, sizeof(*r->unfit));
+	r->fresh_model = as_model_new(&r->traits);
+}
+
 static int prepare(struct as_runner *r, struct as_err *err)
 {
 	struct as_child_args args = { .target = r->target,
@@ -48,11 +56,17 @@ static int prepare(struct as_runner *r, struct as_err *err)
 				      .shared = r->shared,
 				      .disk_fd = r->disk_fd };
 	struct as_ended ended;
-	const char *end;
+	const char *end = NULL;
 	char text[512];
 	int rc = as_runner_start(r, as_child_prepare, &args, &ended, err);
 
-	if (!rc && (end = as_runner_bad_end(r, &ended, text, sizeof(text))))
+	if (!rc)
+		end = as_runner_bad_end(r, &ended, text, sizeof(text));
+	if (!rc && as_runner_found_fresh(r, &ended, end)) {
+		keep_unfit(r);
+		return as_runner_tell_left(r, err);
+	}
+	if (end)
 		rc = as_fail(err, AS_EUSE, "%s: %s %s", as_target_spec(r->target),
 			     as_phase_name(r->shared->phase), end);
 	if (!rc && r->shared->tool_rc) {
@@ -156,12 +170,18 @@ void as_runner_free(struct as_runner *r)
 	as_ids_free(&r->ids);
 	as_runner_close_tracks(r);
 	as_runner_code_close(r);
+	free(r->unfit);
 	free(r);
 }
 
 struct as_run_fresh as_runner_fresh(const struct as_runner *r)
 {
 	return (struct as_run_fresh){ r->fresh_disk, r->fresh_model, &r->traits };
+}
+
+bool as_runner_unfit(const struct as_runner *r)
+{
+	return r->unfit;
 }
 
 /* ---- Workloads ------------------------------------------------------------------------------- */
@@ -205,6 +225,14 @@ static int run_one(struct as_runner *r, const struct as_run_batch *one,
 	return rc;
 }
 
+static int tell_unfit(struct as_runner *r, const struct as_run_batch *one,
+		      struct as_run_result *result, struct as_err *err)
+{
+	memcpy(r->shared, r->unfit, sizeof(*r->unfit));
+	result->runs = result->unfit = 1;
+	return as_runner_report(r, one->seqs[0], one->names[0], NULL, result, err);
+}
+
 int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *name,
 		    struct as_run_result *result, struct as_err *err)
 {
@@ -214,8 +242,11 @@ int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *n
 
 	*result = (struct as_run_result){ 0 };
 	say_left_out(r, seq);
-	rc = r->options.race.threads ? as_runner_race(r, seq, name, result, err)
-				     : run_one(r, &one, result, err);
+	if (r->unfit)
+		rc = tell_unfit(r, &one, result, err);
+	else
+		rc = r->options.race.threads ? as_runner_race(r, seq, name, result, err)
+					     : run_one(r, &one, result, err);
 	result->wall_us = as_now_us() - start_us;
 	return rc;
 }

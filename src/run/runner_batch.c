@@ -106,7 +106,7 @@ int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *
 
 	if (quick && together)
 		some.n = until_crash(batch);
-	if (!together || some.n <= 1) {
+	if (!together || some.n <= 1 || r->unfit) {
 		*done = 1;
 		return as_run_workload(r, batch->seqs[0], batch->names[0], result, err);
 	}

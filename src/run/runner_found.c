@@ -2,6 +2,7 @@
 /* runner_found: the words of a finding: what a child left, or what can be said without it. */
 #include "run/runner_priv.h"
 
+#include "instance/instance.h"
 #include "klog/kwatch.h"
 #include "os/spawn.h"
 #include "run/finding.h"
@@ -49,6 +50,38 @@ void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
 	}
 	as_buf_free(&op);
 	as_buf_free(&died);
+}
+
+/* What a library answers is its own mistake where nobody has given it options to refuse. */
+static bool is_blamed(const struct as_runner *r)
+{
+	const struct as_child_shared *sh = r->shared;
+
+	return sh->tool_rc && sh->blamed && !*as_target_opts(r->target);
+}
+
+bool as_runner_found_fresh(struct as_runner *r, const struct as_ended *ended, const char *end)
+{
+	static const struct as_seq none = { 0 };
+	struct as_child_shared *sh = r->shared;
+	struct as_buf signature = { 0 };
+
+	if (!(r->caps & AS_INSTANCE_IN_PROCESS))
+		return false;
+	if (end && sh->phase != PHASE_SETUP) {
+		as_runner_found_dead(r, &none, ended, end);
+		return true;
+	}
+	if (end || !is_blamed(r))
+		return false;
+	sh->found = true;
+	sh->kind = AS_FIND_OUTCOME;
+	sh->found_op = -1;
+	snprintf(sh->summary, sizeof(sh->summary), "%s", sh->tool_err.msg);
+	as_finding_signature(&signature, sh->kind, as_phase_name(sh->phase), sh->tool_err.msg);
+	snprintf(sh->signature, sizeof(sh->signature), "%s", as_buf_str(&signature));
+	as_buf_free(&signature);
+	return true;
 }
 
 void as_runner_found_in_log(struct as_runner *r, const struct as_seq *seq, struct as_kwatch *watch,

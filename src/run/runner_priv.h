@@ -21,6 +21,7 @@ struct as_runner {
 	struct as_medium *fresh_disk; /* NULL: a directory has none */
 	struct as_model *fresh_model;
 	struct as_child_shared *shared;
+	struct as_child_shared *unfit; /* see as_runner_unfit(): what was found; NULL: it is fit */
 	int disk_fd;
 	bool said; /* what is left out on a directory */
 	bool quiet; /* findings are not reported */
@@ -71,6 +72,9 @@ void as_runner_leak_look(struct as_runner *r);
 /* What a dead child cannot say itself. */
 void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
 			  const struct as_ended *ended, const char *end);
+/* Whether it is the target's mistake that there is no fresh disk: then it is a finding. end: how
+ * the child died; NULL: it did not. */
+bool as_runner_found_fresh(struct as_runner *r, const struct as_ended *ended, const char *end);
 /* What the kernel said when the child could no longer report it: perhaps it died of it. */
 void as_runner_found_in_log(struct as_runner *r, const struct as_seq *seq, struct as_kwatch *watch,
 			    bool excused);

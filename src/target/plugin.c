@@ -16,6 +16,7 @@
  */
 #include "target/kinds_priv.h"
 
+#include "base/hash.h"
 #include "base/show.h"
 #include "os/guard.h"
 #include "os/sanitizer.h"
@@ -34,6 +35,7 @@
 
 #define LOAD_DEADLINE_MS 10000
 #define NAME_BYTES 64
+#define FILE_MAX_BYTES ((size_t)1 << 30)
 #define SAID_BYTES 200 /* how much of its output an error shows */
 #define MEMORY_MAX_BYTES ((uint64_t)4 << 30) /* on top of what its process has at first */
 
@@ -261,6 +263,17 @@ int as_target_load(const struct as_target *t, struct as_err *err)
 }
 
 /* ---- In the leader --------------------------------------------------------------------------- */
+
+uint64_t as_target_build(const struct as_target *t)
+{
+	struct as_buf file = { 0 };
+	uint64_t build = 0;
+
+	if (t->plugin && !as_buf_read_file(&file, t->plugin->path, FILE_MAX_BYTES, NULL))
+		build = as_hash64(file.data, file.len);
+	as_buf_free(&file);
+	return build;
+}
 
 static int loaded_badly(const char *path, const struct as_ended *ended, const struct as_buf *output,
 			struct as_err *err)

@@ -69,6 +69,9 @@ struct as_trail *as_target_trail(const struct as_target *target);
  * as_guard_fork() and call as_target_load() first, which does nothing for other targets. */
 bool as_target_is_foreign(const struct as_target *target);
 AS_MUST_CHECK int as_target_load(const struct as_target *target, struct as_err *err);
+/* A digest of the file of a plugin, so that another build of it is told from this one; 0: it is no
+ * plugin, or its file is gone. */
+uint64_t as_target_build(const struct as_target *target);
 /* NULL: it is no directory. */
 const char *as_target_dir(const struct as_target *target);
 /* What statfs(2) answered for a directory when the target was opened. */

@@ -22,7 +22,7 @@ plugin() {
 check() { # NAME STATUS OPTION...
 	local name=$1 status=$2
 	shift 2
-	tap_run "$name" "$status" timeout 120 "$ASSAY" check --target "plugin:$WORK/$name.so" \
+	tap_run "$name" "$status" timeout 600 "$ASSAY" check --target "plugin:$WORK/$name.so" \
 		--size 256K --no-crash --nodes 1 -o "$WORK/$name.out" "$@"
 }
 
@@ -43,6 +43,11 @@ finds() { # NAME WORDS OPTION...
 plugin sound ''
 check sound 0 --depth 3 --faults alloc
 tap_like "sound: all is explored" "$WORK/out" '^all [0-9]+ states'
+# What was explored of one library says nothing of another one.
+gcc -g -O1 -fPIC -shared -Iinclude "$WORK/sound.c" -o "$WORK/sound.so"
+check sound 2 --depth 3 --faults alloc --resume
+# shellcheck disable=SC2016 # the marks are those of the message
+tap_like "sound: another build of it" "$WORK/err" 'other settings: `library [0-9a-f]{16}`, and not'
 plugin nomem '
 	s/if \(!handle\)/if (!handle \&\& !p.there \&\& make(fs, \&p, S_IFREG | mode))/;
 	s/^	if \(!p\.there\)$/	if (!handle) return -ENOMEM;\n&/'
@@ -116,6 +121,38 @@ tap_like "daemon: is found again" "$WORK/out" 'misuse: .*left a process behind'
 plugin prints "$(in_rmdir 'puts("{\\"finding\\"}");\n	fflush(stdout);')"
 check prints 0 --depth 2 --ops mkdir,rmdir --json
 tap_is "prints: nothing gets into what assay prints" "$(grep -c '"finding"}' "$WORK/out")" 0
+
+# ---- No file system to begin with: the same for a check and for a hunt ----
+
+unfit() { # NAME STATUS FUNCTION CODE WORDS
+	local name=$1 status=$2
+	plugin "$name" "1i #include <stdlib.h>
+		/^static int $3\\(/,/^}/s/^\{/{\\n	$4/"
+	check "$name" "$status" --depth 2 --deadline 1
+	cat "$WORK/out" "$WORK/err" >"$WORK/$name.said"
+	tap_like "$name: what is said" "$WORK/$name.said" "$5"
+	tap_is "$name: nothing is explored" "$(grep -c '^all ' "$WORK/$name.said")" 0
+	tap_run "$name: hunt" "$status" timeout 600 "$ASSAY" hunt --target "plugin:$WORK/$name.so" \
+		--size 256K --no-reduce -o "$WORK/$name.hunt" --for 60
+	cat "$WORK/out" "$WORK/err" >"$WORK/$name.said"
+	tap_like "$name: the hunt says the same" "$WORK/$name.said" "$5"
+}
+
+unfit mkfs_dies 1 fs_mkfs 'abort();' 'mkfs: the target died of SIGABRT in fs_mkfs'
+unfit mount_exits 1 fs_mount 'exit(3);' 'mount of a fresh disk: the target called exit\(3\)'
+id=$(ls "$WORK/mount_exits.out/findings")
+tap_run "mount_exits: replay" 1 "$ASSAY" replay --trust -o "$WORK/mount_exits.out" "$id"
+tap_like "mount_exits: comes back" "$WORK/out" ': reproduced$'
+tap_run "mount_exits: explain" 0 "$ASSAY" explain -o "$WORK/mount_exits.out" "$id"
+tap_like "mount_exits: its story" "$WORK/out" 'and nothing else was done'
+unfit mount_refuses 1 fs_mount 'return -EIO;' 'a fresh disk cannot be mounted: EIO'
+# It may be the options that it refuses.
+tap_run "mount_refuses: with options" 2 "$ASSAY" check --depth 1 --no-store \
+	--target "plugin:$WORK/mount_refuses.so:some" --size 256K
+unfit mkfs_refuses 2 fs_mkfs 'return -EIO;' 'mkfs failed: EIO'
+plugin mount_loops '/^static int fs_mount\(/,/^}/s/^\{/{\n	for (;;) ;/'
+check mount_loops 1 --depth 2 --deadline 1
+tap_like "mount_loops: what is found" "$WORK/out" 'mount of a fresh disk: the target did not come'
 
 # ---- Sanitizers ----
 

@@ -92,6 +92,7 @@ static void test_wide(void **state)
 	universe.opts = "noatime sync";
 	text = moves_of(&universe, model);
 	assert_null(strstr(as_buf_str(&text), "//a"));
+	assert_null(strstr(as_buf_str(&text), "/.a"));
 	assert_false(has_line(&text, "truncate /b 100000"));
 	assert_true(has_line(&text, "remount"));
 	assert_true(has_line(&text, "remount opts=noatime"));
@@ -107,6 +108,7 @@ static void test_wide(void **state)
 	/* 39 to 41, 59 to 61, and of the longest 100 and 101 bytes. */
 	assert_true(has_line(&text, "symlink ///////////////////////////////////////a /a"));
 	assert_non_null(strstr(as_buf_str(&text), "a /a\nsymlink"));
+	assert_non_null(strstr(as_buf_str(&text), "a /.a\n"));
 	as_buf_free(&text);
 	assert_int_equal(t_apply_text(model, "umount\n"), 0);
 	text = moves_of(&universe, model);

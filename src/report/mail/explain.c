@@ -23,11 +23,14 @@ static void tell_done(const struct as_letter *l)
 		as_plain_quote(l->out, l->f->target);
 		return;
 	}
-	as_buf_addf(&text, "A fresh file system was made and mounted. It is %s:",
+	as_buf_addf(&text, "A fresh file system was made and mounted%s. It is %s:",
+		    n ? "" : ", and nothing else was done",
 		    l->recipe.type ? "a type of the kernel" : as_recipe_words(l->f->target));
 	as_plain_text(l->out, "", as_buf_str(&text));
 	as_plain_quote(l->out, l->f->target);
 	as_buf_clear(&text);
+	if (!n)
+		goto out;
 	as_buf_addf(&text, "Then %zu call%s made", n, n == 1 ? " was" : "s were");
 	if (as_letter_option(l, "scenario", &value) && !strncmp(as_buf_str(&value), "race", 4))
 		as_buf_adds(&text, ", by several threads at the same time");
@@ -44,6 +47,7 @@ static void tell_done(const struct as_letter *l)
 	as_buf_adds(&text, ":");
 	as_plain_text(l->out, "", as_buf_str(&text));
 	as_letter_put_steps(l, STEPS_MAX);
+out:
 	as_buf_free(&text);
 	as_buf_free(&value);
 }
