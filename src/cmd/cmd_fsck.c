@@ -345,6 +345,8 @@ static int run_one(const struct as_args *args, struct as_err *err)
 						  .model = as_xstrdup(s.model),
 						  .seed = as_args_number(args, "seed", 1) };
 		rc = open_state(&s, err);
+		if (as_args_has(args, "resume"))
+			as_cli_output_goes_on(&s.out);
 		if (!rc)
 			rc = as_fsck_open_model(&s, err);
 		rc = rc ? as_cli_output_close(&s.out, &(struct as_run_stats){ 0 }, rc, err)
@@ -357,8 +359,11 @@ static int run_one(const struct as_args *args, struct as_err *err)
 /* Options of a session with one checker. */
 static int refuse(const struct as_args *args, const char *with, struct as_err *err)
 {
-	static const char *const alone[] = { "disk", "model", "where", "resume", "export", "fields",
-					     "type", "exits", "check", "lots",	 "size" };
+	static const char *const alone[] = { "disk",  "model", "where", "export", "fields",
+					     "type",  "exits", "check", "lots",	  "size" };
+
+	if (!strcmp(with, "table") && as_args_has(args, "resume"))
+		return as_fail(err, AS_EUSE, "--resume does not go with --table");
 
 	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
 		if (as_args_has(args, alone[i]))
@@ -489,7 +494,8 @@ static const struct as_opt opts[] = {
 	  .help = "leave checksums as they are; default: compute them anew, so that the checker "
 		  "sees the damage and not a wrong checksum" },
 	AS_CLI_JOBS_OPT(64, "how many processes run the checker"),
-	{ .name = "resume", .help = "go on with a session that was stopped" },
+	{ .name = "resume",
+	  .help = "go on with a session, a comparison or a score that was stopped or killed" },
 	{ .name = "seed",
 	  .letter = 's',
 	  .kind = AS_OPT_NUMBER,

@@ -455,3 +455,18 @@ void as_loss_look(struct as_loss *loss, const struct as_damage *damage, struct a
 	}
 	free_files(&now);
 }
+
+void as_loss_mark(struct as_loss *loss, const struct as_damage *damage)
+{
+	as_loss_touch(&loss->was, damage, loss->drops);
+}
+
+enum as_loss_mark as_loss_marked(const struct as_loss *loss, const char *path)
+{
+	const struct as_loss_name *name = as_loss_name_at(&loss->was, path);
+	const struct as_loss_node *node = name ? as_loss_node_of(&loss->was, name->ino) : NULL;
+
+	if (!name)
+		return AS_LOSS_UNKNOWN;
+	return name->touched || (node && node->touched) ? AS_LOSS_TOUCHED : AS_LOSS_UNTOUCHED;
+}
