@@ -291,6 +291,16 @@ static void close_session(struct as_fsck_session *s)
 	as_chunks_free(s->store);
 }
 
+static void say_left_out(const struct as_fsck_session *s)
+{
+	const char *at = as_buf_str(&s->suite.left_out);
+
+	for (size_t len; *at; at += len + 1) {
+		len = strcspn(at, "\n");
+		as_emit_note(s->out.chain, "--suite: left out: %.*s", (int)len, at);
+	}
+}
+
 static int run_one(const struct as_args *args, struct as_err *err)
 {
 	struct as_fsck_session s = {
@@ -340,6 +350,8 @@ static int run_one(const struct as_args *args, struct as_err *err)
 		rc = as_cli_output_open(args, &s.out, err);
 	if (!rc && s.generic.note.len)
 		as_emit_note(s.out.chain, "%s", as_buf_str(&s.generic.note));
+	if (!rc)
+		say_left_out(&s);
 	if (!rc) {
 		s.state = (struct as_fsck_state){ .checker = as_xstrdup(s.setup.spec),
 						  .model = as_xstrdup(s.model),
@@ -359,8 +371,8 @@ static int run_one(const struct as_args *args, struct as_err *err)
 /* Options of a session with one checker. */
 static int refuse(const struct as_args *args, const char *with, struct as_err *err)
 {
-	static const char *const alone[] = { "disk",  "model", "where", "export", "fields",
-					     "type",  "exits", "check", "lots",	  "size" };
+	static const char *const alone[] = { "disk", "model", "where", "export", "fields",
+					     "type", "exits", "check", "lots",	 "size" };
 
 	if (!strcmp(with, "table") && as_args_has(args, "resume"))
 		return as_fail(err, AS_EUSE, "--resume does not go with --table");

@@ -157,8 +157,7 @@ static void measure(struct as_cross_member *m, struct as_score_sum *sum)
 		if (!strcmp(row->path, "/lost+found") || !add_loss(m, row, &none))
 			continue;
 		whole = false;
-		(void)add_loss(m, row,
-			       touches(m, row->path) ? &sum->touched : &sum->untouched);
+		(void)add_loss(m, row, touches(m, row->path) ? &sum->touched : &sum->untouched);
 	}
 	sum->whole += whole;
 }

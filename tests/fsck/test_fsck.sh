@@ -317,6 +317,18 @@ refused "a disk of half a sector" 2 "odd-size" labfs-fsck --disk "$WORK/odd-size
 refused "a disk larger than any memory" 2 "huge" labfs-fsck --disk "$WORK/huge"
 refused "a suite without images" 2 "there is no image in it" labfs-fsck --model suite \
 	--suite "$WORK/empty"
+# Of a suite, what is no image is left out, and said; a suite of nothing else is refused.
+mkdir -p "$WORK/garbage/f_bad" "$WORK/garbage/f_empty" "$WORK/mixed"
+gzip -c "$WORK/zeros" | head -c 20 >"$WORK/garbage/f_bad/image.gz"
+: >"$WORK/garbage/f_empty/image.gz"
+refused "a suite of garbage" 2 "no image in it.*f_bad: " labfs-fsck --model suite \
+	--suite "$WORK/garbage"
+cp -r "$WORK/garbage/." "$WORK/healthy" "$WORK/mixed"
+mv "$WORK/mixed/healthy" "$WORK/mixed/sick.img"
+printf x | dd of="$WORK/mixed/sick.img" bs=1 conv=notrunc status=none
+tap_run "a suite with garbage in it" 0 "$ASSAY" fsck labfs-fsck --model suite \
+	--suite "$WORK/mixed" --lots 2 --no-store
+tap_like "a suite with garbage in it: what is left out" "$WORK/out" "left out: f_empty: it is empty"
 refused "the model suite without a suite" 2 "needs --suite" labfs-fsck --model suite
 refused "a map of exit statuses that is none" 2 "expected STATUS=MEANING" "checker:true {disk}" \
 	--exits "0=fine" --type lab
