@@ -20,8 +20,8 @@ struct as_fsck_suite {
 		struct as_disk *disk;
 	} * images; /* in the order of their names */
 	size_t n, cap;
-	/* Images that are larger than AS_SUITE_IMAGE_MAX, empty, or cannot be unpacked: a line each,
-	 * with the reason. */
+	/* Images that are larger than AS_SUITE_IMAGE_MAX, empty, or cannot be unpacked: a line
+	 * each, with the reason. */
 	struct as_buf left_out;
 };
 

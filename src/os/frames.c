@@ -29,7 +29,7 @@
 #define LOCK_WAIT_US ((int64_t)10 * 1000000)
 #define LOCK_LOOK_MS 20
 
-struct frame {
+struct frames_record {
 	uint32_t magic, bytes;
 	uint64_t sum;
 };
@@ -43,7 +43,7 @@ struct as_frames {
 
 static void put(struct as_buf *out, const void *data, size_t len)
 {
-	struct frame f = { MAGIC, (uint32_t)len, as_hash64(data, len) };
+	struct frames_record f = { MAGIC, (uint32_t)len, as_hash64(data, len) };
 
 	as_buf_add(out, &f, sizeof(f));
 	as_buf_add(out, data, len);
@@ -52,7 +52,7 @@ static void put(struct as_buf *out, const void *data, size_t len)
 /* Bytes of the whole frame at `at`; 0: there is none. */
 static size_t take(const struct as_buf *file, size_t at, const char **data, size_t *len)
 {
-	struct frame f;
+	struct frames_record f;
 
 	if (file->len - at < sizeof(f))
 		return 0;

@@ -90,10 +90,11 @@ if command -v e2fsck >/dev/null && command -v mkfs.minix >/dev/null; then
 	tap_run "two processes find what one finds" 0 diff -r "$WORK/jobs-1/findings" \
 		"$WORK/jobs-2/findings"
 	for wrong in "--compare ext2,minix: it_is_of_ext2,minix3" \
-		"--compare ext2,minix3 --deadline 4: begin_anew" "--score: nothing_to_go_on_with"; do
+		"--compare ext2,minix3 --deadline 4: begin_anew" \
+		"--score: nothing_to_go_on_with"; do
 		# shellcheck disable=SC2086
-		tap_run "another one does not go on:${wrong#*:}" 2 "$ASSAY" fsck ${wrong%:*} --resume \
-			-o "$WORK/jobs-2"
+		tap_run "another one does not go on:${wrong#*:}" 2 "$ASSAY" fsck ${wrong%:*} \
+			--resume -o "$WORK/jobs-2"
 		words=${wrong#*: }
 		tap_like "another one does not go on:${wrong#*:}: said" "$WORK/err" "${words//_/ }"
 	done

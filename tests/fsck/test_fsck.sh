@@ -56,7 +56,7 @@ done <<-END
 END
 
 # Pairs of fields: what one field shows alone is of that field, whatever it was paired with; what
-# takes both is named by both. The checker knows the sum of the healthy disk, with `sum` it prints it.
+# takes both is named by both. The checker knows the sum of the healthy disk; `sum` prints it.
 cat >"$WORK/pair.c" <<'END'
 #include <fcntl.h>
 #include <stdio.h>
@@ -83,8 +83,8 @@ zstd -q -d -f "$(find "$WORK/55/findings" -name healthy.img.zst | head -n 1)" -o
 sum=$("$WORK/pair" sum 0 "$WORK/healthy")
 for fields in 1 2; do
 	tap_run "pairs, and a problem of $fields" 1 "$ASSAY" fsck \
-		"checker:$WORK/pair $fields $sum {disk}" --type lab --exits 0=clean --disk "$WORK/healthy" \
-		--fields 2 --lots 8 -o "$WORK/pair-$fields"
+		"checker:$WORK/pair $fields $sum {disk}" --type lab --exits 0=clean \
+		--disk "$WORK/healthy" --fields 2 --lots 8 -o "$WORK/pair-$fields"
 	cat "$WORK/pair-$fields"/findings/*/finding.json |
 		grep -o '"signature":"fsck: status: 77; field [^"]*"' >"$WORK/signs-$fields"
 done
