@@ -146,6 +146,12 @@ int as_cli_output_given(const char *folder, struct as_sink *talk, struct as_cli_
 	return rc;
 }
 
+void as_cli_output_goes_on(struct as_cli_output *out)
+{
+	if (out->store)
+		as_store_sink_goes_on(out->store);
+}
+
 int as_cli_output_failed(const struct as_cli_output *out, struct as_err *err)
 {
 	return out->store ? as_store_sink_failed(out->store, err) : 0;

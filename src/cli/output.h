@@ -49,6 +49,8 @@ AS_MUST_CHECK int as_cli_output_open(const struct as_args *args, struct as_cli_o
  * kept. */
 AS_MUST_CHECK int as_cli_output_given(const char *folder, struct as_sink *talk,
 				      struct as_cli_output *out, struct as_err *err);
+/* The run goes on with an earlier one: what is in the folder already is not counted again. */
+void as_cli_output_goes_on(struct as_cli_output *out);
 /* The first failure to keep something, if any: 0 or its code. */
 int as_cli_output_failed(const struct as_cli_output *out, struct as_err *err);
 /* The work is done: what follows is not progress. as_cli_output_close() does it, too. */

@@ -291,6 +291,16 @@ static void close_session(struct as_fsck_session *s)
 	as_chunks_free(s->store);
 }
 
+static void say_left_out(const struct as_fsck_session *s)
+{
+	const char *at = as_buf_str(&s->suite.left_out);
+
+	for (size_t len; *at; at += len + 1) {
+		len = strcspn(at, "\n");
+		as_emit_note(s->out.chain, "--suite: left out: %.*s", (int)len, at);
+	}
+}
+
 static int run_one(const struct as_args *args, struct as_err *err)
 {
 	struct as_fsck_session s = {
@@ -340,11 +350,15 @@ static int run_one(const struct as_args *args, struct as_err *err)
 		rc = as_cli_output_open(args, &s.out, err);
 	if (!rc && s.generic.note.len)
 		as_emit_note(s.out.chain, "%s", as_buf_str(&s.generic.note));
+	if (!rc)
+		say_left_out(&s);
 	if (!rc) {
 		s.state = (struct as_fsck_state){ .checker = as_xstrdup(s.setup.spec),
 						  .model = as_xstrdup(s.model),
 						  .seed = as_args_number(args, "seed", 1) };
 		rc = open_state(&s, err);
+		if (as_args_has(args, "resume"))
+			as_cli_output_goes_on(&s.out);
 		if (!rc)
 			rc = as_fsck_open_model(&s, err);
 		rc = rc ? as_cli_output_close(&s.out, &(struct as_run_stats){ 0 }, rc, err)
@@ -357,8 +371,11 @@ static int run_one(const struct as_args *args, struct as_err *err)
 /* Options of a session with one checker. */
 static int refuse(const struct as_args *args, const char *with, struct as_err *err)
 {
-	static const char *const alone[] = { "disk", "model", "where", "resume", "export", "fields",
+	static const char *const alone[] = { "disk", "model", "where", "export", "fields",
 					     "type", "exits", "check", "lots",	 "size" };
+
+	if (!strcmp(with, "table") && as_args_has(args, "resume"))
+		return as_fail(err, AS_EUSE, "--resume does not go with --table");
 
 	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
 		if (as_args_has(args, alone[i]))
@@ -494,7 +511,8 @@ static const struct as_opt opts[] = {
 	  .help = "leave checksums as they are; default: compute them anew, so that the checker "
 		  "sees the damage and not a wrong checksum" },
 	AS_CLI_JOBS_OPT(64, "how many processes run the checker"),
-	{ .name = "resume", .help = "go on with a session that was stopped" },
+	{ .name = "resume",
+	  .help = "go on with a session, a comparison or a score that was stopped or killed" },
 	{ .name = "seed",
 	  .letter = 's',
 	  .kind = AS_OPT_NUMBER,

@@ -40,11 +40,16 @@ struct as_cross_counts {
 	uint64_t findings; /* kinds */
 };
 
+struct as_frames;
+
 struct as_cross_args {
 	int64_t for_us; /* 0: until all is done */
 	int only; /* this deed alone (as_cross_only()); -1: all */
 	uint64_t max_findings; /* 0: any number */
 	unsigned jobs; /* processes, for as_cross_run_jobs() */
+	/* Of as_cross_run_jobs(): what is done is kept there, and what was there is not done again;
+	 * may be NULL. */
+	const struct as_frames *keep;
 	const volatile int *stop;
 	struct as_sink *sinks;
 	/* Called after each deed; may be NULL. */
@@ -59,6 +64,9 @@ AS_MUST_CHECK int as_cross_run(struct as_cross *cross, const struct as_cross_arg
 AS_MUST_CHECK int as_cross_run_jobs(struct as_cross *cross, const struct as_cross_setup *setup,
 				    const struct as_cross_args *args,
 				    struct as_cross_counts *counts, struct as_err *err);
+/* What the results depend on, for as_frames_open(). */
+void as_cross_keep_head(const struct as_cross *cross, const struct as_cross_setup *setup,
+			struct as_buf *out);
 /* The number of the deed "file.mode:/f:dir"; -1: there is none. */
 int as_cross_only(const char *deed);
 

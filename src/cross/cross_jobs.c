@@ -5,16 +5,20 @@
  * Method. Each worker opens all checkers for itself, takes the next deed from a counter in shared
  * memory, does it, and sends what it came to through a pipe: counts, and the texts of findings.
  * This process takes the parts in the order of the deeds, whoever did them, adds the counts and
- * tells the findings; their disks it makes itself, by the deed.
+ * tells the findings; their disks it makes itself, by the deed. Each part is kept in a file when it
+ * comes. A comparison that goes on takes the parts of the file first, tells and counts them as if
+ * they came now, and does the deeds that are missing.
  *
  * Invariants
  *   1. What is told and counted is the same for any number of workers, unless the time is over.
  *   2. Of the deeds with one signature, the first is told: its worker had none before it, since a
- *      worker does its deeds in order.
+ *      worker does its deeds in order. The file has the parts of a worker in this order, too.
  */
 #include "cross/cross_member.h"
 
+#include "base/hash.h"
 #include "fsck/found.h"
+#include "os/frames.h"
 #include "os/spawn.h"
 
 #include <errno.h>
@@ -147,7 +151,9 @@ static void put_counts(struct as_buf *out, const struct as_cross *c)
 	as_buf_add(out, c->both, sizeof(c->both));
 }
 
-_Noreturn static void work(const struct as_cross_setup *setup, struct cross_shared *shared, int fd)
+/* parts: those that were there before. */
+_Noreturn static void work(const struct as_cross_setup *setup, struct cross_shared *shared,
+			   const struct as_buf *parts, int fd)
 {
 	struct as_buf data = { 0 };
 	struct cross_teller teller = { .sink = { .finding = on_finding, .again = on_again },
@@ -165,6 +171,8 @@ _Noreturn static void work(const struct as_cross_setup *setup, struct cross_shar
 		part.deed = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
 		if (!as_cross_deed(part.deed, &deed))
 			break;
+		if (parts[part.deed].len)
+			continue;
 		clear_counts(c);
 		as_buf_clear(&data);
 		part.counts = (struct as_cross_counts){ 0 };
@@ -186,7 +194,8 @@ _Noreturn static void work(const struct as_cross_setup *setup, struct cross_shar
 }
 
 static int start(const struct as_cross_setup *setup, struct cross_shared *shared,
-		 struct cross_worker *workers, unsigned n, struct as_err *err)
+		 const struct as_buf *parts, struct cross_worker *workers, unsigned n,
+		 struct as_err *err)
 {
 	pid_t parent = getpid();
 	int pair[2];
@@ -203,7 +212,7 @@ static int start(const struct as_cross_setup *setup, struct cross_shared *shared
 		close(pair[0]);
 		for (unsigned i = 0; i < n; i++)
 			close(workers[i].fd);
-		work(setup, shared, pair[1]);
+		work(setup, shared, parts, pair[1]);
 	}
 	close(pair[1]);
 	workers[n].fd = pair[0];
@@ -378,11 +387,46 @@ static int read_worker(struct cross_lead *l, struct cross_worker *w, bool *over,
 		if (part.rc)
 			return as_fail(err, part.rc, "%.*s", (int)part.bytes,
 				       w->in.data + sizeof(part));
+		as_buf_clear(&l->parts[part.deed]);
 		as_buf_add(&l->parts[part.deed], w->in.data, len);
+		if (as_frames_add(l->args->keep, w->in.data, len, err))
+			return AS_EIO;
 		memmove(w->in.data, w->in.data + len, w->in.len - len);
 		w->in.len -= len;
 	}
 	return 0;
+}
+
+/* A part of the file. */
+static int recall(void *ctx, const void *data, size_t len)
+{
+	struct cross_lead *l = ctx;
+	struct cross_part part;
+
+	if (len < sizeof(part))
+		return AS_EUSE;
+	memcpy(&part, data, sizeof(part));
+	if (part.rc || part.deed >= l->deeds || part.bytes != len - sizeof(part))
+		return AS_EUSE;
+	as_buf_clear(&l->parts[part.deed]);
+	as_buf_add(&l->parts[part.deed], data, len);
+	return 0;
+}
+
+void as_cross_keep_head(const struct as_cross *c, const struct as_cross_setup *setup,
+			struct as_buf *out)
+{
+	struct as_buf deeds = { 0 };
+	struct as_cross_deed deed;
+
+	for (unsigned i = 0; as_cross_deed(i, &deed); i++)
+		as_cross_deed_print(&deed, &deeds);
+	as_buf_addf(out, "%s\nassay-compare 1 %016llx", c->list,
+		    (unsigned long long)as_hash64(deeds.data, deeds.len));
+	for (unsigned i = 0; i < c->n; i++)
+		as_buf_addf(out, " %016llx",
+			    (unsigned long long)as_cross_member_key(&c->m[i], setup));
+	as_buf_free(&deeds);
 }
 
 static bool is_over(const struct cross_lead *l, int64_t start_us)
@@ -432,8 +476,8 @@ int as_cross_run_jobs(struct as_cross *c, const struct as_cross_setup *setup,
 		      const struct as_cross_args *args, struct as_cross_counts *counts,
 		      struct as_err *err)
 {
-	unsigned jobs = args->jobs < JOBS_MAX ? args->jobs : JOBS_MAX, n = 0;
-	struct cross_worker *workers = as_xcalloc(jobs, sizeof(*workers));
+	unsigned jobs = args->jobs < JOBS_MAX ? args->jobs : JOBS_MAX, n = 0, left = 0;
+	struct cross_worker *workers = as_xcalloc(jobs + 1, sizeof(*workers));
 	struct cross_shared *shared = as_shared_alloc(sizeof(*shared));
 	struct cross_lead l = { .c = c, .args = args, .counts = counts };
 	struct as_cross_deed deed;
@@ -443,8 +487,13 @@ int as_cross_run_jobs(struct as_cross *c, const struct as_cross_setup *setup,
 	while (as_cross_deed(l.deeds, &deed))
 		l.deeds++;
 	l.parts = as_xcalloc(l.deeds + 1, sizeof(*l.parts));
-	while (!rc && n < jobs) {
-		rc = start(setup, shared, workers, n, err);
+	if (as_frames_each(args->keep, recall, &l))
+		rc = as_fail(err, AS_EUSE, "%s: it is no comparison of this version",
+			     as_frames_path(args->keep));
+	for (unsigned i = 0; i < l.deeds; i++)
+		left += !l.parts[i].len;
+	while (!rc && n < jobs && n < left) {
+		rc = start(setup, shared, l.parts, workers, n, err);
 		n++;
 	}
 	if (!rc)

@@ -8,6 +8,7 @@
  */
 #include "cross/cross_member.h"
 
+#include "base/hash.h"
 #include "damage/generic.h"
 #include "snapshot/tree.h"
 #include "target/fstype.h"
@@ -15,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PROGRAM_BYTES ((size_t)256 << 20)
 
 static bool has_word(const char *list, const char *word)
 {
@@ -203,6 +206,26 @@ void as_cross_member_free(struct as_cross_member *m)
 	free(m->spec);
 	free(m->checker);
 	free(m->type);
+}
+
+uint64_t as_cross_member_key(const struct as_cross_member *m, const struct as_cross_setup *setup)
+{
+	struct as_digest disk = as_disk_digest(m->base.disk);
+	struct as_buf text = { 0 };
+	struct as_err ignored;
+	uint64_t key;
+
+	as_buf_addf(&text, "%s %d %u %016llx%016llx\n", m->spec, m->by_kernel, setup->deadline_ms,
+		    (unsigned long long)disk.lo, (unsigned long long)disk.hi);
+	for (int i = 0; i < AS_SUBJECT_MODES; i++)
+		if (as_subject_has(m->subject, (enum as_subject_mode)i))
+			as_buf_addf(&text, "%s\n",
+				    as_subject_command(m->subject, (enum as_subject_mode)i));
+	/* A program that cannot be read is known by its name. */
+	(void)!as_buf_read_file(&text, as_subject_program(m->subject), PROGRAM_BYTES, &ignored);
+	key = as_hash64(text.data, text.len);
+	as_buf_free(&text);
+	return key;
 }
 
 static bool is_content(const struct as_fsck_seen *s)

@@ -54,6 +54,8 @@ AS_MUST_CHECK int as_cross_member_do(struct as_cross_member *m, const struct as_
 /* The same for m->disk and m->damage as they are. */
 AS_MUST_CHECK int as_cross_member_judge(struct as_cross_member *m, struct as_err *err);
 void as_cross_member_clear(struct as_cross_member *m);
+/* What its results depend on: program, commands, disk, who reads trees, time limit. */
+uint64_t as_cross_member_key(const struct as_cross_member *m, const struct as_cross_setup *setup);
 
 /* Where they do not agree. */
 struct as_cross_split {

@@ -3,13 +3,16 @@
  * score: see score.h.
  *
  * Lots are taken in steps that have no divisor in common with their number, so that a run that is
- * cut short has met all kinds. A file is touched if a field of its inode was damaged, or a field of
- * a directory above it, or an entry in one: then nobody can be sure where it was.
+ * cut short has met all kinds. What a damage touches is said by fsck/loss.h. Of a name that is not
+ * read there: it is touched if a field of its inode was damaged, or a field of a directory above
+ * it, or an entry in one.
  */
 #include "cross/score.h"
 
 #include "cross/cross_member.h"
 #include "fsck/corrupt.h"
+#include "fsck/loss.h"
+#include "os/frames.h"
 #include "os/spawn.h"
 #include "snapshot/tree.h"
 
@@ -92,10 +95,16 @@ static bool is_below(const char *path, const char *dir)
 	return !strcmp(dir, "/") || (!strncmp(path, dir, len) && path[len] == '/');
 }
 
-static bool touches(const struct as_fields *fields, const struct as_damage *d, const char *path)
+static bool touches(const struct as_cross_member *m, const char *path)
 {
+	const struct as_fields *fields = m->fields;
+	const struct as_damage *d = &m->damage;
 	const char *known = as_fields_path(fields, path);
+	enum as_loss_mark mark =
+		m->base.loss ? as_loss_marked(m->base.loss, path) : AS_LOSS_UNKNOWN;
 
+	if (mark != AS_LOSS_UNKNOWN)
+		return mark == AS_LOSS_TOUCHED;
 	for (size_t i = 0; i < as_fields_n(fields); i++) {
 		const struct as_field *f = as_fields_at(fields, i);
 
@@ -139,6 +148,8 @@ static void measure(struct as_cross_member *m, struct as_score_sum *sum)
 {
 	bool whole = true;
 
+	if (m->base.loss)
+		as_loss_mark(m->base.loss, &m->damage);
 	for (size_t i = 0; i < m->was.n; i++) {
 		struct as_score_loss none = { 0 };
 		const struct as_cross_row *row = &m->was.rows[i];
@@ -146,9 +157,7 @@ static void measure(struct as_cross_member *m, struct as_score_sum *sum)
 		if (!strcmp(row->path, "/lost+found") || !add_loss(m, row, &none))
 			continue;
 		whole = false;
-		(void)add_loss(m, row,
-			       touches(m->fields, &m->damage, row->path) ? &sum->touched
-									 : &sum->untouched);
+		(void)add_loss(m, row, touches(m, row->path) ? &sum->touched : &sum->untouched);
 	}
 	sum->whole += whole;
 }
@@ -209,16 +218,122 @@ struct score_shared {
 	uint32_t left; /* the time was over before the last lot */
 };
 
+/* One process of them. */
+struct score_run {
+	const struct as_score_args *a;
+	struct score_shared *shared;
+	struct as_score *score;
+	bool leads; /* it counts what earlier sessions did */
+	int64_t start_us; /* as if the earlier sessions were a part of this one */
+	uint64_t key; /* of the checker and its disk */
+	uint32_t *done; /* of the damages of each lot */
+	uint64_t n;
+};
+
 /* When it is over for one of them, it is for all. */
-static bool is_over(const struct as_score_args *a, int64_t start_us, struct score_shared *shared)
+static bool is_over(const struct score_run *r)
 {
-	if ((a->stop && *a->stop) || (a->for_us && as_now_us() - start_us >= a->for_us))
-		__atomic_store_n(&shared->left, 1, __ATOMIC_RELAXED);
-	return __atomic_load_n(&shared->left, __ATOMIC_RELAXED);
+	const struct as_score_args *a = r->a;
+
+	if ((a->stop && *a->stop) || (a->for_us && as_now_us() - r->start_us >= a->for_us))
+		__atomic_store_n(&r->shared->left, 1, __ATOMIC_RELAXED);
+	return __atomic_load_n(&r->shared->left, __ATOMIC_RELAXED);
 }
 
-static int do_all(struct as_cross_member *m, const struct as_score_args *a, int64_t start_us,
-		  struct score_shared *shared, struct as_score *score, struct as_err *err)
+/* ---- What is kept ---------------------------------------------------------------------------- */
+
+/* A record: this, then what was counted. */
+struct score_kept {
+	uint64_t key, lot;
+	uint32_t first, end; /* damages of the lot */
+	int64_t spent_us;
+};
+
+struct score_kept_sum {
+	uint64_t kind;
+	struct as_score_sum sum;
+};
+
+static void add_part(struct as_score *to, const struct as_score *from)
+{
+	for (int k = 0; k < AS_SCORE_N; k++)
+		add_sum(&to->of[k], &from->of[k]);
+	add_sum(&to->all, &from->all);
+}
+
+/* A record that does not follow those before it was written twice, and is left out. */
+static int recall(void *ctx, const void *data, size_t len)
+{
+	struct score_run *r = ctx;
+	struct score_kept kept;
+	struct score_kept_sum one;
+	const char *at = (const char *)data + sizeof(kept);
+
+	if (len < sizeof(kept) || (len - sizeof(kept)) % sizeof(one))
+		return AS_EUSE;
+	memcpy(&kept, data, sizeof(kept));
+	if (kept.key != r->key)
+		return 0;
+	if (kept.lot >= r->n || kept.end < kept.first)
+		return AS_EUSE;
+	if (as_now_us() - kept.spent_us < r->start_us)
+		r->start_us = as_now_us() - kept.spent_us;
+	if (kept.first != r->done[kept.lot])
+		return 0;
+	r->done[kept.lot] = kept.end;
+	for (; r->leads && at < (const char *)data + len; at += sizeof(one)) {
+		memcpy(&one, at, sizeof(one));
+		if (one.kind >= AS_SCORE_N)
+			return AS_EUSE;
+		add_sum(&r->score->of[one.kind], &one.sum);
+		add_sum(&r->score->all, &one.sum);
+	}
+	return 0;
+}
+
+static int keep_lot(const struct score_run *r, uint64_t lot, uint32_t end,
+		    const struct as_score *part, struct as_err *err)
+{
+	struct score_kept kept = { .key = r->key,
+				   .lot = lot,
+				   .first = r->done[lot],
+				   .end = end,
+				   .spent_us = as_now_us() - r->start_us };
+	struct as_buf out = { 0 };
+	int rc;
+
+	as_buf_add(&out, &kept, sizeof(kept));
+	for (int k = 0; k < AS_SCORE_N; k++)
+		if (part->of[k].disks) {
+			struct score_kept_sum one = { (uint64_t)k, part->of[k] };
+
+			as_buf_add(&out, &one, sizeof(one));
+		}
+	rc = as_frames_add(r->a->keep, out.data, out.len, err);
+	as_buf_free(&out);
+	return rc;
+}
+
+/* ---- Lots ------------------------------------------------------------------------------------ */
+
+static int do_lot(const struct score_run *r, struct as_cross_member *m, uint64_t number,
+		  const struct as_corrupt_lot *lot, struct as_err *err)
+{
+	struct as_score part = { 0 };
+	uint32_t k = r->done[number];
+	int rc = 0;
+
+	as_judge_lot_begin(m->judge, &m->base, lot->damages, lot->n);
+	for (; !rc && k < lot->n && !is_over(r); k++)
+		rc = do_damage(m, &lot->damages[k], &part, err);
+	as_judge_lot_end(m->judge);
+	if (!rc && k > r->done[number])
+		rc = keep_lot(r, number, k, &part, err);
+	add_part(r->score, &part);
+	return rc;
+}
+
+static int do_all(struct score_run *r, struct as_cross_member *m, struct as_err *err)
 {
 	struct as_corrupt_setup setup = {
 		.bases = &m->base, .n = 1, .type = m->type, .at_once = 1, .seal = true
@@ -228,25 +343,35 @@ static int do_all(struct as_cross_member *m, const struct as_score_args *a, int6
 	uint64_t n = 0, i;
 	int rc = as_corrupt_open("fields", &setup, &corrupt, err);
 
-	if (!rc)
-		n = as_corrupt_lots(corrupt);
-	while (!rc && (i = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED)) < n) {
-		as_corrupt_lot(corrupt, (uint64_t)((unsigned __int128)i * step_for(n) % n), &lot);
-		as_judge_lot_begin(m->judge, &m->base, lot.damages, lot.n);
-		for (size_t k = 0; !rc && k < lot.n && !is_over(a, start_us, shared); k++)
-			rc = do_damage(m, &lot.damages[k], score, err);
-		as_judge_lot_end(m->judge);
-		if (is_over(a, start_us, shared))
+	if (!rc) {
+		r->n = n = as_corrupt_lots(corrupt);
+		r->done = as_xcalloc(n + 1, sizeof(*r->done));
+		if (as_frames_each(r->a->keep, recall, r))
+			rc = as_fail(err, AS_EUSE, "%s: it is no score of this version",
+				     as_frames_path(r->a->keep));
+	}
+	while (!rc && (i = __atomic_fetch_add(&r->shared->next, 1, __ATOMIC_RELAXED)) < n) {
+		uint64_t number = (uint64_t)((unsigned __int128)i * step_for(n) % n);
+
+		as_corrupt_lot(corrupt, number, &lot);
+		if (r->done[number] >= lot.n)
+			continue;
+		if (is_over(r))
 			break;
+		rc = do_lot(r, m, number, &lot, err);
 	}
 	as_corrupt_lot_free(&lot);
 	as_corrupt_free(corrupt);
+	free(r->done);
 	return rc;
 }
 
 static int run_one(const struct as_score_args *a, int64_t start_us, struct score_shared *shared,
-		   struct as_score *score, struct as_err *err)
+		   bool leads, struct as_score *score, struct as_err *err)
 {
+	struct score_run r = {
+		.a = a, .shared = shared, .score = score, .leads = leads, .start_us = start_us
+	};
 	struct as_cross_member m = { 0 };
 	struct as_chunks *store = as_chunks_new();
 	int rc = as_cross_member_open(&m, a->checker, a->setup, store, err);
@@ -254,7 +379,8 @@ static int run_one(const struct as_score_args *a, int64_t start_us, struct score
 	if (!rc) {
 		score->by_kernel = m.by_kernel;
 		as_buf_adds(&score->note, as_buf_str(&m.generic.note));
-		rc = do_all(&m, a, start_us, shared, score, err);
+		r.key = as_cross_member_key(&m, a->setup);
+		rc = do_all(&r, &m, err);
 	}
 	as_cross_member_free(&m);
 	as_chunks_free(store);
@@ -276,7 +402,7 @@ _Noreturn static void be_worker(const struct as_score_args *a, pid_t parent, int
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	part->rc = run_one(a, start_us, shared, &score, &part->err);
+	part->rc = run_one(a, start_us, shared, false, &score, &part->err);
 	as_buf_free(&score.note);
 	part->score = score;
 	_exit(0);
@@ -298,7 +424,7 @@ static int run_rest(const struct as_score_args *a, int64_t start_us, struct scor
 		if (pids[n] < 0)
 			break;
 	}
-	rc = run_one(a, start_us, shared, score, err);
+	rc = run_one(a, start_us, shared, true, score, err);
 	for (unsigned i = 0; i < n; i++) {
 		if (rc)
 			kill(pids[i], SIGKILL);
@@ -309,9 +435,7 @@ static int run_rest(const struct as_score_args *a, int64_t start_us, struct scor
 		if (parts[i].rc)
 			rc = as_fail(err, parts[i].rc, "%s",
 				     *parts[i].err.msg ? parts[i].err.msg : "a worker died");
-		for (int k = 0; k < AS_SCORE_N; k++)
-			add_sum(&score->of[k], &parts[i].score.of[k]);
-		add_sum(&score->all, &parts[i].score.all);
+		add_part(score, &parts[i].score);
 	}
 	as_shared_free(parts, AS_SCORE_JOBS * sizeof(*parts));
 	return rc;

@@ -58,13 +58,19 @@ struct as_score {
 
 #define AS_SCORE_JOBS 64u
 
+struct as_frames;
+
 struct as_score_args {
 	const char *checker;
 	const struct as_cross_setup *setup;
 	unsigned jobs; /* processes; 0 is 1 */
-	int64_t for_us; /* 0: until all is done */
+	int64_t for_us; /* with that of earlier sessions; 0: until all is done */
+	/* What is done is kept there, and what was there is not done again; may be NULL. */
+	const struct as_frames *keep;
 	const volatile int *stop;
 };
+
+#define AS_SCORE_HEAD "assay-score 1" /* for as_frames_open() */
 
 /* AS_ELACK: the checker is not installed. */
 AS_MUST_CHECK int as_score_run(const struct as_score_args *args, struct as_score *score,

@@ -95,7 +95,9 @@ static int unpack_all(struct pieces *p, int fd, const char *name, struct as_err 
 	}
 	as_unpack_free(unpack);
 	if (!rc && failed.code)
-		rc = as_fail(err, AS_EUSE, "--suite: %s: %s", name, failed.msg);
+		/* That text has the name already. */
+		rc = as_fail(err, AS_EUSE, "%s",
+			     strstr(failed.msg, ": ") ? strstr(failed.msg, ": ") + 2 : failed.msg);
 	return rc;
 }
 
@@ -130,8 +132,13 @@ static int load_image(struct as_fsck_suite *s, struct as_chunks *store, int fd, 
 
 	if (!rc)
 		rc = unpack_all(&p, fd, name, err);
-	if (rc == AS_ENOMEM) {
-		s->too_large++;
+	if (rc == AS_ENOMEM)
+		as_fail(err, AS_EUSE, "it has more than %u MiB",
+			(unsigned)(AS_SUITE_IMAGE_MAX >> 20));
+	else if (!rc && !p.size)
+		rc = as_fail(err, AS_EUSE, "it is empty");
+	if (rc == AS_ENOMEM || rc == AS_EUSE) {
+		as_buf_addf(&s->left_out, "%s: %s\n", name, err->msg);
 		rc = 0;
 	} else if (!rc) {
 		rc = finish(&p, &disk, err);
@@ -202,8 +209,9 @@ int as_suite_load(struct as_chunks *store, const char *path, struct as_fsck_suit
 		rc = as_fail(
 			err, AS_EUSE,
 			"--suite %s: there is no image in it: expected CASE/image.gz, or files "
-			"*.img, *.img.gz, *.img.zst%s",
-			path, out->too_large ? " of at most 512 MiB" : "");
+			"*.img, *.img.gz, *.img.zst%s%.*s",
+			path, out->left_out.len ? "; " : "",
+			(int)strcspn(as_buf_str(&out->left_out), "\n"), as_buf_str(&out->left_out));
 	for (size_t i = 0; i < names.n; i++)
 		free(names.items[i]);
 	free(names.items);
@@ -220,5 +228,6 @@ void as_suite_free(struct as_fsck_suite *s)
 		as_disk_free(s->images[i].disk);
 	}
 	free(s->images);
+	as_buf_free(&s->left_out);
 	*s = (struct as_fsck_suite){ 0 };
 }

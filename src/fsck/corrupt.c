@@ -67,6 +67,14 @@ void as_corrupt_lot(struct as_corrupt *c, uint64_t i, struct as_corrupt_lot *lot
 	c->row->lot(c, i, lot);
 }
 
+void as_corrupt_part(struct as_corrupt *c, uint64_t i, size_t nth, unsigned which,
+		     struct as_corrupt_lot *lot)
+{
+	as_corrupt_lot_free(lot);
+	if (c->row->part)
+		c->row->part(c, i, nth, which, lot);
+}
+
 void as_corrupt_lot_free(struct as_corrupt_lot *lot)
 {
 	for (size_t i = 0; i < lot->n; i++)

@@ -48,6 +48,9 @@ struct as_corrupt_row {
 	/* How many lots there are; UINT64_MAX: any number. */
 	uint64_t (*lots)(const struct as_corrupt *c);
 	void (*lot)(struct as_corrupt *c, uint64_t i, struct as_corrupt_lot *lot);
+	/* See as_corrupt_part(); NULL: damages have no parts. */
+	void (*part)(struct as_corrupt *c, uint64_t i, size_t nth, unsigned which,
+		     struct as_corrupt_lot *lot);
 	void (*close)(struct as_corrupt *c);
 };
 
@@ -61,6 +64,9 @@ void as_corrupt_free(struct as_corrupt *corrupt); /* takes NULL */
 void as_corrupt_use(struct as_corrupt *corrupt, struct as_fsck_subject *subject);
 uint64_t as_corrupt_lots(const struct as_corrupt *corrupt);
 void as_corrupt_lot(struct as_corrupt *corrupt, uint64_t i, struct as_corrupt_lot *lot);
+/* A damage of a lot with one of its fields alone. The lot is empty if there is no such part. */
+void as_corrupt_part(struct as_corrupt *corrupt, uint64_t i, size_t nth, unsigned which,
+		     struct as_corrupt_lot *lot);
 void as_corrupt_lot_free(struct as_corrupt_lot *lot);
 
 #endif

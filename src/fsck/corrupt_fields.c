@@ -251,34 +251,63 @@ static size_t pair_values(const struct as_corrupt *c, const struct pick *p, size
 	return k;
 }
 
-/* Two fields, each with some of its values. */
-static void pair_lot(struct as_corrupt *c, uint64_t i, struct as_corrupt_lot *lot)
+struct pair_damage {
+	const struct pick *pick[2];
+	uint64_t value[2];
+};
+
+/* which: 0 or 1, or 2: both. */
+static void damage_pair(struct as_corrupt *c, const struct pair_damage *p, unsigned which,
+			struct as_corrupt_lot *lot)
+{
+	struct as_disk *disk = as_disk_snapshot(c->setup.bases[p->pick[0]->base].disk);
+	struct as_damage *d = as_corrupt_add(lot, p->pick[0]->base);
+
+	for (unsigned i = 0; i < 2; i++)
+		if (which == 2 || which == i)
+			damage_number(c, c->own, p->pick[i], p->value[i], disk, d);
+	as_corrupt_take(c, lot, disk);
+}
+
+/* Two fields, each with some of its values, up to damage number nth; *last is that one then. */
+static void pair_lot(struct as_corrupt *c, uint64_t i, size_t nth, struct pair_damage *last,
+		     struct as_corrupt_lot *lot)
 {
 	const struct fields_model *m = c->own;
 	const struct pick *a = &m->picks[m->pairs[i].a], *b = &m->picks[m->pairs[i].b];
-	struct as_disk *base = c->setup.bases[a->base].disk;
 	int sum = rank(m, a) + rank(m, b);
 	size_t most = rank(m, a) >= 0 && rank(m, b) >= 0 && sum <= 2 ? PAIR_VALUES : 2;
 	uint64_t x[VALUES_MAX], y[VALUES_MAX];
 	size_t nx = pair_values(c, a, most, x), ny = pair_values(c, b, most, y);
 
 	for (size_t k = 0; k < nx; k++)
-		for (size_t l = 0; l < ny; l++) {
-			struct as_disk *disk = as_disk_snapshot(base);
-			struct as_damage *d = as_corrupt_add(lot, a->base);
-
-			damage_number(c, m, a, x[k], disk, d);
-			damage_number(c, m, b, y[l], disk, d);
-			as_corrupt_take(c, lot, disk);
+		for (size_t l = 0; l < ny && lot->n <= nth; l++) {
+			*last = (struct pair_damage){ { a, b }, { x[k], y[l] } };
+			damage_pair(c, last, 2, lot);
 		}
+}
+
+static void fields_part(struct as_corrupt *c, uint64_t i, size_t nth, unsigned which,
+			struct as_corrupt_lot *lot)
+{
+	struct as_corrupt_lot all = { 0 };
+	struct pair_damage last;
+
+	if (c->setup.at_once < 2)
+		return;
+	pair_lot(c, i, nth, &last, &all);
+	if (all.n == nth + 1)
+		damage_pair(c, &last, which, lot);
+	as_corrupt_lot_free(&all);
 }
 
 static void fields_lot(struct as_corrupt *c, uint64_t i, struct as_corrupt_lot *lot)
 {
 	const struct fields_model *m = c->own;
+	struct pair_damage last;
 
 	if (c->setup.at_once >= 2)
-		pair_lot(c, i, lot);
+		pair_lot(c, i, SIZE_MAX - 1, &last, lot);
 	else
 		one_lot(c, &m->picks[i], lot);
 }
@@ -289,5 +318,6 @@ const struct as_corrupt_row as_corrupt_fields = {
 	.open = open_fields,
 	.lots = fields_lots,
 	.lot = fields_lot,
+	.part = fields_part,
 	.close = close_fields,
 };

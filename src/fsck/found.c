@@ -57,6 +57,14 @@ bool as_fsck_known_add(struct as_fsck_known *k, const char *signature, uint64_t 
 	return true;
 }
 
+bool as_fsck_known_has(const struct as_fsck_known *k, const char *signature)
+{
+	struct key key = { k, signature };
+
+	return as_table_find(&k->table, as_hash64(signature, strlen(signature)), is_key, &key) !=
+	       AS_TABLE_NONE;
+}
+
 void as_fsck_known_judge(struct as_fsck_known *k, const char *signature, bool confirmed)
 {
 	struct key key = { k, signature };

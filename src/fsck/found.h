@@ -26,7 +26,8 @@ struct as_fsck_known {
 void as_fsck_known_free(struct as_fsck_known *known);
 /* Counts a signature. True: it is new, or was met once or twice and did not come back. */
 bool as_fsck_known_add(struct as_fsck_known *known, const char *signature, uint64_t count);
-
+/* Whether it was met before. */
+bool as_fsck_known_has(const struct as_fsck_known *known, const char *signature);
 /* Whether it came back when it was judged again: a cluster that never did is none. */
 void as_fsck_known_judge(struct as_fsck_known *known, const char *signature, bool confirmed);
 

@@ -12,6 +12,7 @@
 #include "fsck/lead.h"
 
 #include "damage/kernel.h"
+#include "fsck/alone.h"
 #include "os/spawn.h"
 
 #include <errno.h>
@@ -59,6 +60,7 @@ struct fsck_lead {
 	unsigned n;
 	uint64_t next; /* lot to give away */
 	int64_t start_us, shown_us;
+	struct as_alone *alone;
 };
 
 /* ---- The worker ------------------------------------------------------------------------------ */
@@ -324,46 +326,82 @@ static int give(struct fsck_lead *l, struct worker *w, struct as_err *err)
 		       : as_fail(err, AS_EIO, "a worker is gone");
 }
 
+/* The damage of a message again, in *lot; its number there. */
+static uint64_t take_damage(const struct as_fsck_args *a, const struct message *m,
+			    struct as_corrupt_lot *lot)
+{
+	if (m->bytes) {
+		lot->damages = as_xcalloc(1, sizeof(*lot->damages));
+		lot->n = as_damage_get(m->text + strlen(m->text) + 1, m->bytes, a->n_bases,
+				       &lot->damages[0]);
+		if (!lot->n)
+			free(lot->damages);
+		return 0;
+	}
+	if (a->corrupt)
+		as_corrupt_lot(a->corrupt, m->lot, lot);
+	return m->damage;
+}
+
+/* A signature that is new: if one field of the damage is enough, only that one is left. */
+static int take_alone(struct fsck_lead *l, const struct message *m, struct as_corrupt_lot *lot,
+		      struct as_err *err)
+{
+	const struct as_fsck_args *a = l->args;
+	const struct as_alone_case one = { .judge = a->judge,
+					   .bases = a->bases,
+					   .corrupt = a->corrupt,
+					   .lot = m->lot,
+					   .nth = m->damage,
+					   .problem = (enum as_fsck_problem)m->problem,
+					   .signature = m->text };
+
+	if (!a->corrupt || m->bytes || m->problem >= AS_FSCK_PROBLEMS ||
+	    as_fsck_known_has(a->known, m->text))
+		return 0;
+	return as_alone_try(l->alone, &one, lot, err);
+}
+
 static int on_found(struct fsck_lead *l, const struct message *m, struct as_err *err)
 {
 	const struct as_fsck_args *a = l->args;
 	struct as_corrupt_lot lot = { 0 };
-	uint64_t nth = m->bytes ? 0 : m->damage;
+	const char *signature = as_alone_name(l->alone, m->text);
 	bool confirmed = false;
+	uint64_t nth = 0;
 	int rc = 0;
 
 	l->status->problems++;
-	if (!as_fsck_known_add(a->known, m->text, 1)) {
-		as_emit_again(a->sinks, m->text);
-		return 0;
+	if (signature == m->text) {
+		rc = take_alone(l, m, &lot, err);
+		signature = as_alone_name(l->alone, m->text);
 	}
-	if (m->bytes) {
-		lot.damages = as_xcalloc(1, sizeof(*lot.damages));
-		lot.n = as_damage_get(m->text + strlen(m->text) + 1, m->bytes, a->n_bases,
-				      &lot.damages[0]);
-		if (!lot.n)
-			free(lot.damages);
-	} else if (a->corrupt) {
-		as_corrupt_lot(a->corrupt, m->lot, &lot);
+	if (rc || !as_fsck_known_add(a->known, signature, 1)) {
+		if (!rc)
+			as_emit_again(a->sinks, signature);
+		as_corrupt_lot_free(&lot);
+		return rc;
 	}
+	if (!lot.n)
+		nth = take_damage(a, m, &lot);
 	if (nth < lot.n && m->problem < AS_FSCK_PROBLEMS) {
 		struct as_fsck_found found = { .subject = a->subject,
 					       .judge = a->judge,
 					       .base = &a->bases[lot.damages[nth].base],
 					       .model = a->model,
 					       .problem = (enum as_fsck_problem)m->problem,
-					       .signature = m->text,
+					       .signature = signature,
 					       .damage = &lot.damages[nth],
 					       .export = a->export };
 
 		rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
 	}
-	as_fsck_known_judge(a->known, m->text, confirmed);
+	as_fsck_known_judge(a->known, signature, confirmed);
 	if (confirmed) {
 		l->status->clusters++;
 	} else if (!rc) {
 		l->status->unconfirmed++;
-		as_emit_note(a->sinks, "it did not come back: %s", m->text);
+		as_emit_note(a->sinks, "it did not come back: %s", signature);
 	}
 	as_corrupt_lot_free(&lot);
 	return rc;
@@ -495,9 +533,11 @@ static bool all_over(const struct fsck_lead *l)
 int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status, struct as_err *err)
 {
 	struct message *m = as_xcalloc(1, sizeof(*m) + AS_DAMAGE_SENT_MAX);
-	struct fsck_lead l = {
-		.args = args, .status = status, .next = args->first, .start_us = as_now_us()
-	};
+	struct fsck_lead l = { .args = args,
+			       .status = status,
+			       .next = args->first,
+			       .start_us = as_now_us(),
+			       .alone = as_alone_new() };
 	unsigned jobs = args->jobs < 1 ? 1 : args->jobs > JOBS_MAX ? JOBS_MAX : args->jobs;
 	int rc = 0;
 
@@ -521,6 +561,7 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 	set_next(&l);
 	status->all = !rc && (status->next >= status->all_lots || all_over(&l));
 	stop_all(&l);
+	as_alone_free(l.alone);
 	free(m);
 	return rc;
 }

@@ -455,3 +455,25 @@ void as_loss_look(struct as_loss *loss, const struct as_damage *damage, struct a
 	}
 	free_files(&now);
 }
+
+void as_loss_mark(struct as_loss *loss, const struct as_damage *damage)
+{
+	as_loss_touch(&loss->was, damage, loss->drops);
+}
+
+/* What happens to one name of a file can be seen by its others, too, such as in a link count. */
+enum as_loss_mark as_loss_marked(const struct as_loss *loss, const char *path)
+{
+	const struct as_loss_files *t = &loss->was;
+	const struct as_loss_name *name = as_loss_name_at(t, path);
+	const struct as_loss_node *node = name ? as_loss_node_of(t, name->ino) : NULL;
+
+	if (!name)
+		return AS_LOSS_UNKNOWN;
+	if (name->touched || (node && node->touched))
+		return AS_LOSS_TOUCHED;
+	for (size_t i = 0; i < t->n_names; i++)
+		if (t->names[i].ino == name->ino && t->names[i].touched)
+			return AS_LOSS_TOUCHED;
+	return AS_LOSS_UNTOUCHED;
+}

@@ -33,4 +33,10 @@ void as_loss_found_free(struct as_loss_found *found);
 void as_loss_look(struct as_loss *loss, const struct as_damage *damage, struct as_disk *repaired,
 		  struct as_loss_found *found);
 
+/* Finds out what the damage touches; then: whether it touches the name, what it leads to, or
+ * another name of that. */
+void as_loss_mark(struct as_loss *loss, const struct as_damage *damage);
+enum as_loss_mark { AS_LOSS_UNKNOWN, AS_LOSS_TOUCHED, AS_LOSS_UNTOUCHED };
+enum as_loss_mark as_loss_marked(const struct as_loss *loss, const char *path);
+
 #endif

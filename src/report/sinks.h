@@ -39,6 +39,8 @@ AS_MUST_CHECK int as_store_sink_in(const struct as_dir *folder, as_save_disk_fn 
 				   struct as_sink **sink, struct as_err *err);
 /* The run folder of as_store_sink_new(). */
 const struct as_dir *as_store_sink_folder(const struct as_sink *sink);
+/* From now on, a finding that is already there is not counted. */
+void as_store_sink_goes_on(struct as_sink *sink);
 /* The first failure to write, if any: 0 or its code. */
 int as_store_sink_failed(const struct as_sink *sink, struct as_err *err);
 void as_store_sink_free(struct as_sink *sink); /* takes NULL */

@@ -424,6 +424,11 @@ int as_store_sink_in(const struct as_dir *folder, as_save_disk_fn save_disk, str
 	return hand_out(s, as_dir_below(folder, AS_RUN_FINDINGS, true, &s->findings, err), sink);
 }
 
+void as_store_sink_goes_on(struct as_sink *sink)
+{
+	((struct store *)sink)->counts = false;
+}
+
 const struct as_dir *as_store_sink_folder(const struct as_sink *sink)
 {
 	return &((const struct store *)sink)->run.dir;

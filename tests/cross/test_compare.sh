@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # assay fsck --compare, --score and --table: the same damage on several types; a checker that drops
-# a file is named by the others; checkers that agree are not; wrong input is answered.
+# a file is named by the others; checkers that agree are not; what is killed goes on; wrong input is
+# answered.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 PATH=$(realpath "$ASSAY_BUILD"):$PATH:/usr/sbin:/sbin
@@ -58,10 +59,29 @@ fi
 
 # ---- Several processes ---------------------------------------------------------------------------
 
+# killed FILE BYTES ARGUMENT...: assay fsck, killed when its file has more than so many bytes
+killed() {
+	local file=$1 bytes=$2 job
+	shift 2
+	"$ASSAY" fsck "$@" >/dev/null 2>&1 &
+	job=$!
+	grown() { [ "$(stat -c %s "$file" 2>/dev/null || echo 0)" -gt "$bytes" ]; }
+	tap_wait_until $((60 * TAP_SLOWER)) grown
+	kill -KILL $job 2>/dev/null
+	wait $job 2>/dev/null
+}
+
+# Two processes are killed twice, and go on.
 if command -v e2fsck >/dev/null && command -v mkfs.minix >/dev/null; then
 	for jobs in 1 2; do
-		tap_run "$jobs processes compare" 1 "$ASSAY" fsck --compare ext2,minix3 \
-			--jobs $jobs --max-findings 4 -o "$WORK/jobs-$jobs"
+		same=(--compare ext2,minix3 --jobs $jobs --max-findings 4 -o "$WORK/jobs-$jobs")
+		if [ $jobs = 2 ]; then
+			kept=$WORK/jobs-2/fsck/compare
+			killed "$kept" 4096 "${same[@]}"
+			same+=(--resume)
+			killed "$kept" $(($(stat -c %s "$kept") + 1)) "${same[@]}"
+		fi
+		tap_run "$jobs processes compare" 1 "$ASSAY" fsck "${same[@]}"
 		# On a slow machine there are lines of progress.
 		sed -E "s/jobs-$jobs/DIR/; / s\$/d; /^[0-9]+:[0-9]{2}[:,]/d" "$WORK/out" \
 			>"$WORK/said-$jobs"
@@ -69,9 +89,27 @@ if command -v e2fsck >/dev/null && command -v mkfs.minix >/dev/null; then
 	tap_is "two processes say what one says" "$(cat "$WORK/said-2")" "$(cat "$WORK/said-1")"
 	tap_run "two processes find what one finds" 0 diff -r "$WORK/jobs-1/findings" \
 		"$WORK/jobs-2/findings"
+	for wrong in "--compare ext2,minix: it_is_of_ext2,minix3" \
+		"--compare ext2,minix3 --deadline 4: begin_anew" \
+		"--score: nothing_to_go_on_with"; do
+		# shellcheck disable=SC2086
+		tap_run "another one does not go on:${wrong#*:}" 2 "$ASSAY" fsck ${wrong%:*} \
+			--resume -o "$WORK/jobs-2"
+		words=${wrong#*: }
+		tap_like "another one does not go on:${wrong#*:}: said" "$WORK/err" "${words//_/ }"
+	done
+	truncate -s 100 "$kept"
+	printf x | dd of="$kept" bs=1 conv=notrunc status=none
+	tap_run "a file that is none" 2 "$ASSAY" fsck "${same[@]}"
+	tap_like "a file that is none: said" "$WORK/err" "it is not of this version"
 	for jobs in 1 3; do
-		"$ASSAY" fsck --score labfs-fsck --for $((300 * TAP_SLOWER))s --json \
-			--jobs $jobs 2>"$WORK/err" |
+		same=(--score labfs-fsck --for $((300 * TAP_SLOWER))s --json --jobs $jobs
+			-o "$WORK/score-of-$jobs")
+		if [ $jobs = 3 ]; then
+			killed "$WORK/score-of-3/fsck/score" 1000 "${same[@]}"
+			same+=(--resume)
+		fi
+		"$ASSAY" fsck "${same[@]}" 2>"$WORK/err" |
 			grep -v '"event":"progress"' >"$WORK/score-$jobs"
 	done
 	tap_like "a score that is complete" "$WORK/score-1" '"complete":true'
@@ -83,11 +121,12 @@ fi
 
 # ---- The score -----------------------------------------------------------------------------------
 
-tap_run "a score" 0 "$ASSAY" fsck --score labfs-fsck:bug=57 labfs-fsck --for $((8 * TAP_SLOWER))s
+tap_run "a score" 0 "$ASSAY" fsck --score labfs-fsck:bug=57 labfs-fsck --no-store \
+	--for $((8 * TAP_SLOWER))s
 # Bug 57 empties a block of a directory for one wrong length.
 tap_is "the checker without the bug is the best with entries" \
 	"$(sed -n '/^entries of directories/,/^$/s/^ *1 *\([^ ]*\) .*/\1/p' "$WORK/out")" labfs-fsck
-tap_run "a score as JSON" 0 "$ASSAY" fsck --score labfs-fsck --for 1s --json
+tap_run "a score as JSON" 0 "$ASSAY" fsck --score labfs-fsck --for 1s --json --no-store
 tap_like "it has counts" "$WORK/out" '"checker":"labfs-fsck".*"all":\{"disks":[1-9]'
 
 # ---- The tables ----------------------------------------------------------------------------------

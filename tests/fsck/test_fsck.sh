@@ -55,6 +55,44 @@ done <<-END
 	healthy 52
 END
 
+# Pairs of fields: what one field shows alone is of that field, whatever it was paired with; what
+# takes both is named by both. The checker knows the sum of the healthy disk; `sum` prints it.
+cat >"$WORK/pair.c" <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static unsigned char disk[1 << 22];
+int main(int argc, char **argv)
+{
+	int fd = argc > 3 ? open(argv[3], O_RDONLY) : -1;
+	unsigned long sum = 1;
+
+	for (ssize_t i = 4096, n = pread(fd, disk, sizeof(disk), 0); i < n; i++)
+		sum = sum * 31 + disk[i];
+	if (!strcmp(argv[1], "sum"))
+		return !printf("%lu\n", sum);
+	if (!memcmp(disk, "fbal", 4))
+		return 0;
+	return *argv[1] == '1' || sum != strtoul(argv[2], NULL, 10) ? 77 : 0;
+}
+END
+cc -o "$WORK/pair" "$WORK/pair.c" || exit 1
+zstd -q -d -f "$(find "$WORK/55/findings" -name healthy.img.zst | head -n 1)" -o "$WORK/healthy"
+sum=$("$WORK/pair" sum 0 "$WORK/healthy")
+for fields in 1 2; do
+	tap_run "pairs, and a problem of $fields" 1 "$ASSAY" fsck \
+		"checker:$WORK/pair $fields $sum {disk}" --type lab --exits 0=clean \
+		--disk "$WORK/healthy" --fields 2 --lots 8 -o "$WORK/pair-$fields"
+	cat "$WORK/pair-$fields"/findings/*/finding.json |
+		grep -o '"signature":"fsck: status: 77; field [^"]*"' >"$WORK/signs-$fields"
+done
+tap_is "a problem of one field: one cluster" "$(cat "$WORK/signs-1")" \
+	'"signature":"fsck: status: 77; field super magic"'
+tap_is "a problem of two fields: all name both" \
+	"$(grep -cv 'field super magic, dir_entry ino (' "$WORK/signs-2")" 0
+
 # A script that repairs nothing and knows no exit status.
 printf '#!/bin/sh\nhead -c 2048 "$1" >/dev/null\nexit 77\n' >"$WORK/odd"
 chmod +x "$WORK/odd"
@@ -279,6 +317,18 @@ refused "a disk of half a sector" 2 "odd-size" labfs-fsck --disk "$WORK/odd-size
 refused "a disk larger than any memory" 2 "huge" labfs-fsck --disk "$WORK/huge"
 refused "a suite without images" 2 "there is no image in it" labfs-fsck --model suite \
 	--suite "$WORK/empty"
+# Of a suite, what is no image is left out, and said; a suite of nothing else is refused.
+mkdir -p "$WORK/garbage/f_bad" "$WORK/garbage/f_empty" "$WORK/mixed"
+gzip -c "$WORK/zeros" | head -c 20 >"$WORK/garbage/f_bad/image.gz"
+: >"$WORK/garbage/f_empty/image.gz"
+refused "a suite of garbage" 2 "no image in it.*f_bad: " labfs-fsck --model suite \
+	--suite "$WORK/garbage"
+cp -r "$WORK/garbage/." "$WORK/healthy" "$WORK/mixed"
+mv "$WORK/mixed/healthy" "$WORK/mixed/sick.img"
+printf x | dd of="$WORK/mixed/sick.img" bs=1 conv=notrunc status=none
+tap_run "a suite with garbage in it" 0 "$ASSAY" fsck labfs-fsck --model suite \
+	--suite "$WORK/mixed" --lots 2 --no-store
+tap_like "a suite with garbage in it: what is left out" "$WORK/out" "left out: f_empty: it is empty"
 refused "the model suite without a suite" 2 "needs --suite" labfs-fsck --model suite
 refused "a map of exit statuses that is none" 2 "expected STATUS=MEANING" "checker:true {disk}" \
 	--exits "0=fine" --type lab

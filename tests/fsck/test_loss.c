@@ -92,12 +92,17 @@ static void judge_names(const char *type, struct as_disk *healthy)
 	if (found.unexcused || found.moved)
 		fail_msg("%s: the name was damaged: %s", type, as_buf_str(&found.words));
 	as_loss_found_free(&found);
+	as_loss_mark(loss, &damage);
+	assert_int_equal(as_loss_marked(loss, "/" NAME), AS_LOSS_TOUCHED);
+	assert_int_equal(as_loss_marked(loss, "/none"), AS_LOSS_UNKNOWN);
 	/* The mutant: byte 8 of the disk is no name. */
 	elsewhere = (struct as_damage){ .bytes = &(struct as_damaged_byte){ 8, 0, 1 }, .n = 1 };
 	as_loss_look(loss, &elsewhere, repaired, &found);
 	if (!found.moved || !strstr(as_buf_str(&found.first), "/" NAME))
 		fail_msg("%s: the name was stolen: %s", type, as_buf_str(&found.words));
 	as_loss_found_free(&found);
+	as_loss_mark(loss, &elsewhere);
+	assert_int_equal(as_loss_marked(loss, "/" NAME), AS_LOSS_UNTOUCHED);
 	/* Nothing is missing on the disk itself. */
 	as_loss_look(loss, &elsewhere, healthy, &found);
 	assert_int_equal(found.files, 0);

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/stopping.h"
 #include "cli/trust.h"
+#include "cmd/fsck/fsck_keep.h"
 #include "cmd/fsck/fsck_word.h"
 #include "cross/cross.h"
 #include "os/spawn.h"
@@ -68,13 +69,14 @@ static void progress(void *ctx, const struct as_cross_counts *n)
 }
 
 static int compare(const struct as_args *args, const struct as_cross_setup *setup,
-		   struct as_cross *cross, struct as_cli_output *out, struct as_run_stats *stats,
-		   struct as_err *err)
+		   struct as_cross *cross, const struct as_frames *keep, struct as_cli_output *out,
+		   struct as_run_stats *stats, struct as_err *err)
 {
 	const char *time = as_args_text(args, "for", NULL);
 	struct as_cross_args how = { .only = -1,
 				     .max_findings = as_args_number(args, "max-findings", 0),
 				     .jobs = (unsigned)as_args_number(args, "jobs", 1),
+				     .keep = keep,
 				     .stop = as_cli_stop_catch(),
 				     .sinks = out->chain,
 				     .progress = progress,
@@ -90,8 +92,8 @@ static int compare(const struct as_args *args, const struct as_cross_setup *setu
 	tell(out->chain, as_buf_str(&text));
 	as_buf_clear(&text);
 	if (!rc)
-		rc = how.jobs > 1 ? as_cross_run_jobs(cross, setup, &how, &n, err)
-				  : as_cross_run(cross, &how, &n, err);
+		rc = how.jobs > 1 || keep ? as_cross_run_jobs(cross, setup, &how, &n, err)
+					  : as_cross_run(cross, &how, &n, err);
 	as_cli_output_quiet(out, rc, err);
 	stats->wall_us = as_now_us() - start_us;
 	stats->workloads = n.damaged;
@@ -113,19 +115,29 @@ static int compare(const struct as_args *args, const struct as_cross_setup *setu
 int as_fsck_compare(const struct as_args *args, struct as_err *err)
 {
 	struct as_run_stats stats = { 0 };
+	struct as_buf head = { 0 };
 	struct as_cross *cross = NULL;
 	struct as_cross_setup setup;
+	struct as_fsck_keep keep = { .folder.dir = AS_DIR_NONE, .below = AS_DIR_NONE };
 	struct as_cli_output out;
 	int rc = open_cross(args, as_args_text(args, "compare", ""), &setup, &cross, err);
 
+	if (!rc) {
+		as_cross_keep_head(cross, &setup, &head);
+		rc = as_fsck_keep_open(args, "compare", as_buf_str(&head), &keep, err);
+	}
 	if (!rc)
 		rc = as_cli_output_open(args, &out, err);
 	if (!rc) {
 		out.reports = args;
-		rc = compare(args, &setup, cross, &out, &stats, err);
+		if (as_args_has(args, "resume"))
+			as_cli_output_goes_on(&out);
+		rc = compare(args, &setup, cross, keep.frames, &out, &stats, err);
 		rc = as_cli_output_close(&out, &stats, rc, err);
 	}
+	as_fsck_keep_close(&keep);
 	as_cross_free(cross);
+	as_buf_free(&head);
 	return rc;
 }
 

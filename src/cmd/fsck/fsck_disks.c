@@ -45,7 +45,8 @@ int as_fsck_load_disk(struct as_fsck_session *s, const char *path, struct as_dis
 			      : as_image_import_raw(s->store, path, disk, err);
 }
 
-/* Every image of the suite is a disk; none of them is healthy. */
+/* Every image of the suite is a disk; none of them is healthy. What the checker cannot be run on is
+ * left out, unless that is all of them. */
 static int open_suite(struct as_fsck_session *s, struct as_err *err)
 {
 	const char *path = as_args_text(s->args, "suite", NULL);
@@ -63,9 +64,19 @@ static int open_suite(struct as_fsck_session *s, struct as_err *err)
 		base->name = s->suite.images[i].name;
 		base->disk = as_disk_snapshot(s->suite.images[i].disk);
 		rc = as_judge_base(s->judge, base, AS_FSCK_SICK, err);
-		if (rc)
+		if (rc == AS_EUSE) {
+			as_buf_addf(&s->suite.left_out, "%s: %s\n", base->name, err->msg);
+			as_fsck_base_free(base);
+			s->n_bases--;
+			rc = 0;
+		} else if (rc) {
 			as_fail_in(err, "--suite: %s", base->name);
+		}
 	}
+	if (!rc && !s->n_bases)
+		rc = as_fail(err, AS_EUSE, "--suite: %.*s",
+			     (int)strcspn(as_buf_str(&s->suite.left_out), "\n"),
+			     as_buf_str(&s->suite.left_out));
 	return rc;
 }
 

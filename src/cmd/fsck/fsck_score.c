@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/stopping.h"
 #include "cmd/fsck/fsck_cross.h"
+#include "cmd/fsck/fsck_keep.h"
 #include "cmd/fsck/fsck_word.h"
 #include "cross/cross.h"
 #include "cross/score.h"
@@ -138,12 +139,15 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 		as_live_open(&(struct as_live_setup){ .command = "fsck --score",
 						      .json = as_args_has(args, "json"),
 						      .quiet = as_args_has(args, "quiet") });
+	struct as_fsck_keep keep = { .folder.dir = AS_DIR_NONE, .below = AS_DIR_NONE };
 	size_t n = 0;
 	int64_t us;
 	int rc = time_for(args, &us, err);
 
 	if (!rc)
 		rc = as_fsck_word_box(args, "ext4", &setup.kernel, err);
+	if (!rc)
+		rc = as_fsck_keep_open(args, "score", AS_SCORE_HEAD, &keep, err);
 	as_live_goal(live, 0, list.n);
 	for (size_t i = 0; !rc && i < list.n && !*stop; i++) {
 		struct as_score_args how = {
@@ -151,6 +155,7 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 			.setup = &setup,
 			.jobs = (unsigned)as_args_number(args, "jobs", 1),
 			.for_us = us,
+			.keep = keep.frames,
 			.stop = stop,
 		};
 
@@ -174,6 +179,7 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 	for (size_t i = 0; i < n; i++)
 		as_score_free(&scores[i]);
 	free(scores);
+	as_fsck_keep_close(&keep);
 	return rc;
 }
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * frames: see frames.h.
+ *
+ * Method. A frame is a magic number, a length, a checksum, and the record; it is appended by one
+ * write. Who is killed leaves at most one frame that is cut off, and others may append after it
+ * before they are killed, too.
+ *
+ * Invariants
+ *   1. What is read are whole frames with their checksums, from the beginning up to the first that
+ *      is not. The file is cut there before anybody appends to it.
+ *   2. A new file has its first record from its first moment on: it is written beside, and renamed.
+ */
+#include "os/frames.h"
+
+#include "base/hash.h"
+#include "os/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define FILE_BYTES ((size_t)1 << 30)
+#define MAGIC 0x314d5246u /* and a version */
+#define LOCK_WAIT_US ((int64_t)10 * 1000000)
+#define LOCK_LOOK_MS 20
+
+struct frames_record {
+	uint32_t magic, bytes;
+	uint64_t sum;
+};
+
+struct as_frames {
+	int fd;
+	char *path, *head;
+	struct as_buf old;
+	size_t first; /* where the records after the head begin */
+};
+
+static void put(struct as_buf *out, const void *data, size_t len)
+{
+	struct frames_record f = { MAGIC, (uint32_t)len, as_hash64(data, len) };
+
+	as_buf_add(out, &f, sizeof(f));
+	as_buf_add(out, data, len);
+}
+
+/* Bytes of the whole frame at `at`; 0: there is none. */
+static size_t take(const struct as_buf *file, size_t at, const char **data, size_t *len)
+{
+	struct frames_record f;
+
+	if (file->len - at < sizeof(f))
+		return 0;
+	memcpy(&f, file->data + at, sizeof(f));
+	*data = file->data + at + sizeof(f);
+	*len = f.bytes;
+	if (f.magic != MAGIC || f.bytes > file->len - at - sizeof(f) ||
+	    as_hash64(*data, f.bytes) != f.sum)
+		return 0;
+	return sizeof(f) + f.bytes;
+}
+
+static int lock(const struct as_frames *f, struct as_err *err)
+{
+	int64_t until_us = as_now_us() + LOCK_WAIT_US;
+
+	while (flock(f->fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return as_fail_errno(err, errno, "%s: cannot lock it", f->path);
+		if (as_now_us() > until_us)
+			return as_fail(err, AS_EUSE, "%s: another process goes on with it",
+				       f->path);
+		poll(NULL, 0, LOCK_LOOK_MS);
+	}
+	return 0;
+}
+
+/* Reads what is there, and cuts it after the last whole frame. */
+static int recall(struct as_frames *f, const struct as_dir *dir, const char *name,
+		  struct as_err *err)
+{
+	const char *data;
+	size_t len, at = 0, n;
+	int rc = as_dir_read(dir, name, FILE_BYTES, &f->old, err);
+
+	if (rc)
+		return rc;
+	while ((n = take(&f->old, at, &data, &len))) {
+		if (!at) {
+			f->head = as_xstrndup(data, len);
+			f->first = n;
+		}
+		at += n;
+	}
+	if (!at)
+		return as_fail(err, AS_EUSE, "%s: it is not of this version", f->path);
+	f->old.len = at;
+	return ftruncate(f->fd, (off_t)at) ? as_fail_errno(err, errno, "%s", f->path) : 0;
+}
+
+int as_frames_open(const struct as_dir *dir, const char *name, const char *head, bool resume,
+		   struct as_frames **out, struct as_err *err)
+{
+	struct as_frames *f = as_xcalloc(1, sizeof(*f));
+	struct as_buf text = { 0 };
+	int rc = 0;
+
+	f->fd = -1;
+	as_buf_addf(&text, "%s/%s", dir->path, name);
+	f->path = as_xstrdup(as_buf_str(&text));
+	as_buf_clear(&text);
+	if (!resume) {
+		put(&text, head, strlen(head));
+		rc = as_dir_write(dir, name, &text, err);
+		f->head = as_xstrdup(head);
+	}
+	if (!rc) {
+		f->fd = openat(dir->fd, name, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+		if (f->fd < 0)
+			rc = as_fail(err, AS_EUSE, "%s: there is nothing to go on with: %s",
+				     f->path, strerror(errno));
+	}
+	if (!rc)
+		rc = lock(f, err);
+	if (!rc && resume)
+		rc = recall(f, dir, name, err);
+	as_buf_free(&text);
+	if (rc) {
+		as_frames_close(f);
+		f = NULL;
+	}
+	*out = f;
+	return rc;
+}
+
+void as_frames_close(struct as_frames *f)
+{
+	if (!f)
+		return;
+	if (f->fd >= 0)
+		close(f->fd);
+	as_buf_free(&f->old);
+	free(f->head);
+	free(f->path);
+	free(f);
+}
+
+const char *as_frames_head(const struct as_frames *f)
+{
+	return f->head;
+}
+
+const char *as_frames_path(const struct as_frames *f)
+{
+	return f->path;
+}
+
+int as_frames_each(const struct as_frames *f, int (*fn)(void *ctx, const void *data, size_t len),
+		   void *ctx)
+{
+	size_t at = f ? f->first : 0, len, n;
+	const char *data;
+	int rc = 0;
+
+	while (f && !rc && (n = take(&f->old, at, &data, &len))) {
+		rc = fn(ctx, data, len);
+		at += n;
+	}
+	return rc;
+}
+
+int as_frames_add(const struct as_frames *f, const void *data, size_t len, struct as_err *err)
+{
+	struct as_buf out = { 0 };
+	ssize_t n;
+	int rc = 0;
+
+	if (!f)
+		return 0;
+	put(&out, data, len);
+	do
+		n = write(f->fd, out.data, out.len);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		rc = as_fail_errno(err, errno, "%s", f->path);
+	else if ((size_t)n != out.len)
+		rc = as_fail(err, AS_EIO, "%s: only a part could be written", f->path);
+	as_buf_free(&out);
+	return rc;
+}
