@@ -109,7 +109,7 @@ static bool begins_read_only(const struct child *c)
 
 	if (as_opts_read_only(as_target_opts(c->args->target)))
 		return true;
-	return !as_target_library(c->args->target) && !statvfs("/", &st) &&
+	return !as_instance_can(c->instance, AS_INSTANCE_IN_PROCESS) && !statvfs("/", &st) &&
 	       st.f_flag & ST_RDONLY;
 }
 

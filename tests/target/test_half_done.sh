@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A library that undoes nothing when the disk fails (AS_MEANS_FAILED_MAYBE_DONE, AS_CUT_REPAIR) may
-# leave something half done, but only where a call says that it has failed: labfs with this contract.
-# tests/cli/test_ext2lib.sh has a library that does leave something half done.
+# leave something half done, but only where a call says that it has failed. This is labfs with such
+# a contract; tests/cli/test_ext2lib.sh has a library that does leave something half done.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 
 CASE=labfs/cases/22-unreadable-directory.txt
 B=$(dirname "$ASSAY")
 mapfile -t OBJECTS < <(find "$B/pic/labfs" -name '*.o' ! -name ops.o ! -name '*_main.o')
-sed 's/^const struct as_target_ops lab_target = {/static const struct as_contract said = \
-{ .after_cut = AS_CUT_REPAIR, .semantics = AS_MEANS_FAILED_MAYBE_DONE };\n&\n\t.contract = \&said,/' \
+SAID='.after_cut = AS_CUT_REPAIR, .semantics = AS_MEANS_FAILED_MAYBE_DONE'
+sed "s/^const struct as_target_ops lab_target = {/static const struct as_contract said = \
+{ $SAID };\n&\n\t.contract = \&said,/" \
 	labfs/ops.c >"$WORK/ops.c"
 ${CC:-cc} -fPIC -shared -Wl,-Bsymbolic -Iinclude -Ilabfs -Dlab_target=as_target "$WORK/ops.c" \
 	"${OBJECTS[@]}" -o "$WORK/lazy.so" || tap_not_ok "labfs with a contract compiles"

@@ -9,8 +9,8 @@ printf '%s\n' 'mkdir /a 0755' umount 'mount opts=ro' 'mkdir /b 0755' umount moun
 	>"$WORK/w.txt"
 
 run() { # STATUS TARGET
-	tap_run "$2 ends with $1" "$1" "$ASSAY" run --no-store --trust --sandbox host --target "$2" \
-		"$WORK/w.txt"
+	tap_run "$2 ends with $1" "$1" "$ASSAY" run --no-store --trust --sandbox host \
+		--target "$2" "$WORK/w.txt"
 	[ "$1" = 0 ] || tap_like "it is said why" "$WORK/err" 'read-only from the beginning'
 }
 

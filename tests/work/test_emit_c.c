@@ -573,9 +573,9 @@ static void test_remount(void **state)
 	as_buf_clear(&said);
 	if (!can_confine())
 		skip_because("needs root: mount");
-	assert_int_equal(run(&said, (const char *[]){ "unshare", "-m", "sh", "-c", mounted,
-						      in_folder("w"), fresh_directory("mounted"),
-						      NULL }),
+	assert_int_equal(run(&said,
+			     (const char *[]){ "unshare", "-m", "sh", "-c", mounted, in_folder("w"),
+					       fresh_directory("mounted"), NULL }),
 			 0);
 	assert_string_equal(as_buf_str(&said), "remount opts=rw,ro = 0\nmkdir /x 0755 = -1 EROFS\n"
 					       "remount = 0\nmkdir /x 0755 = 0\n");

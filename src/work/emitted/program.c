@@ -773,8 +773,8 @@ static struct result do_statfs(const char *path)
  * The words are "ro" and "rw", and the last one counts. */
 static struct result do_remount(const char *opts)
 {
-	const unsigned long kept = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_SYNCHRONOUS | MS_NOATIME |
-				   MS_NODIRATIME;
+	const unsigned long kept =
+		MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_SYNCHRONOUS | MS_NOATIME | MS_NODIRATIME;
 	unsigned long flags = 0;
 	struct result result;
 	struct statfs fs;
