@@ -144,6 +144,7 @@ static bool unmount_target(struct child *c, enum as_phase phase)
 	rc = as_instance_unmount(c->instance);
 	if (as_child_troubled(c, -1))
 		return false;
+	c->half_done |= rc && as_child_fault_hit(c) && as_child_told_of_fault(c, -rc);
 	if (rc == -ENOSPC && c->model && c->args->traits->quirks & AS_QUIRK_FULL_DROPS)
 		as_child_loosen(c);
 	/* Of views that could not become their files', it is not known which they are. */
@@ -156,12 +157,13 @@ static bool unmount_target(struct child *c, enum as_phase phase)
 }
 
 /* A library that undoes nothing when the disk fails, and has no journal, leaves that to its
- * checker: AS_MEANS_FAILED_MAYBE_DONE with AS_CUT_REPAIR. */
+ * checker: AS_MEANS_FAILED_MAYBE_DONE with AS_CUT_REPAIR. A fault that no call told of, or that met
+ * a call which only reads, has left nothing half done. */
 static bool is_half_done(const struct child *c)
 {
 	struct as_contract contract = as_target_contract(c->args->target);
 
-	return c->sh->fired && c->args->plan && contract.after_cut == AS_CUT_REPAIR &&
+	return c->half_done && contract.after_cut == AS_CUT_REPAIR &&
 	       contract.semantics & AS_MEANS_FAILED_MAYBE_DONE;
 }
 
@@ -336,7 +338,7 @@ static int renew(struct child *c, const struct as_instance_mark *fresh, struct a
 {
 	as_model_free(c->model);
 	c->model = NULL;
-	c->blind = c->unsure = c->full = false;
+	c->blind = c->unsure = c->full = c->half_done = false;
 	name_device(c);
 	return as_instance_back(c->instance, fresh, err);
 }

@@ -9,6 +9,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 struct fresh_walk {
 	struct child *c;
@@ -103,6 +104,18 @@ static int mount_fresh(struct child *c, struct as_err *err)
 	return rc ? as_instance_useless(c->instance, rc, err) : 0;
 }
 
+/* Whether the target is read-only before any workload has said so: by its options, which a server
+ * may keep to itself, or by its mount, whose root is ours now. */
+static bool begins_read_only(const struct child *c)
+{
+	struct statvfs st;
+
+	if (as_opts_read_only(as_target_opts(c->args->target)))
+		return true;
+	return !as_instance_can(c->instance, AS_INSTANCE_IN_PROCESS) && !statvfs("/", &st) &&
+	       st.f_flag & ST_RDONLY;
+}
+
 static int prepare(struct child *c, struct as_err *err)
 {
 	int rc = as_child_open(c, err);
@@ -111,6 +124,11 @@ static int prepare(struct child *c, struct as_err *err)
 		rc = make(c, err);
 	if (!rc && c->disk)
 		rc = mount_fresh(c, err);
+	if (!rc && begins_read_only(c))
+		rc = as_fail(err, AS_EUSE,
+			     "it is read-only from the beginning, so that nothing can be made to "
+			     "look at; `remount opts=ro` or `mount opts=ro` in a workload makes "
+			     "it read-only");
 	return rc ? rc : list_fresh(c, "/");
 }
 

@@ -26,6 +26,17 @@ bool as_child_fault_hit(struct child *c)
 	return c->sh->fired;
 }
 
+bool as_child_told_of_fault(const struct child *c, int err)
+{
+	if (as_traits_failed_answer(c->args->traits, err))
+		return true;
+	if (c->args->plan && as_plan_gives(c->args->plan, err))
+		return true;
+	/* A checksum that catches a flipped bit says so. */
+	return (err == EUCLEAN || err == EBADMSG) &&
+	       (!c->args->plan || as_plan_is_silent(c->args->plan));
+}
+
 bool as_child_excused(struct child *c, int err)
 {
 	/* What it could not write, it may not be able to write when it is unmounted, either. */
@@ -37,13 +48,7 @@ bool as_child_excused(struct child *c, int err)
 		return c->kfailing || c->aborted;
 	if (!as_instance_can(c->instance, AS_INSTANCE_STRICT))
 		return true;
-	if (as_traits_failed_answer(c->args->traits, err))
-		return true;
-	if (c->args->plan && as_plan_gives(c->args->plan, err))
-		return true;
-	/* A checksum that catches a flipped bit says so. */
-	return (err == EUCLEAN || err == EBADMSG) &&
-	       (!c->args->plan || as_plan_is_silent(c->args->plan));
+	return as_child_told_of_fault(c, err);
 }
 
 bool as_child_writes_were_hit(const struct child *c)
@@ -122,6 +127,20 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 	}
 }
 
+/* Whether a fault made this operation stop half-way, by its own word. While the model knows the
+ * state, an error that it gives itself is none of a fault. */
+static bool stopped_by_fault(struct child *c, const struct as_op *op, const struct as_outcome *got)
+{
+	const struct as_op_info *info = &as_op_table[op->code];
+
+	if (info->changes == AS_CHANGES_NOTHING && info->reads != AS_READS_NOTHING)
+		return false;
+	if (as_op_fell_short(op, got->ret))
+		return true;
+	return got->ret < 0 && as_child_told_of_fault(c, got->err) &&
+	       (c->blind || !as_model_judge(c->model, op, got, &c->verdict));
+}
+
 /* False: the workload ends here. */
 static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
 {
@@ -130,8 +149,10 @@ static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
 
 	/* It may have turned itself off, or kept half of an operation. */
 	if (c->args->plan && !c->kfault && !as_instance_can(c->instance, AS_INSTANCE_STRICT) &&
-	    as_child_fault_hit(c))
+	    as_child_fault_hit(c)) {
+		c->half_done |= stopped_by_fault(c, op, got);
 		c->blind = true;
+	}
 	if (rule == AS_FULL_BLIND)
 		c->blind = true;
 	if (!c->blind && as_child_may_drop(c, got))

@@ -28,6 +28,7 @@ struct child {
 	struct as_race_delay *delay; /* of the disk in a race; NULL: none */
 	bool unsure; /* an operation that a fault made fail may be on the disk, or not */
 	bool blind; /* the model no longer knows the state: answers are not judged */
+	bool half_done; /* a fault stopped an operation of a library that undoes nothing */
 	bool full; /* ENOSPC has perhaps lost contents (child_full.c) */
 	struct as_kfault *kfault; /* inside the kernel; NULL: none */
 	struct as_kfail_rules kfail; /* which ones, */
@@ -65,6 +66,8 @@ bool as_child_troubled(struct child *c, int64_t op);
 
 /* Whether a fault has hit, so far. */
 bool as_child_fault_hit(struct child *c);
+/* Whether such an error is one that a fault gives. */
+bool as_child_told_of_fault(const struct child *c, int err);
 /* Whether such an answer is explained by a fault that hit. */
 bool as_child_excused(struct child *c, int err);
 /* Whether bytes that were acknowledged may be missing from the disk. */

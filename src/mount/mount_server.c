@@ -72,6 +72,9 @@ int as_mount_start_server(struct as_mount *m, const char *base, const char *opts
 	add_option(&argv, base);
 	add_option(&argv, opts);
 	rc = as_server_start(m->program, argv, m->fs, m->server_ms, &m->server);
+	/* Without these options it did mount: it does not know them. */
+	if (rc == -ECONNABORTED && *opts && as_server_declined(m->server))
+		rc = -EINVAL;
 	/* Whatever options it used: device nodes must not open a device. */
 	if (!rc && mount(NULL, m->fs, NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL))
 		rc = -errno;

@@ -190,6 +190,11 @@ int as_server_start(const char *program, char *const *argv, const char *mnt, uns
 	return rc;
 }
 
+bool as_server_declined(const struct as_server *s)
+{
+	return s->gone && s->report->ended && WIFEXITED(s->report->status);
+}
+
 const char *as_server_refusal(const struct as_server *s)
 {
 	int errnum = s->report->exec_errno;

@@ -32,6 +32,9 @@ AS_MUST_CHECK int as_server_argv(const char *command, const struct as_server_pla
  * deadline, and kills the process group. */
 AS_MUST_CHECK int as_server_start(const char *program, char *const *argv, const char *mnt,
 				  unsigned deadline_ms, struct as_server **server);
+/* It ended by itself, and of no signal. The status of fuse2fs 1.47.0, which does not know an
+ * option, is 0. */
+bool as_server_declined(const struct as_server *server);
 const char *as_server_refusal(const struct as_server *server); /* NULL: it was started */
 /* After the unmount: waits for its end, or ends it at the deadline. False: it did not end well, and
  * as_server_trouble() says how. */

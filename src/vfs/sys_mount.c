@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,17 +94,29 @@ void as_sys_umount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 	as_vfs_answer(out, rc);
 }
 
+/* A server may take `ro` for itself, so that the kernel's checks come in another order. */
+static bool keeps_read_only(const struct as_sys *s, const char *opts)
+{
+	struct statvfs st;
+
+	return as_mount_type(s->mount)->server && as_opts_read_only(opts) &&
+	       !fstatvfs(s->root_fd, &st) && !(st.f_flag & ST_RDONLY);
+}
+
 void as_sys_mount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	const struct as_sys *s = (const struct as_sys *)vfs;
 	const char *opts = op->opts ? op->opts : "";
 	int rc = -EBUSY;
 
-	/* A server may take `ro` for itself, so that the kernel's checks come in another order. */
-	if (!s->mount || (as_mount_type(s->mount)->server && as_opts_read_only(opts)))
+	if (!s->mount)
 		rc = -AS_ERR_UNSUPPORTED;
 	else if (!as_mount_mounted(s->mount))
 		rc = as_vfs_sys_mount(vfs, opts);
+	if (!rc && keeps_read_only(s, opts)) {
+		rc = as_vfs_sys_unmount(vfs);
+		rc = rc ? rc : -AS_ERR_UNSUPPORTED;
+	}
 	as_vfs_answer(out, rc);
 }
 

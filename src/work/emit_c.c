@@ -114,10 +114,12 @@ static bool has_done(enum as_opcode code)
 	return as_op_table[code].calls == AS_CALLS_MANY;
 }
 
-/* What needs a mount of our own is printed as skipped; anything else has a section. */
-static bool is_skipped(enum as_opcode code)
+/* It is printed as skipped; anything else has a section. A mount that is somebody else's can be
+ * turned read-only and back, but its other options are not known. */
+bool as_emit_c_skips(const struct as_op *op)
 {
-	return as_op_table[code].needs == AS_NEEDS_MOUNT;
+	return as_op_table[op->code].needs == AS_NEEDS_MOUNT &&
+	       (op->code != AS_OP_REMOUNT || as_opts_say_more(op->opts));
 }
 
 static const struct as_outcome *expected_of(const struct emission *program, size_t i)
@@ -148,7 +150,7 @@ static const char *told_section(const struct emission *program, size_t i)
 {
 	const struct as_emit_plan *plan = program->plan;
 
-	return plan->told && i == plan->told_at && !is_skipped(program->seq->ops[i].code)
+	return plan->told && i == plan->told_at && !as_emit_c_skips(&program->seq->ops[i])
 		       ? as_emit_c_handed_section(&program->seq->ops[i], plan->told)
 		       : NULL;
 }
@@ -157,12 +159,12 @@ static void want_all(struct emission *program)
 {
 	want(program, section_of(program, "enter"));
 	for (size_t i = 0; i < program->seq->n; i++) {
-		enum as_opcode code = program->seq->ops[i].code;
+		const struct as_op *op = &program->seq->ops[i];
+		bool skips = as_emit_c_skips(op);
 
 		want(program, section_of(program, "begin"));
-		want(program,
-		     section_of(program, is_skipped(code) ? "skip" : as_op_table[code].name));
-		if (!is_skipped(code))
+		want(program, section_of(program, skips ? "skip" : as_op_table[op->code].name));
+		if (!skips)
 			want(program, section_of(program, reporter(program, i)));
 		if (told_section(program, i))
 			want(program, section_of(program, told_section(program, i)));
@@ -325,7 +327,7 @@ static void put_op(struct emission *program, size_t i)
 	put_literal(as_buf_str(&line), out);
 	as_buf_adds(out, ");\n\t");
 	as_buf_free(&line);
-	if (is_skipped(op->code)) {
+	if (as_emit_c_skips(op)) {
 		as_buf_adds(out, "skip();\n");
 		return;
 	}
@@ -412,7 +414,7 @@ static void put_main(struct emission *program)
 {
 	struct as_buf *out = program->out;
 	size_t n = program->seq->n;
-	bool parts = n > PART_OPS;
+	bool parts = n > PART_OPS, differs, doubts;
 
 	for (size_t i = 0; parts && i < n; i++) {
 		if (i % PART_OPS == 0)
@@ -434,12 +436,13 @@ static void put_main(struct emission *program)
 		else if (i % PART_OPS == 0)
 			as_buf_addf(out, "\tpart_%zu();\n", i / PART_OPS);
 	}
+	differs = wanted(program, "differing");
+	doubts = wanted(program, "assume") || (differs && wanted(program, "remount"));
 	as_buf_addf(out, "\n\treturn %s;\n}\n",
-		    wanted(program, "assume") && wanted(program, "differing")
-			    ? "differing ? 1 : unsure ? 3 : 0"
-		    : wanted(program, "assume")	   ? "unsure ? 3 : 0"
-		    : wanted(program, "differing") ? "differing != 0"
-						   : "0");
+		    differs && doubts ? "differing ? 1 : unsure ? 3 : 0"
+		    : doubts	      ? "unsure ? 3 : 0"
+		    : differs	      ? "differing != 0"
+				      : "0");
 }
 
 void as_emit_c(const struct as_seq *seq, const struct as_outcome *expected, struct as_buf *out)

@@ -37,6 +37,9 @@ struct as_emit_plan {
 
 void as_emit_c_plan(const struct as_seq *seq, const struct as_emit_plan *plan, struct as_buf *out);
 
+/* Whether the program leaves it out, and says so when it runs: it needs a mount of our own. */
+bool as_emit_c_skips(const struct as_op *op);
+
 /* How the program compares what is handed over: a section of emitted/program.c. NULL: it cannot. */
 const char *as_emit_c_handed_section(const struct as_op *op, const struct as_handed *told);
 /* Its call: "told_bytes(3, 0, 300, (const struct run[]){ ... }, 2)". */

@@ -46,6 +46,11 @@ tap_run "a checker that makes lost+found, and does not say so" 1 "$ASSAY" crash 
 	--target "plugin:$WORK/silent.so" "$WORK/found.txt"
 tap_run "and one that does" 0 "$ASSAY" crash --no-store --target "plugin:$PLUGIN" "$WORK/found.txt"
 
+# A read that fails leaves a directory half made. The mkdir says so, and e2fsck is for that.
+printf '%s\n' 'mkdir /a 0755' umount mount 'mkdir /a/b 0755' >"$WORK/half.txt"
+tap_run "a mkdir that a failed read stops" 0 "$ASSAY" run --no-store --sweep read \
+	--target "plugin:$PLUGIN" "$WORK/half.txt"
+
 build moved 's/rc = change_links(fs, from, -1);/rc = 0;/'
 printf '%s\n' 'mkdir /a 0755' 'mkdir /b 0755' 'mkdir /a/c 0755' 'rename /a/c /b/c' 'stat /a' \
 	>"$WORK/move.txt"

@@ -75,6 +75,25 @@ else
 			tap_not_ok "killed after $after s, it leaves no server"
 		fi
 	done
+	# Options that it does not know are refused, and a server that dies of them is found.
+	printf '%s\n' 'create /f 0644' umount 'mount opts=lazytime' >"$WORK/unknown.txt"
+	printf '%s\n' 'create /f 0644' umount 'mount opts=ro' 'mkdir /d 0755' 'stat /f' \
+		'unlink /f' >"$WORK/ro.txt"
+	cat >"$WORK/sick" <<-'END'
+		#!/bin/sh
+		case "$*" in
+		*lazytime*) kill -SEGV $$ ;;
+		*ro) rm -f "$1/f" ;;
+		esac
+		exec bindfs -f "$@"
+	END
+	chmod +x "$WORK/sick"
+	for w in unknown ro; do
+		tap_run "$w: a sound server" 0 "$ASSAY" run --no-store \
+			--target 'fuse:bindfs -f {src} {mnt}' "$WORK/$w.txt"
+		tap_run "$w: a sick one" 1 "$ASSAY" run --no-store \
+			--target "fuse:$WORK/sick {src} {mnt}" "$WORK/$w.txt"
+	done
 	tap_run "a program that serves nothing" 2 "$ASSAY" run --no-store \
 		--target 'fuse:true {src} {mnt}' examples/smoke.txt
 	tap_run "a program that is not there" 3 "$ASSAY" run --no-store \

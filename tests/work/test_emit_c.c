@@ -29,6 +29,9 @@ struct step {
 	const char *or_else; /* where file systems differ or the machine does */
 };
 
+#define NOT_REMOUNTED \
+	"(nothing is remounted: root has to, and the directory has to be a mount) = -1 "
+
 /* Lines are canonical, as the program prints them. */
 static const struct step steps[] = {
 	{ "mkdir /a 0775", "= 0", NULL },
@@ -180,7 +183,9 @@ static const struct step steps[] = {
 	{ "swapon /a", "skipped", NULL },
 	{ "umount", "skipped", NULL },
 	{ "mount opts=ro", "skipped", NULL },
-	{ "remount opts=ro", "skipped", NULL },
+	{ "remount opts=ro", NOT_REMOUNTED "EINVAL", NOT_REMOUNTED "EPERM" },
+	{ "remount", NOT_REMOUNTED "EINVAL", NOT_REMOUNTED "EPERM" },
+	{ "remount opts=sync", "skipped", NULL },
 	{ "crash", "skipped", NULL },
 	{ "chcwd /", "= 0", NULL },
 	{ "remove /a", "= 0", NULL },
@@ -547,6 +552,37 @@ static void test_expected(void **state)
 	as_seq_free(seq);
 }
 
+/* A mount is turned read-only and back; what is no mount is not, and then nothing is compared. */
+static void test_remount(void **state)
+{
+	static const char text[] = "remount opts=rw,ro\nmkdir /x 0755\nremount\nmkdir /x 0755\n";
+	static const char mounted[] = "mount -t tmpfs none \"$1\" && exec \"$0\" \"$1\"";
+	const struct as_outcome expected[] = { { 0 }, { .ret = -1, .err = EROFS }, { 0 }, { 0 } };
+	struct as_seq *seq = NULL;
+	struct as_buf said = { 0 };
+	struct as_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(as_parse_text("t", text, sizeof(text) - 1, &seq, &err), 0);
+	compile(seq, expected, "cc", false);
+	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), fresh_directory("plain"),
+						      "--unconfined", NULL }),
+			 3);
+	assert_non_null(strstr(as_buf_str(&said), "mkdir /x 0755 = 0\n"));
+	assert_null(strstr(as_buf_str(&said), "expected"));
+	as_buf_clear(&said);
+	if (!can_confine())
+		skip_because("needs root: mount");
+	assert_int_equal(run(&said,
+			     (const char *[]){ "unshare", "-m", "sh", "-c", mounted, in_folder("w"),
+					       fresh_directory("mounted"), NULL }),
+			 0);
+	assert_string_equal(as_buf_str(&said), "remount opts=rw,ro = 0\nmkdir /x 0755 = -1 EROFS\n"
+					       "remount = 0\nmkdir /x 0755 = 0\n");
+	as_buf_free(&said);
+	as_seq_free(seq);
+}
+
 /* The program writes the bytes that the format promises. */
 static void test_bytes(void **state)
 {
@@ -636,6 +672,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_use),
 		cmocka_unit_test(test_handed_over),
 		cmocka_unit_test(test_expected),
+		cmocka_unit_test(test_remount),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_each_alone),
 		cmocka_unit_test(test_random_compiles),

@@ -768,6 +768,34 @@ static struct result do_statfs(const char *path)
 	return answer(statfs(at(path), &fs));
 }
 
+/*@ remount: answer at unsure */
+/* Turns the mount whose root the directory is read-only, or writable again; its other flags stay.
+ * The words are "ro" and "rw", and the last one counts. */
+static struct result do_remount(const char *opts)
+{
+	const unsigned long kept =
+		MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_SYNCHRONOUS | MS_NOATIME | MS_NODIRATIME;
+	unsigned long flags = 0;
+	struct result result;
+	struct statfs fs;
+
+	if (statfs(at("/"), &fs))
+		return answer(-1);
+	for (; *opts; opts++) {
+		if (!strncmp(opts, "ro", 2))
+			flags = MS_RDONLY;
+		else if (!strncmp(opts, "rw", 2))
+			flags = 0;
+	}
+	flags |= MS_REMOUNT | ((unsigned long)fs.f_flags & kept);
+	result = answer(syscall(SYS_mount, NULL, at("/"), NULL, flags, NULL));
+	if (result.err == EINVAL || result.err == EPERM) {
+		printf("(nothing is remounted: root has to, and the directory has to be a mount) ");
+		unsure = 1;
+	}
+	return result;
+}
+
 /*@ read_xattr: told at */
 static struct result do_read_xattr(const char *path, const char *name, int nofollow)
 {
