@@ -85,9 +85,9 @@ static void make_room(struct collecting *c, struct as_finding *f)
 static void add_shows(struct collecting *c, const struct as_stored *stored)
 {
 	const json_t *reduced = json_object_get(stored->record.object, "reduced");
-	const char *summary = json_string_value(json_object_get(reduced, "summary"));
+	const char *summary = as_stored_shows(stored);
 
-	if (!summary || !stored->reduced)
+	if (!summary)
 		return;
 	as_json_key(&c->json, "shows");
 	as_json_object(&c->json);
