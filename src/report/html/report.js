@@ -121,6 +121,25 @@ function runs() {
 	});
 }
 
+/* The numbers of a folder are those of its last run, the findings those of all. */
+function others() {
+	const own = (r, f) => (counter(r, "target") || f.target).split(",")
+		.some((part) => f.target.startsWith(part));
+
+	data.runs.forEach((r, i) => {
+		if (!["run", "hunt", "crash", "check"].includes(counter(r, "command")))
+			return;
+		const list = tally(all.filter((f) => f.run === i && !own(r, f)), (f) => f.target);
+		const n = list.reduce((sum, [, count]) => sum + count, 0);
+		const names = list.slice(0, 5).map(([target, count]) => `${target} (${number(count)})`);
+
+		if (n)
+			byId("others").append(make("p", {}, `${r.name}: ${plural(n, "finding")} of other ` +
+				`targets than the last one that was tested there: ${names.join(", ")}` +
+				(list.length > 5 ? " …" : "")));
+	});
+}
+
 /* ---- Several runs ---- */
 
 function compare() {
@@ -348,12 +367,19 @@ function toggle(item, f, want) {
 		history.replaceState(null, "", "#" + encodeURIComponent(f.id));
 }
 
+/* Of a plugin, its file and options; what is too long is cut in the middle. */
+function brief(target) {
+	const name = target.replace(/^plugin:(?:[^:]*\/)?/, "");
+
+	return name.length > 22 ? `${name.slice(0, 11)}…${name.slice(-10)}` : name;
+}
+
 function add(f) {
 	const item = make("li", { id: "f-" + f.id });
 	const row = make("button", { class: "row", type: "button", "aria-expanded": "false",
 				     on: { click: () => toggle(item, f) } },
 		make("span", {}, make("span", { class: `kind k-${f.kind}` }, f.kind)),
-		make("span", { class: "where", title: f.target }, f.target),
+		make("span", { class: "where", title: f.target }, brief(f.target)),
 		make("span", { class: "what" }, f.summary),
 		make("span", { class: "n" }, f.count > 1 ? number(f.count) + " ×" : ""));
 
@@ -491,6 +517,7 @@ function nav() {
 shortNames();
 summary();
 runs();
+others();
 choose("kind", tally(all, (f) => f.kind));
 choose("target", tally(all, (f) => f.target));
 chooseRun();

@@ -83,6 +83,9 @@ const drawn = (page) => page.evaluate(() => [...document.querySelectorAll("canva
 	await page.check("#once");
 	check("one for each cause", await rows(page) <= all);
 	await page.uncheck("#once");
+	const others = await page.locator("#others").textContent();
+	check("findings that are not of the last target are told", /: \d+ findings? of other targets/
+		.test(others) && /lab:bug=3[89]/.test(others), others);
 	check("two runs are compared", await page.locator("#sec-compare tbody tr").count() > 0);
 	check("the score is a table", await page.locator("#score td").count() > 0);
 	check("what a score lacks is marked", await page.locator("#score .missed").count() === 1);
@@ -228,6 +231,9 @@ const drawn = (page) => page.evaluate(() => [...document.querySelectorAll("canva
 	await page.fill("#search", "number 9876:");
 	check("a search among them finds it", await rows(page) === 1);
 	check("soon, too", Date.now() - begin < Number(BOUND_MS), Date.now() - begin);
+	await page.fill("#search", "number 9877:");
+	check("of a plugin, its file and options are shown",
+		await page.locator("#list .where").innerText() === "flashfs.so:bug=11");
 	check("and the console is empty", heard.length === 0, heard);
 	await page.close();
 }
