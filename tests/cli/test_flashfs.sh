@@ -117,7 +117,7 @@ tap_run "a hunt on each line of a matrix" 0 "$ASSAY" hunt --target "plugin:$FLAS
 tap_like "each line was hunted on" "$WORK/out" 'workloads on .*flash.program=512,flash.erased=0'
 for line in 'flash.wear=0' 'flash.erase=2048,flash.program=1' 'flash.program=512,flash.erased=0'; do
 	tap_like "the wear on it: $line" "$WORK/out" \
-		"^plugin:[^ ]*$line: wear: block [0-9]+ was erased most, [1-9][0-9]* times? in a run"
+		"^plugin:[^ ]*$line: wear: block [0-9]+ was erased most, [1-9][0-9]* times? in"
 done
 tap_run "a bug that only one line shows" 1 "$ASSAY" hunt --target "plugin:$FLASHFS:bug=13" \
 	--seed 1 --max-workloads 400 --jobs 1 --opts-matrix <(echo flash.disturb=3) -o "$WORK/hunt2"

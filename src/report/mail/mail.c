@@ -129,8 +129,8 @@ static void put_power(const struct as_letter *l, const char *params)
 		as_buf_addf(&when, "%s step %zu, the power fails.", during ? "During" : "After",
 			    step);
 	else
-		as_buf_adds(&when, "Then it is unmounted, and somewhere on the way, also during the "
-				   "unmount, the power fails.");
+		as_buf_adds(&when, "Then it is unmounted, and somewhere on the way, also during "
+				   "the unmount, the power fails.");
 	as_buf_adds(&when, " What had reached the disk by then is told below.");
 	as_plain_text(l->out, "  ", as_buf_str(&when));
 	as_buf_free(&when);

@@ -4,7 +4,8 @@
  *   -DLABFS="..."   the plugin
  *   -DPROMISES=...  the flags of the contract
  *   -DFOUND=N       fsck makes /lost+found where there is none; from 2 on it does so wrongly:
- *                   2 removes the one that is there before it makes one, 3 makes another name besides
+ *                   2 removes the one that is there before it makes one, 3 makes another name,
+ *                   too
  */
 #include <assay/target.h>
 #include <dlfcn.h>
