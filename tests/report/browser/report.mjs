@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // report.mjs: the report in a browser, as TAP. The pages are in $PAGES: runs.html (a crash, a
 // checker, a hunt; $CRASH, $FSCK and $HUNT are ids of findings there; the last one's operation has
-// more than forty before it), hostile.html (texts that try to be markup), many.html (10,000 findings;
+// more than forty before it), joined.html (the crash and the hunt), hostile.html (texts that try to be markup), many.html (10,000 findings;
 // painted within $BOUND_MS), empty.html (no findings), campaign/report.html (the matrices of a
 // campaign: bugs by seeds, a check that is complete, a target that does not exist, 26 seeds).
 // $SHOTS: screenshots are kept in that folder.
@@ -91,6 +91,21 @@ const drawn = (page) => page.evaluate(() => [...document.querySelectorAll("canva
 	check("what a score lacks is marked", await page.locator("#score .missed").count() === 1);
 	check("coverage has figures", await page.locator("#coverage svg").count() >= 4);
 	check("and what was not tested", await page.locator("#coverage #untested").count() === 1);
+	await page.close();
+}
+
+// ---- A joined folder is shown as its runs ----
+{
+	const { page, heard } = await open("joined.html");
+	const all = await rows(page);
+
+	check("the runs of a joined folder", await page.locator("#runs tr").count() === 2 &&
+		heard.length === 0, heard);
+	await page.selectOption("#run", "0");
+	const first = await rows(page);
+	await page.selectOption("#run", "1");
+	check("each has its findings", first > 0 && first < all && first + await rows(page) === all,
+		{ all, first });
 	await page.close();
 }
 
