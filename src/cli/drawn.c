@@ -5,10 +5,12 @@
 #include "base/choice.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "cli/runs.h"
 #include "target/draw.h"
 #include "target/trust.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SETS 24
@@ -91,13 +93,22 @@ int as_cli_drawn_begin(const struct as_args *args, const struct as_target *targe
 	return 0;
 }
 
-void as_cli_drawn_close(struct as_cli_drawn *d)
+static void close_last(struct as_cli_drawn *d)
 {
 	if (d->has_box)
 		as_cli_box_close(&d->box);
 	as_target_free(d->target);
 	d->target = NULL;
 	d->has_box = false;
+}
+
+void as_cli_drawn_free(struct as_cli_drawn *d)
+{
+	close_last(d);
+	for (size_t i = 0; d->kept && i < d->state->n_sets; i++)
+		as_target_free(d->kept[i]);
+	free(d->kept);
+	d->kept = NULL;
 }
 
 /* A state may come from somebody else. */
@@ -120,17 +131,48 @@ uint64_t as_cli_box_bytes(const struct as_target *target, const struct as_run_op
 	return small ? as_target_small_bytes(target) : run->size_bytes;
 }
 
+void as_cli_drawn_keep(struct as_cli_drawn *d)
+{
+	const struct as_hunt_state *state = d->state;
+	struct as_err err = { 0 };
+
+	if (d->boxed || as_cli_fstype(state->target) || !state->n_sets)
+		return;
+	d->kept = as_xcalloc(state->n_sets, sizeof(struct as_target *));
+	for (size_t i = 1; i < state->n_sets; i++)
+		if (!is_of(d, state->sets[i].target) ||
+		    as_target_open(state->sets[i].target, &d->kept[i], &err))
+			d->kept[i] = NULL;
+}
+
+void as_cli_drawn_used(const struct as_cli_drawn *d, const struct as_target *target, bool json,
+		       struct as_sink *talk)
+{
+	size_t n = d->kept ? d->state->n_sets : 1;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct as_target *t = i ? d->kept[i] : target;
+
+		if (i && !d->state->sets[i].workloads)
+			continue;
+		as_cli_usage_say(t, json, talk);
+		as_cli_wear_say(t, n > 1, json, talk);
+	}
+}
+
 int as_cli_drawn_open(struct as_cli_drawn *d, size_t set, struct as_hunt *hunt, struct as_err *err)
 {
 	const char *spec = d->state->sets[set].target;
-	int rc;
+	bool kept = d->kept && d->kept[set];
+	int rc = 0;
 
-	as_cli_drawn_close(d);
+	close_last(d);
 	if (!is_of(d, spec))
 		return as_fail(err, AS_EUSE, "the state of the hunt: '%s' was not drawn for %s",
 			       spec, d->state->target);
-	rc = as_target_open(spec, &d->target, err);
-	d->targets[0] = d->target;
+	if (!kept)
+		rc = as_target_open(spec, &d->target, err);
+	d->targets[0] = kept ? d->kept[set] : d->target;
 	hunt->targets = d->targets;
 	if (!rc && d->boxed) {
 		rc = as_cli_box_open(d->args, spec, as_cli_box_bytes(d->target, d->run), &d->box,

@@ -13,6 +13,9 @@ struct as_cli_drawn {
 	const struct as_hunt_state *state;
 	bool boxed;
 	const struct as_run_options *run;
+	/* Of a plugin, one for each set, which all jobs share: so that it is known in the end what
+	 * they used. The first is NULL, as it is the target itself. */
+	struct as_target **kept;
 	/* The last one that was opened. */
 	struct as_target *target;
 	const struct as_target *targets[1];
@@ -35,11 +38,17 @@ uint64_t as_cli_box_bytes(const struct as_target *target, const struct as_run_op
  */
 AS_MUST_CHECK int as_cli_drawn_begin(const struct as_args *args, const struct as_target *target,
 				     struct as_hunt_state *state, struct as_err *err);
+/* Opens the sets of a plugin, before there are jobs. What cannot be opened is told by the job that
+ * tries it. */
+void as_cli_drawn_keep(struct as_cli_drawn *drawn);
+/* Says what calls used and how often flash was erased, on the target and on each set. */
+void as_cli_drawn_used(const struct as_cli_drawn *drawn, const struct as_target *target, bool json,
+		       struct as_sink *talk);
 /* Sets targets and box of the hunt to those of this set. The one before is closed. A set of a
  * stored hunt that names another target is refused. */
 AS_MUST_CHECK int as_cli_drawn_open(struct as_cli_drawn *drawn, size_t set, struct as_hunt *hunt,
 				    struct as_err *err);
-void as_cli_drawn_close(struct as_cli_drawn *drawn);
+void as_cli_drawn_free(struct as_cli_drawn *drawn);
 /* How many workloads ran on which set. */
 void as_cli_drawn_say(const struct as_hunt_state *state, bool json, struct as_sink *talk);
 

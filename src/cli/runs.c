@@ -56,7 +56,7 @@ void as_cli_usage_say(const struct as_target *target, bool json, struct as_sink 
 	as_buf_free(&text);
 }
 
-void as_cli_wear_say(const struct as_target *target, bool json, struct as_sink *sinks)
+void as_cli_wear_say(const struct as_target *target, bool named, bool json, struct as_sink *sinks)
 {
 	const struct as_wear *wear = target ? as_target_wear(target) : NULL;
 	struct as_buf text = { 0 };
@@ -73,6 +73,8 @@ void as_cli_wear_say(const struct as_target *target, bool json, struct as_sink *
 		printf("%s\n", as_buf_str(&text));
 		fflush(stdout);
 	} else {
+		if (named)
+			as_buf_addf(&text, "%s: ", as_target_spec(target));
 		as_wear_print(wear, &text);
 		as_emit_note(sinks, "%s", as_buf_str(&text));
 	}

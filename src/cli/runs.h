@@ -43,8 +43,9 @@ AS_MUST_CHECK int as_cli_usage_options(const struct as_args *args, struct as_run
 				       struct as_err *err);
 /* Says what the calls of a library have used, if that was measured. */
 void as_cli_usage_say(const struct as_target *target, bool json, struct as_sink *sinks);
-/* Says how often blocks of its flash were erased in the worst run, with --wear. */
-void as_cli_wear_say(const struct as_target *target, bool json, struct as_sink *sinks);
+/* Says how often blocks of its flash were erased in the worst run, with --wear. named: of several
+ * targets, and says of which. */
+void as_cli_wear_say(const struct as_target *target, bool named, bool json, struct as_sink *sinks);
 /* What the target that is open has used. */
 void as_cli_runs_say(struct as_cli_runs *runs);
 /* From now on findings are new only if their signatures are not in that file and were not met

@@ -35,7 +35,8 @@ int as_cli_stored_find(const struct as_args *args, struct as_dir *folder, struct
 	if (!rc)
 		rc = as_dir_below(&run, AS_RUN_FINDINGS, false, &findings, err);
 	if (rc || !as_dir_is_plain(what) || !as_dir_has(&findings, what))
-		rc = as_fail(err, AS_EUSE, "no finding %s in %s/findings", what, out);
+		rc = as_fail(err, AS_EUSE, "no finding %s in %s/findings: -o names another folder",
+			     what, out);
 	else
 		rc = as_dir_below(&findings, what, false, folder, err);
 	as_dir_close(&findings);

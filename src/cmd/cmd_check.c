@@ -248,7 +248,7 @@ static int check(struct check_session *s, struct as_err *err)
 	if (!rc)
 		as_check_words_end(&words, &status);
 	as_cli_usage_say(s->target, s->out.json, s->out.chain);
-	as_cli_wear_say(s->target, s->out.json, s->out.chain);
+	as_cli_wear_say(s->target, false, s->out.json, s->out.chain);
 	stats.workloads = status.counts.expanded;
 	stats.ops = status.counts.transitions;
 	stats.findings = status.counts.findings;

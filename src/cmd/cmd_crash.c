@@ -153,7 +153,7 @@ static int get_ready(struct crash_session *s, const struct as_cli_job *job, stru
 	if (s->current && as_cli_jobs_alike(s->current, job))
 		return 0;
 	as_crasher_free(s->crasher);
-	as_cli_wear_say(s->target, s->out.json, s->out.chain);
+	as_cli_wear_say(s->target, false, s->out.json, s->out.chain);
 	as_target_free(s->target);
 	s->crasher = NULL;
 	s->target = NULL;
@@ -344,7 +344,7 @@ static int crash_some(struct crash_session *s, const struct as_cli_jobs *all, si
 		fflush(stdout);
 	}
 	as_crasher_free(s->crasher);
-	as_cli_wear_say(s->target, s->out.json, s->out.chain);
+	as_cli_wear_say(s->target, false, s->out.json, s->out.chain);
 	as_target_free(s->target);
 	free(mine.jobs);
 	return rc;

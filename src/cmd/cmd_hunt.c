@@ -420,6 +420,7 @@ static int hunt(const struct as_args *args, struct hunt_session *s, struct as_er
 	s->drawn = (struct as_cli_drawn){
 		.args = args, .state = &s->state, .boxed = s->boxed, .run = &s->hunt.run
 	};
+	as_cli_drawn_keep(&s->drawn);
 	s->hunt.open_set = open_set;
 	s->hunt.targets = targets;
 	s->hunt.n_targets = 1;
@@ -471,8 +472,7 @@ static int run(const struct as_args *given, struct as_err *err)
 		open_live(given, &s);
 		rc = hunt(&args, &s, err);
 		as_live_close(s.live, true, rc, err);
-		as_cli_usage_say(s.target, s.json, s.talk);
-		as_cli_wear_say(s.target, s.json, s.talk);
+		as_cli_drawn_used(&s.drawn, s.target, s.json, s.talk);
 		rc = as_cli_code_close(&s.code, &s.folders.run.dir, s.talk, s.json, rc, err);
 		as_cli_hunt_summary(
 			&s.state, s.folder, s.json,
@@ -493,6 +493,7 @@ static int run(const struct as_args *given, struct as_err *err)
 	/* After an error, `assay report` can still make one. */
 	if (s.live && rc >= 0)
 		as_cli_page_write(given, s.folder, as_args_text(given, "cov", NULL));
+	as_cli_drawn_free(&s.drawn);
 	as_target_free(s.target);
 	as_cli_specs_free(&s.specs);
 	free(s.profile);

@@ -11,6 +11,7 @@
 #include "cli/runs.h"
 #include "cli/trust.h"
 #include "disk/flash.h"
+#include "os/spawn.h"
 #include "target/facts.h"
 #include "work/parse.h"
 
@@ -138,6 +139,7 @@ static int smoke(const struct as_args *args, const char *spec, bool flat, struct
 	struct as_cli_jobs all = { .jobs = &job, .n = 1 };
 	struct as_run_stats stats = { 0 };
 	struct as_cli_output out;
+	int64_t start_us = as_now_us();
 	const char *first = flat ? as_plugin_smoke_flat_first : as_plugin_smoke_first;
 	const char *end = flat ? as_plugin_smoke_flat_end : as_plugin_smoke_end;
 	int rc = as_parse_text("smoke", first, (size_t)(end - first), &job.seq, err);
@@ -161,6 +163,7 @@ static int smoke(const struct as_args *args, const char *spec, bool flat, struct
 			rc = as_cli_runs_next(&runs, &all, &done, &stats, err);
 		as_cli_runs_close(&runs);
 	}
+	stats.wall_us = as_now_us() - start_us;
 	rc = as_cli_output_close(&out, &stats, rc, err);
 out:
 	as_seq_free(job.seq);

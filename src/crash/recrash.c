@@ -71,13 +71,19 @@ static bool complain(struct recrash *a, const struct recrash_level *level,
 	return false;
 }
 
-/* A checker that makes /lost+found was interrupted while it did. */
+/* A checker that makes /lost+found was interrupted while it did, or before: then a mount alone may
+ * find none, if none had to be there. */
 static bool only_found_differs(const struct recrash *a, const struct as_tree *tree)
 {
-	struct as_tree *was = as_legal_without_found(a->args->recording->history, a->tree, true);
-	struct as_tree *is = as_legal_without_found(a->args->recording->history, tree, true);
-	bool same = was && is && !as_tree_diff(was, "", is, "", NULL);
+	const struct as_recording *rec = a->args->recording;
+	struct as_tree *was = as_legal_without_found(rec->history, a->tree, true);
+	struct as_tree *is = as_legal_without_found(rec->history, tree, true);
+	bool same = was && !as_tree_diff(was, "", is ? is : tree, "", NULL);
+	struct as_legal verdict = { 0 };
 
+	if (same && !is)
+		same = as_recording_allows(rec, AS_WAY_MOUNT, a->args->moment, tree, &verdict);
+	as_legal_free(&verdict);
 	as_tree_put(was);
 	as_tree_put(is);
 	return same;

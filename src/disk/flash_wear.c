@@ -41,12 +41,13 @@ void as_wear_count(const uint32_t *erases, uint32_t n_blocks, struct as_wear_cou
 
 void as_wear_print_counts(const struct as_wear_counts *c, const char *where, struct as_buf *out)
 {
-	as_buf_addf(out, "wear: block %u was erased most, %u times%s; ", c->block, c->most, where);
+	as_buf_addf(out, "wear: block %u was erased most, %u %s%s; ", c->block, c->most,
+		    c->most == 1 ? "time" : "times", where);
 	for (unsigned i = 0, n = 0; i < AS_WEAR_STEPS; i++)
 		if (c->blocks[i])
-			as_buf_addf(out, "%s%u block%s %s%u times", n++ ? ", " : "", c->blocks[i],
+			as_buf_addf(out, "%s%u block%s %s%u time%s", n++ ? ", " : "", c->blocks[i],
 				    c->blocks[i] == 1 ? "" : "s", i > 1 ? "at least " : "",
-				    step_least(i));
+				    step_least(i), i == 1 ? "" : "s");
 }
 
 struct as_wear *as_wear_new(void)

@@ -221,7 +221,7 @@ static int clean_below(void *ctx, const char *name)
 static void clean(struct as_dir *dir)
 {
 	/* Folders of folders; the second one is that of joined runs (join/join.h). */
-	static const char *const deep[] = { AS_RUN_FINDINGS, "runs" };
+	static const char *const deep[] = { AS_RUN_FINDINGS, AS_RUN_JOINED };
 	struct as_dir below;
 
 	as_dir_each(dir, remove_part, dir);

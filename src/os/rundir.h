@@ -22,6 +22,8 @@
 #define AS_RUN_HUNT "hunt"
 #define AS_RUN_STATE "state.json" /* of a hunt, in AS_RUN_HUNT */
 #define AS_RUN_PARTS "cov.parts"
+#define AS_RUN_JOINED "runs" /* of a joined folder: the runs that it was made of */
+#define AS_RUN_JOINED_FILE "run.json" /* in the folder of each */
 /* The names of folders of running processes begin with this. */
 #define AS_RUN_PART ".part-"
 

@@ -85,9 +85,9 @@ static void make_room(struct collecting *c, struct as_finding *f)
 static void add_shows(struct collecting *c, const struct as_stored *stored)
 {
 	const json_t *reduced = json_object_get(stored->record.object, "reduced");
-	const char *summary = json_string_value(json_object_get(reduced, "summary"));
+	const char *summary = as_stored_shows(stored);
 
-	if (!summary || !stored->reduced)
+	if (!summary)
 		return;
 	as_json_key(&c->json, "shows");
 	as_json_object(&c->json);
@@ -199,9 +199,10 @@ int as_report_data(const char *const *folders, size_t n, struct as_buf *out,
 {
 	struct collecting c = { .json = as_json_on(out), .totals = totals };
 	struct as_dir *dirs = as_xcalloc(n ? n : 1, sizeof(*dirs));
+	size_t joined;
 	int rc = 0;
 
-	*totals = (struct as_report_totals){ .runs = n };
+	*totals = (struct as_report_totals){ 0 };
 	for (size_t i = 0; i < n; i++)
 		dirs[i] = AS_DIR_NONE;
 	for (size_t i = 0; i < n && !rc; i++)
@@ -217,6 +218,8 @@ int as_report_data(const char *const *folders, size_t n, struct as_buf *out,
 		as_json_kstr(&c.json, "folder", folders[i]);
 		add_hunt(&c, &dirs[i]);
 		as_report_run(&dirs[i], &c.json);
+		joined = as_report_joined(&dirs[i], &c.json);
+		totals->runs += joined ? joined : 1;
 		as_json_end(&c.json);
 	}
 	as_json_end(&c.json);

@@ -137,3 +137,10 @@ int as_stored_set_reduced(const struct as_dir *dir, const struct as_stored_reduc
 	as_buf_free(&text);
 	return rc;
 }
+
+const char *as_stored_shows(const struct as_stored *stored)
+{
+	const json_t *reduced = json_object_get(stored->record.object, "reduced");
+
+	return stored->reduced ? json_string_value(json_object_get(reduced, "summary")) : NULL;
+}

@@ -86,5 +86,7 @@ struct as_stored_reduction {
 AS_MUST_CHECK int as_stored_set_reduced(const struct as_dir *folder,
 					const struct as_stored_reduction *reduction,
 					struct as_err *err);
+/* What the reduced workload showed; NULL: there is none, or it is not known. */
+const char *as_stored_shows(const struct as_stored *stored);
 
 #endif

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 struct lib_tree_listing {
+	struct as_host_mem *host;
 	struct as_vfs_names *names;
 	int rc;
 };
@@ -26,6 +27,10 @@ static int add_name(void *ctx, const char *name, uint64_t ino, uint32_t type_bit
 	struct lib_tree_listing *listing = ctx;
 
 	(void)ino;
+	if (!listing->rc && !name) {
+		as_host_blame(listing->host, "readdir told of an entry without a name (NULL)");
+		listing->rc = -EPROTO;
+	}
 	if (!listing->rc)
 		listing->rc = as_vfs_names_add(listing->names, as_vfs_type_letter(type_bits), name);
 	return listing->rc;
@@ -54,7 +59,7 @@ int as_lib_fgetattr(struct as_lib *l, struct as_handle *handle, struct as_stat *
 
 int as_lib_list(struct as_lib *l, const char *path, struct as_vfs_names *names)
 {
-	struct lib_tree_listing listing = { names, 0 };
+	struct lib_tree_listing listing = { l->args.host, names, 0 };
 	int rc = l->ops->readdir(l->fs, path, add_name, &listing);
 
 	as_vfs_names_sort(names);

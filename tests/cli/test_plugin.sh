@@ -17,11 +17,23 @@ tap_like "its promises" "$WORK/out" '^promises .*at-close, names-now, whole-file
 tap_like "what it means" "$WORK/out" '^means .*nlink-any, full-drops'
 tap_like "what it cannot" "$WORK/out" '^cannot .*hardlink'
 tap_like "it was tried with power cuts" "$WORK/out" '^smoke .*crash: .* 0 findings'
+tap_is "the time that it took is told" "$(grep -c '^2 workloads.* 0\.00 s$' "$WORK/out")" 0
 tap_run "a broken one is found" 1 "$ASSAY" plugin check --no-store "$PLUGINS/flashfs.so:bug=11"
 tap_like "by power cuts" "$WORK/out" '^smoke .*crash: .* [1-9][0-9]* findings?'
 tap_run "labfs as a plugin" 0 "$ASSAY" plugin check --no-store "$PLUGINS/labfs.so"
 tap_like "it promises what is assumed" "$WORK/out" 'fsync-names, fsync-times, fsync-blocks'
 tap_run "no such file" 2 "$ASSAY" plugin check --no-store "$WORK/none.so"
+tap_run "a directory" 2 "$ASSAY" plugin check --no-store "$WORK"
+tap_like "it is said" "$WORK/err" 'not a regular file'
+# A path is a path, whatever a shell would make of it.
+ODD=$WORK/'a b;$(touch pwned)`touch pwned`"&'\'
+mkdir "$ODD" && cp "$PLUGINS/flashfs.so" "$ODD/x y\$.so"
+tap_run "a path with spaces and more" 0 "$ASSAY" plugin check --no-store "$ODD/x y\$.so"
+tap_run "its findings, too" 1 "$ASSAY" plugin check "$ODD/x y\$.so:bug=11" -o "$WORK/odd"
+id=$(basename "$(find "$WORK/odd/findings" -name 'flashfs-*' | head -n 1)")
+tap_run "it is replayed" 1 "$ASSAY" replay -o "$WORK/odd" "$id"
+tap_run "its script is one of a shell" 2 sh "$WORK/odd/findings/$id/repro.sh" --help
+tap_is "and nothing was run" "$(ls pwned "$WORK/pwned" 2>/dev/null)" ""
 tap_run "no such word" 2 "$ASSAY" plugin look "$PLUGINS/flashfs.so"
 
 # ---- new: from nothing to a first finding ----

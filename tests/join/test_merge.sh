@@ -49,6 +49,10 @@ merge -o "$WORK/o" >/dev/null
 merge "$WORK/o" "$WORK/m" -o "$WORK/p" >/dev/null
 tap_is "what is found in a joined folder counts, too" "$(counts "$WORK/p")" "$grown"
 tap_run "a joined folder is a run folder: report" 0 "$ASSAY" report --tap "$WORK/m"
+tap_run "which shows its runs" 0 "$ASSAY" report "$WORK/m" -o "$WORK/m.html"
+tap_like "and counts them" "$WORK/err" 'findings? of 4 runs'
+tap_is "each with what it met" \
+	"$("$ASSAY" report --json "$WORK/m" | grep -o '"met":{"lab-' | wc -l)" 4
 id=$(ls "$WORK/c/findings")
 tap_run "and replay" 1 "$ASSAY" replay -o "$WORK/m" "$id"
 tap_like "report.txt has the sum" "$WORK/m/findings/$id/report.txt" 'met 2 times'

@@ -55,6 +55,9 @@ mkdir "$WORK/pages"
 "$ASSAY" report "$WORK/crash" "$WORK/fsck" "$WORK/hunt" --cov "$WORK/own.cov" \
 	--score "$WORK/score.md" -o "$WORK/pages/runs.html" 2>/dev/null
 
+"$ASSAY" merge "$WORK/crash" "$WORK/hunt" -o "$WORK/joined" >/dev/null 2>&1
+"$ASSAY" report "$WORK/joined" -o "$WORK/pages/joined.html" 2>/dev/null
+
 # ---- Texts that try to be markup, wherever a text can stand ----
 bad='<img src=x onerror=window.hacked=1>\"'"'"'</script><script>window.hacked=2</script><!--<b>'
 mark=${bad//\\/\\\\}

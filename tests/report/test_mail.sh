@@ -71,6 +71,19 @@ tap_is "each report of a disk that lies says so" \
 tap_like "the writes" "$cut" '^  \|       wrote journal: '
 tap_like "the disk" "$cut" 'disk.img.zst \(attached\) is the disk as the power cut left it'
 
+# What came after the power cut was never done.
+printf '%s\n' 'mkdir /a 0755' 'create /a/f 0644' '$0 = open /a/f O_RDWR' 'fsync $0' \
+	'rename /a/f /a/g' 'mkdir /never 0755' 'fsync $0' >"$WORK/d.txt"
+"$ASSAY" crash --view 1 --target lab:bug=26 "$WORK/d.txt" -o "$WORK/during" >/dev/null 2>&1
+cut=$(grep -l 'power cut during op 5 ' "$WORK"/during/findings/*/report.txt | head -1)
+tap_like "the power cut has its step" "$cut" '^  During step 5, the power fails\.'
+tap_is "which is the last one" "$(grep -E '^ +[0-9]+\. ' "$cut" | tail -n 1)" \
+	'   5. rename("/a/f", "/a/g")'
+tap_like "an open that makes nothing has no mode" "$cut" '^   3\. fd0 = open\("/a/f", O_RDWR\)$'
+tap_run "explain of a power cut" 0 "$ASSAY" explain "$(dirname "$cut")"
+tap_like "tells the same" "$WORK/out" \
+	'^Then 5 calls were made, and the power was cut during the last one:'
+
 # ---- Types of the kernel -------------------------------------------------------------------------
 
 # The same finding, as if it were one of ext4, in a folder of an earlier version.

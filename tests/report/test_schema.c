@@ -92,6 +92,8 @@ static void test_real_outputs(void **state)
 	assert_int_equal(check_lines("event", "merged.jsonl"), 1);
 	run("cat all/runs/*/run.json >runs.jsonl");
 	assert_int_equal(check_lines("run", "runs.jsonl"), 4);
+	run(A "report all --json >all.json");
+	assert_int_equal(check_lines("report", "all.json"), 1);
 	run("cat all/findings/*/finding.json >joined.jsonl");
 	assert_true(check_lines("finding", "joined.jsonl") >= 4);
 }
@@ -130,6 +132,9 @@ static void test_mistakes(void **state)
 		{ "event", "{\"event\":\"surprise\"}", false },
 		{ "report", "{\"format\":1,\"runs\":[{\"folder\":\"a\"}],\"findings\":[]}", true },
 		{ "report", "{\"format\":1,\"runs\":[{}],\"findings\":[]}", false },
+		{ "report",
+		  "{\"format\":1,\"runs\":[{\"folder\":\"a\",\"joined\":[{}]}],\"findings\":[]}",
+		  false },
 		{ "report", "{\"format\":1,\"runs\":[],\"findings\":[{\"id\":\"a\"}]}", false },
 		{ "sarif", "{\"version\":\"2.1.0\",\"runs\":[]}", true },
 		{ "sarif", "{\"version\":\"2.0.0\",\"runs\":[]}", false },

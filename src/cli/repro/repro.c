@@ -41,6 +41,15 @@ static bool is_corrupt(const struct as_finding *f)
 	       f->summary && strstr(f->summary, "mount of a corrupted disk");
 }
 
+/* Of the reduced workload, as its calls are those of the program. */
+static const char *summary_of(const struct as_stored *stored)
+{
+	const struct as_finding *f = &stored->record.finding;
+	const char *shows = as_stored_shows(stored);
+
+	return shows ? shows : f->summary ? f->summary : f->signature;
+}
+
 static int write_program(const struct as_dir *folder, const struct as_stored *stored,
 			 const struct as_seq *seq, const struct as_cli_again *again,
 			 const struct as_trail *trail, struct as_err *err)
@@ -48,9 +57,7 @@ static int write_program(const struct as_dir *folder, const struct as_stored *st
 	struct as_buf text = { 0 }, link = { 0 };
 	struct as_repro repro = { .id = stored->record.id,
 				  .finding = &stored->record.finding,
-				  .summary = stored->record.finding.summary
-						     ? stored->record.finding.summary
-						     : stored->record.finding.signature,
+				  .summary = summary_of(stored),
 				  .seq = seq,
 				  .opts = as_target_opts(again->target),
 				  .flash = as_target_flash(again->target),

@@ -8,6 +8,17 @@ const PAGE = 100; /* rows that are made at a time */
 const OPEN_MAX = 50; /* that "open all shown" opens */
 const data = JSON.parse(document.getElementById("data").textContent);
 const all = data.findings;
+/* A joined folder is shown as the runs that it was made of, and as one more if something was run in
+ * it since, which has what none of them met. `at` is the number of the folder. */
+const runList = data.runs.flatMap((r, i) => {
+	const of = r.joined || [];
+
+	return [...of.map((j) => ({ ...j, at: i })),
+		...(!of.length || r.progress || r.used_us ? [{ ...r, at: i }] : [])];
+});
+const met = (r, f) => Object.hasOwn(r.met, f.id);
+const has = (r, f) => f.run === r.at && (r.met ? met(r, f) :
+	!(r.joined || []).some((j) => met(j, f)));
 const byId = (id) => document.getElementById(id);
 const make = assayStory.make;
 
@@ -25,12 +36,12 @@ function tally(list, of) {
 
 /* What tells the folders of several runs apart. */
 function shortNames() {
-	const parts = data.runs.map((r) => r.folder.split("/"));
+	const parts = runList.map((r) => r.folder.split("/"));
 	let same = 0;
 
 	while (parts.length && parts.every((p) => p.length > same + 1 && p[same] === parts[0][same]))
 		same++;
-	data.runs.forEach((r, i) => {
+	runList.forEach((r, i) => {
 		r.name = parts[i].slice(same).join("/") || r.folder;
 	});
 }
@@ -60,14 +71,14 @@ const COUNTERS = [["workloads", "workloads", "workload"], ["ops", "operations", 
 
 function summary() {
 	const groups = tally(all, cause);
-	const sum = (of) => data.runs.reduce((n, r) => n + (of(r) || 0), 0);
+	const sum = (of) => runList.reduce((n, r) => n + (of(r) || 0), 0);
 	const cards = byId("cards");
 
 	cards.append(card(number(all.length), all.length === 1 ? "finding" : "findings",
 		all.length ? "bad" : ""),
 		card(number(groups.length), groups.length === 1 ? "likely cause" : "likely causes"));
-	if (data.runs.length > 1)
-		cards.append(card(number(data.runs.length), "runs"));
+	if (runList.length > 1)
+		cards.append(card(number(runList.length), "runs"));
 	for (const [key, many, one] of COUNTERS) {
 		const n = sum((r) => counter(r, key));
 
@@ -96,13 +107,13 @@ function runs() {
 		["scenario", (r) => r.scenario, ""],
 		["seed", (r) => r.seed, "n"],
 		["state", state, ""],
-		["findings", (r, i) => number(all.filter((f) => f.run === i).length), "n"],
+		["findings", (r) => number(all.filter((f) => has(r, f)).length), "n"],
 		["time", (r) => wall(r) ? seconds(wall(r)) : "", "n"],
 		...COUNTERS.map(([key, label]) => [label, (r) => counter(r, key) === undefined ||
-			!data.runs.some((x) => counter(x, key)) ? "" : number(counter(r, key)),
+			!runList.some((x) => counter(x, key)) ? "" : number(counter(r, key)),
 			"n"]),
 	];
-	const rows = data.runs.map((r, i) => columns.map(([, of]) => {
+	const rows = runList.map((r, i) => columns.map(([, of]) => {
 		const v = of(r, i);
 
 		return v === undefined || v === null ? "" : String(v);
@@ -116,25 +127,47 @@ function runs() {
 			const tr = byId("runs").children[i] || byId("runs").appendChild(make("tr"));
 
 			tr.append(make("td", { class: cls, title: c ? undefined :
-				data.runs[i].folder }, row[c]));
+				runList[i].folder }, row[c]));
 		});
+	});
+}
+
+/* The numbers of a folder are those of its last run, the findings those of all. */
+function others() {
+	const own = (r, f) => (counter(r, "target") || f.target).split(",")
+		.some((part) => f.target.startsWith(part));
+
+	runList.forEach((r) => {
+		if (!["run", "hunt", "crash", "check"].includes(counter(r, "command")))
+			return;
+		const list = tally(all.filter((f) => has(r, f) && !own(r, f)), (f) => f.target);
+		const n = list.reduce((sum, [, count]) => sum + count, 0);
+		const names = list.slice(0, 5).map(([target, count]) => `${target} (${number(count)})`);
+
+		if (n)
+			byId("others").append(make("p", {}, `${r.name}: ${plural(n, "finding")} of other ` +
+				`targets than the last one that was tested there: ${names.join(", ")}` +
+				(list.length > 5 ? " …" : "")));
 	});
 }
 
 /* ---- Several runs ---- */
 
 function compare() {
-	if (data.runs.length < 2)
+	if (runList.length < 2)
 		return;
 	byId("sec-compare").hidden = false;
 	byId("compare-head").append(make("th", {}, "likely cause"),
-		...data.runs.map((r) => make("th", { class: "n" }, r.name)));
+		...runList.map((r) => make("th", { class: "n" }, r.name)));
 	const rows = new Map();
 
 	for (const f of all) {
-		const row = rows.get(cause(f)) || data.runs.map(() => 0);
+		const row = rows.get(cause(f)) || runList.map(() => 0);
 
-		row[f.run] += f.count || 1;
+		runList.forEach((r, i) => {
+			if (has(r, f))
+				row[i] += r.met ? r.met[f.id] : f.count || 1;
+		});
 		rows.set(cause(f), row);
 	}
 	for (const [name, row] of [...rows].slice(0, 200))
@@ -348,12 +381,19 @@ function toggle(item, f, want) {
 		history.replaceState(null, "", "#" + encodeURIComponent(f.id));
 }
 
+/* Of a plugin, its file and options; what is too long is cut in the middle. */
+function brief(target) {
+	const name = target.replace(/^plugin:(?:[^:]*\/)?/, "");
+
+	return name.length > 22 ? `${name.slice(0, 11)}…${name.slice(-10)}` : name;
+}
+
 function add(f) {
 	const item = make("li", { id: "f-" + f.id });
 	const row = make("button", { class: "row", type: "button", "aria-expanded": "false",
 				     on: { click: () => toggle(item, f) } },
 		make("span", {}, make("span", { class: `kind k-${f.kind}` }, f.kind)),
-		make("span", { class: "where", title: f.target }, f.target),
+		make("span", { class: "where", title: f.target }, brief(f.target)),
 		make("span", { class: "what" }, f.summary),
 		make("span", { class: "n" }, f.count > 1 ? number(f.count) + " ×" : ""));
 
@@ -381,7 +421,7 @@ function filter() {
 	const causes = new Set();
 
 	shown = all.filter((f) => (!kind || f.kind === kind) && (!target || f.target === target) &&
-		(!run || f.run === Number(run)) && words.every((w) => text(f).includes(w)) &&
+		(!run || has(runList[run], f)) && words.every((w) => text(f).includes(w)) &&
 		(!once || (!causes.has(cause(f)) && causes.add(cause(f)))));
 	made = 0;
 	byId("list").replaceChildren();
@@ -397,8 +437,8 @@ function choose(id, pairs) {
 }
 
 function chooseRun() {
-	byId("run").hidden = data.runs.length < 2;
-	data.runs.forEach((r, i) => byId("run").append(make("option", { value: i }, r.name)));
+	byId("run").hidden = runList.length < 2;
+	runList.forEach((r, i) => byId("run").append(make("option", { value: i }, r.name)));
 	byId("run").addEventListener("change", filter);
 }
 
@@ -470,9 +510,9 @@ function charts() {
 		byId("no-charts").hidden = false;
 		return;
 	}
-	assayCharts.overTime(data.runs);
-	assayCharts.firsts(data.runs);
-	assayCharts.checkers(data.runs);
+	assayCharts.overTime(runList);
+	assayCharts.firsts(runList);
+	assayCharts.checkers(runList);
 	if (all.length) {
 		assayCharts.bars("Findings by kind", tally(all, (f) => f.kind));
 		assayCharts.bars("Findings by likely cause", tally(all, cause).slice(0, 12));
@@ -491,6 +531,7 @@ function nav() {
 shortNames();
 summary();
 runs();
+others();
 choose("kind", tally(all, (f) => f.kind));
 choose("target", tally(all, (f) => f.target));
 chooseRun();

@@ -13,6 +13,7 @@
 static void tell_done(const struct as_letter *l)
 {
 	size_t n = as_letter_n_steps(l);
+	bool during;
 	struct as_buf text = { 0 }, value = { 0 };
 
 	if (as_letter_is_fsck(l)) {
@@ -35,7 +36,10 @@ static void tell_done(const struct as_letter *l)
 	if (as_letter_option(l, "scenario", &value) && !strncmp(as_buf_str(&value), "race", 4))
 		as_buf_adds(&text, ", by several threads at the same time");
 	else if (value.len && !strncmp(as_buf_str(&value), "crash", 5))
-		as_buf_adds(&text, ", and the power was cut");
+		as_buf_addf(&text, ", and the power was cut%s",
+			    !as_letter_cut_step(l, &during) ? ""
+			    : during			    ? " during the last one"
+							    : " after the last one");
 	as_buf_clear(&value);
 	if (as_letter_option(l, "fault", &value))
 		as_buf_adds(&text, ", while calls to the disk or the allocator were made to fail");

@@ -8,6 +8,7 @@
 #include "work/parse.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Operations that the parser does not know, of another version perhaps, are shown as they are. */
@@ -105,14 +106,37 @@ bool as_letter_option(const struct as_letter *l, const char *key, struct as_buf 
 	return false;
 }
 
-/* What came after the call that failed does not matter, if that call was judged by itself. */
+size_t as_letter_cut_step(const struct as_letter *l, bool *during)
+{
+	static const char after[] = "power cut after op ", in[] = "power cut during op ";
+	const char *summary = l->f->summary ? l->f->summary : "";
+	const struct as_seq *seq = as_letter_steps(l);
+	struct as_buf how = { 0 };
+	size_t step = 0;
+
+	*during = !strncmp(summary, in, strlen(in));
+	if (*during || !strncmp(summary, after, strlen(after)))
+		step = strtoul(summary + strlen(*during ? in : after), NULL, 10);
+	if (as_letter_option(l, "scenario", &how) &&
+	    (strstr(as_buf_str(&how), "from=") || strstr(as_buf_str(&how), "threads=")))
+		step = 0;
+	as_buf_free(&how);
+	return seq && step <= seq->n && (!l->reduced || l->fits) ? step : 0;
+}
+
+/* What came after the power cut does not matter, nor what came after the call that failed, if that
+ * call was judged by itself. */
 size_t as_letter_n_steps(const struct as_letter *l)
 {
 	const struct as_seq *seq = as_letter_steps(l);
+	bool during;
+	size_t cut = as_letter_cut_step(l, &during);
 	bool judged_alone = l->f->kind == AS_FIND_OUTCOME || l->f->kind == AS_FIND_DATA ||
 			    l->f->kind == AS_FIND_SILENT || l->f->kind == AS_FIND_LIMIT ||
 			    l->f->kind == AS_FIND_LOCK;
 
+	if (cut)
+		return cut;
 	if (!l->reduced && l->guilty && judged_alone)
 		return (size_t)l->f->op_index + 1;
 	return seq ? seq->n : 0;

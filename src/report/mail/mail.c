@@ -121,10 +121,19 @@ static const struct {
 
 static void put_power(const struct as_letter *l, const char *params)
 {
-	as_plain_text(
-		l->out, "  ",
-		"Then it is unmounted, and somewhere on the way, also during the unmount, the "
-		"power fails. What had reached the disk by then is told below.");
+	struct as_buf when = { 0 };
+	bool during;
+	size_t step = as_letter_cut_step(l, &during);
+
+	if (step)
+		as_buf_addf(&when, "%s step %zu, the power fails.", during ? "During" : "After",
+			    step);
+	else
+		as_buf_adds(&when, "Then it is unmounted, and somewhere on the way, also during "
+				   "the unmount, the power fails.");
+	as_buf_adds(&when, " What had reached the disk by then is told below.");
+	as_plain_text(l->out, "  ", as_buf_str(&when));
+	as_buf_free(&when);
 	for (size_t i = 0; i < sizeof(power_rows) / sizeof(power_rows[0]); i++) {
 		const char *word = power_rows[i].word, *at = strstr(params, word);
 

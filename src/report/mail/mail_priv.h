@@ -31,6 +31,9 @@ const struct as_seq *as_letter_steps(const struct as_letter *letter);
 bool as_letter_is_fsck(const struct as_letter *letter);
 /* How many of its operations count. */
 size_t as_letter_n_steps(const struct as_letter *letter);
+/* The step during which, or after which, the power was cut; 0: none of them, or it was cut in
+ * several rounds, or while several threads ran. */
+size_t as_letter_cut_step(const struct as_letter *letter, bool *during);
 /* The value of an option ("scenario=race:...", "fault=write:3") up to the next blank; false: it has
  * none. */
 bool as_letter_option(const struct as_letter *letter, const char *key, struct as_buf *value);

@@ -48,7 +48,7 @@ static void put_time(int64_t ns, struct as_buf *out)
 		as_buf_addf(out, "%lld ns", (long long)ns);
 }
 
-/* What stands between braces: KIND, KIND?A:B or SLOT. */
+/* What stands between braces: KIND, KIND?A:B, SLOT or ", OPEN_MODE". */
 static void put_field(const struct as_op *op, const char *field, size_t len, struct as_buf *out)
 {
 	const char *choice = memchr(field, '?', len);
@@ -56,6 +56,13 @@ static void put_field(const struct as_op *op, const char *field, size_t len, str
 	const struct as_arg_info *arg = find_arg(field, name_len);
 	const char *other;
 
+	if (*field == ',') {
+		if (as_op_takes_mode(op)) {
+			as_buf_adds(out, ", ");
+			put_field(op, field + 2, len - 2, out);
+		}
+		return;
+	}
 	if (!arg) {
 		as_assert(!strncmp(field, "SLOT", name_len));
 		as_buf_addf(out, "%d", op->slot);

@@ -15,7 +15,9 @@ for (let i = 0; i < Number(n); i++) {
 
 	fs.mkdirSync(to, { recursive: true });
 	fs.writeFileSync(path.join(to, "finding.json"), JSON.stringify({ ...record, id,
-		kind: kinds[i % 4], target: `lab:bug=${i % 7}`, summary: `number ${i}: ${record.summary}`,
+		kind: kinds[i % 4],
+		target: i % 7 ? `lab:bug=${i % 7}` : "plugin:./some/folder/flashfs.so:bug=11",
+		summary: `number ${i}: ${record.summary}`,
 		signature: `${record.signature} ${i % 50}`, group: `cause ${i % 50}` }));
 	fs.writeFileSync(path.join(to, "workload.txt"), workload);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // report.mjs: the report in a browser, as TAP. The pages are in $PAGES: runs.html (a crash, a
 // checker, a hunt; $CRASH, $FSCK and $HUNT are ids of findings there; the last one's operation has
-// more than forty before it), hostile.html (texts that try to be markup), many.html (10,000 findings;
+// more than forty before it), joined.html (the crash and the hunt), hostile.html (texts that try to be markup), many.html (10,000 findings;
 // painted within $BOUND_MS), empty.html (no findings), campaign/report.html (the matrices of a
 // campaign: bugs by seeds, a check that is complete, a target that does not exist, 26 seeds).
 // $SHOTS: screenshots are kept in that folder.
@@ -83,11 +83,29 @@ const drawn = (page) => page.evaluate(() => [...document.querySelectorAll("canva
 	await page.check("#once");
 	check("one for each cause", await rows(page) <= all);
 	await page.uncheck("#once");
+	const others = await page.locator("#others").textContent();
+	check("findings that are not of the last target are told", /: \d+ findings? of other targets/
+		.test(others) && /lab:bug=3[89]/.test(others), others);
 	check("two runs are compared", await page.locator("#sec-compare tbody tr").count() > 0);
 	check("the score is a table", await page.locator("#score td").count() > 0);
 	check("what a score lacks is marked", await page.locator("#score .missed").count() === 1);
 	check("coverage has figures", await page.locator("#coverage svg").count() >= 4);
 	check("and what was not tested", await page.locator("#coverage #untested").count() === 1);
+	await page.close();
+}
+
+// ---- A joined folder is shown as its runs ----
+{
+	const { page, heard } = await open("joined.html");
+	const all = await rows(page);
+
+	check("the runs of a joined folder", await page.locator("#runs tr").count() === 2 &&
+		heard.length === 0, heard);
+	await page.selectOption("#run", "0");
+	const first = await rows(page);
+	await page.selectOption("#run", "1");
+	check("each has its findings", first > 0 && first < all && first + await rows(page) === all,
+		{ all, first });
 	await page.close();
 }
 
@@ -228,6 +246,9 @@ const drawn = (page) => page.evaluate(() => [...document.querySelectorAll("canva
 	await page.fill("#search", "number 9876:");
 	check("a search among them finds it", await rows(page) === 1);
 	check("soon, too", Date.now() - begin < Number(BOUND_MS), Date.now() - begin);
+	await page.fill("#search", "number 9877:");
+	check("of a plugin, its file and options are shown",
+		await page.locator("#list .where").innerText() === "flashfs.so:bug=11");
 	check("and the console is empty", heard.length === 0, heard);
 	await page.close();
 }
