@@ -65,6 +65,10 @@ static void expect_op(struct expecting *x, size_t i)
 	} else if (i == x->guilty && !(allowed.ok && errors)) {
 		x->how[i] = allowed.ok ? AS_EMIT_MUST_SUCCEED : AS_EMIT_MUST_FAIL;
 	}
+	if (i == x->guilty && op->code == AS_OP_LSEEK && op->flags >= AS_SEEK_DATA) {
+		x->how[i] = AS_EMIT_SOUGHT;
+		return;
+	}
 	if (i != x->guilty || !x->hands_over) {
 		as_model_apply(x->model, op);
 		return;

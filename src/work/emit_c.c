@@ -131,7 +131,13 @@ static const struct as_outcome *expected_of(const struct emission *program, size
 
 static bool is_assumed(const struct emission *program, size_t i)
 {
-	return program->plan->how && program->plan->how[i] >= AS_EMIT_SUCCESS;
+	return program->plan->how && program->plan->how[i] >= AS_EMIT_SUCCESS &&
+	       program->plan->how[i] <= AS_EMIT_MUST_FAIL;
+}
+
+static bool is_sought(const struct emission *program, size_t i)
+{
+	return program->plan->how && program->plan->how[i] == AS_EMIT_SOUGHT;
 }
 
 static const char *reporter(const struct emission *program, size_t i)
@@ -140,6 +146,8 @@ static const char *reporter(const struct emission *program, size_t i)
 
 	if (is_assumed(program, i))
 		return program->plan->how[i] < AS_EMIT_MUST_SUCCEED ? "assume" : "must";
+	if (is_sought(program, i))
+		return "sought";
 	if (!expected_of(program, i))
 		return "end";
 	return has_done(code) ? "check_done" : "check";
@@ -288,21 +296,24 @@ void as_emit_c_arg(const struct as_op *op, const struct as_arg_info *arg, struct
 	}
 }
 
-static void put_call(const struct as_op *op, struct as_buf *out)
+static void put_args(const struct as_op *op, const char *comma, struct as_buf *out)
 {
-	const struct as_op_info *info = &as_op_table[op->code];
-	const char *comma = "";
-
-	as_buf_addf(out, "do_%s(", info->name);
-	if (op->code == AS_OP_OPEN) {
-		put_int(op->slot, out);
-		comma = ", ";
-	}
-	for (const enum as_arg_kind *kind = info->args; *kind != AS_ARG_END; kind++) {
+	for (const enum as_arg_kind *kind = as_op_table[op->code].args; *kind != AS_ARG_END;
+	     kind++) {
 		as_buf_adds(out, comma);
 		as_emit_c_arg(op, &as_arg_table[*kind], out);
 		comma = ", ";
 	}
+}
+
+static void put_call(const struct as_op *op, struct as_buf *out)
+{
+	bool opens = op->code == AS_OP_OPEN;
+
+	as_buf_addf(out, "do_%s(", as_op_table[op->code].name);
+	if (opens)
+		put_int(op->slot, out);
+	put_args(op, opens ? ", " : "", out);
 	as_buf_addc(out, ')');
 }
 
@@ -332,9 +343,11 @@ static void put_op(struct emission *program, size_t i)
 		return;
 	}
 	as_buf_addf(out, "%s(", reporter(program, i));
-	if (expected || is_assumed(program, i))
+	if (expected || is_assumed(program, i) || is_sought(program, i))
 		as_buf_addf(out, "%zu, ", i + 1);
 	put_call(op, out);
+	if (is_sought(program, i))
+		put_args(op, ", ", out);
 	if (is_assumed(program, i))
 		as_buf_addf(out, ", %d",
 			    program->plan->how[i] == AS_EMIT_FAILURE ||

@@ -25,6 +25,8 @@ enum as_emit_how {
 	/* Whether it succeeds is compared, and not with what. */
 	AS_EMIT_MUST_SUCCEED,
 	AS_EMIT_MUST_FAIL,
+	/* What SEEK_DATA or SEEK_HOLE found is compared with what can be read there. */
+	AS_EMIT_SOUGHT,
 };
 /* What the program compares. */
 struct as_emit_plan {

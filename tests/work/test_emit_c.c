@@ -553,6 +553,67 @@ static void test_expected(void **state)
 }
 
 /* A mount is turned read-only and back; what is no mount is not, and then nothing is compared. */
+/* What SEEK_DATA and SEEK_HOLE find is compared with what is in the file: data from 5000 to 5100. */
+static void test_sought(void **state)
+{
+	static const char liar[] =
+		"#define _GNU_SOURCE\n#include <errno.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
+		"off_t lseek(int fd, off_t off, int whence)\n{\n\t(void)fd;\n\t(void)off;\n"
+		"\tif (whence < SEEK_DATA)\n\t\treturn 0;\n\terrno = ENXIO;\n"
+		"\treturn atoll(getenv(\"LIE\"));\n}\n";
+	static const struct {
+		const char *how, *answer;
+		int exit;
+		const char *says;
+	} rows[] = {
+		{ "SEEK_DATA", "5000", 0, NULL },
+		{ "SEEK_DATA", "4096", 0, NULL },
+		{ "SEEK_DATA", "5001", 1, "op 4: there is data at 5000\n" },
+		{ "SEEK_DATA", "-1", 1, "op 4: there is data at 5000\n" },
+		{ "SEEK_DATA", "12288", 1, "op 4: the file has 9000 bytes\n" },
+		{ "SEEK_HOLE", "0", 0, NULL },
+		{ "SEEK_HOLE", "5050", 1, "op 4: there is data at 5050\n" },
+		{ "SEEK_HOLE", "9000", 0, NULL },
+	};
+	const char *source = in_folder("liar.c"), *shared = in_folder("liar.so"), *directory;
+	enum as_emit_how how[4] = { AS_EMIT_SUCCESS, AS_EMIT_SUCCESS, AS_EMIT_SUCCESS,
+				    AS_EMIT_SOUGHT };
+	struct as_buf text = { 0 }, said = { 0 };
+	char preload[300], lie[64], name[16];
+
+	(void)state;
+	as_buf_adds(&text, liar);
+	assert_int_equal(as_out_save(source, &text, NULL), 0);
+	assert_int_equal(run(&said, (const char *[]){ "cc", "-shared", "-fPIC", source, "-o",
+						      shared, NULL }),
+			 0);
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", shared);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct as_seq *seq;
+
+		as_buf_clear(&text);
+		as_buf_addf(&text,
+			    "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=100 at=5000 fill=1\n"
+			    "ftruncate $0 9000\nlseek $0 0 %s\n",
+			    rows[i].how);
+		assert_int_equal(as_parse_text("test", as_buf_str(&text), text.len, &seq, NULL),
+				 0);
+		compile_plan(seq, &(struct as_emit_plan){ .how = how }, "cc", false);
+		snprintf(name, sizeof(name), "sought%zu", i);
+		directory = fresh_directory(name);
+		snprintf(lie, sizeof(lie), "LIE=%s", rows[i].answer);
+		as_buf_clear(&said);
+		assert_int_equal(run(&said, (const char *[]){ "env", preload, lie, in_folder("w"),
+							      directory, NULL }),
+				 rows[i].exit);
+		if (rows[i].says && !strstr(as_buf_str(&said), rows[i].says))
+			fail_msg("row %zu: %s", i, as_buf_str(&said));
+		as_seq_free(seq);
+	}
+	as_buf_free(&text);
+	as_buf_free(&said);
+}
+
 static void test_remount(void **state)
 {
 	static const char text[] = "remount opts=rw,ro\nmkdir /x 0755\nremount\nmkdir /x 0755\n";
@@ -673,6 +734,7 @@ int main(void)
 		cmocka_unit_test(test_handed_over),
 		cmocka_unit_test(test_expected),
 		cmocka_unit_test(test_remount),
+		cmocka_unit_test(test_sought),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_each_alone),
 		cmocka_unit_test(test_random_compiles),

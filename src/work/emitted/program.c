@@ -1189,6 +1189,47 @@ static struct result do_rename2(const char *path, const char *path2, unsigned fl
 /*@ proc: base */
 static int proc_fds; /* /proc/self/fd, opened while it can still be reached */
 
+/*@ sought: end unsure differing slots proc */
+/* SEEK_DATA may find a hole, but it skips no data, and SEEK_HOLE finds no data. What is not 0 is
+ * data. */
+static void sought(int number, struct result got, int slot, off_t from, int whence)
+{
+	static char bytes[65536];
+	char name[32];
+	struct stat st;
+	off_t to = got.ret, n = 0, at = 0;
+	int fd;
+
+	end(got);
+	snprintf(name, sizeof(name), "%d", slots[slot]);
+	fd = openat(proc_fds, name, O_RDONLY);
+	if (unsure || fd < 0 || fstat(fd, &st) || (got.ret < 0 && got.err != ENXIO))
+		return;
+	if (to < 0)
+		to = st.st_size;
+	if (to > st.st_size) {
+		differing++;
+		printf("op %d: the file has %lld bytes\n", number, (long long)st.st_size);
+	}
+	if (whence == SEEK_HOLE) {
+		from = to;
+		to += to < st.st_size;
+	}
+	for (; from < to && at == n; from += n) {
+		n = to - from < (off_t)sizeof(bytes) ? to - from : (off_t)sizeof(bytes);
+		n = pread(fd, bytes, (size_t)n, from);
+		if (n <= 0)
+			break;
+		for (at = 0; at < n && !bytes[at]; at++)
+			;
+		if (at < n) {
+			differing++;
+			printf("op %d: there is data at %lld\n", number, (long long)(from + at));
+		}
+	}
+	close(fd);
+}
+
 /*@ link_tmpfile: answer fail at slots proc */
 static struct result do_link_tmpfile(int slot, const char *path)
 {
