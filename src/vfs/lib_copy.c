@@ -176,8 +176,11 @@ void as_lib_mmap_write(struct as_lib *l, const struct as_op *op, struct as_outco
 	if (!rc && op->flags & AS_MS_SYNC)
 		rc = l->ops->fsync(l->fs, slot->handle, true);
 	/* A page for which there is no space raises SIGBUS; those before it are stored. */
-	as_vfs_answer(out, rc == -ENOSPC && done ? -ENXIO : rc);
-	out->done = done;
+	if (rc == -ENOSPC && done && done < op->len) {
+		rc = -ENXIO;
+		out->done = done;
+	}
+	as_vfs_answer(out, rc);
 }
 
 /* ---- Flags ----------------------------------------------------------------------------------- */
