@@ -185,7 +185,9 @@ tap_run "it comes back in a sandbox" 1 as_user ./assay replay --sandbox uml -o f
 tap_like "the same one" "$WORK/out" "$id: reproduced"
 tap_run "JSON lines" 1 as_user ./assay run --json --sandbox uml --target lab:bug=1 -o found \
 	01-rename-over.txt
-tap_is "each event once" "$(sed 's/^{"event":"\([a-z]*\)".*/\1/' "$WORK/out" | xargs)" \
+# On a busy machine it also tells how far it is.
+tap_is "each event once" \
+	"$(sed 's/^{"event":"\([a-z]*\)".*/\1/' "$WORK/out" | grep -vx progress | xargs)" \
 	"finding workload done"
 
 # ---- Checkers run outside of the guest, in a process of their own ----
@@ -221,8 +223,7 @@ job=$!
 boxes() { pgrep -f "assay.of=$job( |\$)" | wc -l; }
 # Its kernel, and processes of its own: the first few come and go while it looks at the machine.
 is_up() { [ "$(boxes)" -ge 4 ]; }
-tap_wait_until 60 is_up
-tap_is "a guest is running" "$(is_up && echo yes)" yes
+tap_is "a guest is running" "$(tap_wait_until 60 is_up && echo yes)" yes
 leftovers() { ls -d /dev/shm/assay-* /tmp/assay-temp-* /var/tmp/assay-temp-* 2>/dev/null; }
 kill -KILL $job
 wait $job 2>/dev/null
