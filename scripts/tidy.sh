@@ -381,6 +381,9 @@ check_root() {
 		sed 's/$/:1: a file that an editor or a merge left/' || true
 	pick '^[^/]+$' | grep -vxE '\.clang-format|\.gitignore|LICENSE|Makefile|README\.md' |
 		sed 's/$/:1: a stray file in the root folder/' || true
+	pick '^tests/[^/]+/test_[^/]*\.sh$' | while read -r script; do
+		[ -x "$script" ] || echo "$script:1: a test that cannot be run: chmod +x"
+	done
 }
 
 # Columns as an editor shows them: tabs to the next stop of 8, a UTF-8 character is one.

@@ -7,9 +7,10 @@
 
 #include "os/spawn.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
+#include <unistd.h>
 
 struct fresh_walk {
 	struct child *c;
@@ -105,15 +106,14 @@ static int mount_fresh(struct child *c, struct as_err *err)
 }
 
 /* Whether the target is read-only before any workload has said so: by its options, which a server
- * may keep to itself, or by its mount, whose root is ours now. */
+ * may keep to itself, or by its mount, whose root is ours now. access() tells that before it asks
+ * anybody; statvfs() asks the server. */
 static bool begins_read_only(const struct child *c)
 {
-	struct statvfs st;
-
 	if (as_opts_read_only(as_target_opts(c->args->target)))
 		return true;
-	return !as_instance_can(c->instance, AS_INSTANCE_IN_PROCESS) && !statvfs("/", &st) &&
-	       st.f_flag & ST_RDONLY;
+	return !as_instance_can(c->instance, AS_INSTANCE_IN_PROCESS) && access("/", W_OK) &&
+	       errno == EROFS;
 }
 
 static int prepare(struct child *c, struct as_err *err)

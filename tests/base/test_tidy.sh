@@ -217,6 +217,9 @@ case_is "a table outside" src/model/a.c "" < <(c '#include "work/op.def"')
 # Licence, names, marks
 case_is "a stray file at the root" notes.txt 'notes.txt:1: a stray file in the root folder' \
 	< <(echo hello)
+case_is "a test that cannot be run" tests/base/test_x.sh \
+	'tests/base/test_x.sh:1: a test that cannot be run: chmod .x' \
+	< <(printf '#!/bin/bash\n# SPDX-License-Identifier: GPL-2.0-or-later\n')
 case_is "a private header by another name" src/model/tree_inside.h \
 	'src/model/tree_inside.h:1: a private header is called X_priv.h' < <(c)
 case_is "no licence" src/model/a.c 'src/model/a.c:1: wants .*GPL-2.0-or-later.*' < <(echo 'int x;')

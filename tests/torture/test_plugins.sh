@@ -235,7 +235,7 @@ for how in loop sleep stop ignore; do
 done
 for when in mkfs mount; do
 	bad "$when" exit
-	refused "exit in $when" bad "called exit\(0\)"
+	found "exit in $when" "the target called exit\(0\)" run
 done
 for how in print flood chdir daemon; do
 	bad mkdir "$how"

@@ -374,7 +374,7 @@ else
 		spin 1 mkdir.*did.not.come.back
 		flood 1 did.not.come.back.within
 		endless 2 TOO_MUCH
-		deaf 2 did.not.come.back
+		deaf 1 did.not.come.back
 		long-read 1 pread.*TOO_MUCH
 		long-link 1 readlink.*TOO_MUCH
 		END
