@@ -15,11 +15,11 @@
  *   2. A ctime is never earlier than it was then: only the clock sets it. A touched atime or mtime
  *      may be anything, since utimensat(2) sets them.
  *   3. A file that nobody touched has at least the blocks that it had then. It may have more.
+ *   4. Data is never called a hole (lseek(2)), after whatever happened. Holes may be called data.
  *   5. A file has no more blocks than the data of some version can need (model/footprint.h): of the
  *      first one of that size or of a later one, whose data may be there before its size is. A
  *      truncate that recovery has finished leaves none after the end. This is asked of libraries
  *      whose operations are whole or not at all.
- *   4. Data is never called a hole (lseek(2)), after whatever happened. Holes may be called data.
  * fdatasync makes none of this stable, nor does a write with O_SYNC, after which nobody looks.
  */
 #include "legal/legal_priv.h"
@@ -80,7 +80,7 @@ static bool times_ok(const struct as_legal_judge *j, const struct as_history_see
 	return true;
 }
 
-/* ---- Blocks left behind ---- */
+/* ---- Blocks that are left ---- */
 
 enum {
 	RUN_BLOCKS = 6, /* with what tells where they are, as in model/footprint.c */

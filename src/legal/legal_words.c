@@ -117,7 +117,7 @@ static void say_rest(struct as_legal_judge *j, const struct as_legal_fault *f, c
 	}
 	as_legal_after(j, f->by);
 	if (f->kind == FAULT_LEFT)
-		as_buf_addf(why, "%s can need %llu blocks; recovered tree has %llu", path,
+		as_buf_addf(why, "%s can need %llu blocks at most; recovered tree has %llu", path,
 			    (unsigned long long)f->want_lo, (unsigned long long)f->at);
 	else if (f->kind == FAULT_BLOCKS)
 		as_buf_addf(why, "%s must have %llu blocks; recovered tree has %llu", path,
@@ -143,7 +143,7 @@ void as_legal_say_fault(struct as_legal_judge *j, const struct as_legal_fault *f
 		[FAULT_MTIME] = "another mtime",
 		[FAULT_CTIME] = "another ctime",
 		[FAULT_BLOCKS] = "fewer blocks",
-		[FAULT_LEFT] = "blocks left behind",
+		[FAULT_LEFT] = "blocks that it does not need",
 		[FAULT_HIDDEN] = "data called a hole",
 	};
 	struct as_buf path = { 0 }, signature = { 0 };
