@@ -340,7 +340,7 @@ static void test_direct_transfers(void **state)
 	(void)state;
 	for (int n = 0; n < 800; n++) {
 		struct as_seq *seq = next(&s);
-		bool direct[64] = { false };
+		bool direct[AS_SLOT_MAX + 1] = { false };
 
 		for (size_t i = 0; i < seq->n; i++) {
 			const struct as_op *op = &seq->ops[i];
