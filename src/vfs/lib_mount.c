@@ -77,6 +77,8 @@ int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts)
 		as_buf_addf(&l->opts, "%s%s", l->opts.len ? "," : "", opts);
 	args.opts = as_buf_str(&l->opts);
 	args.readonly = as_opts_read_only(args.opts);
+	/* A checker may have mounted it for itself: what it told of that file system is over. */
+	as_host_leaving(l->args.host);
 	rc = as_watched_mount(l->watched, &args, &l->fs);
 	if (rc) {
 		enum as_finding_kind kind;
