@@ -2,13 +2,12 @@
 /*
  * frames: see frames.h.
  *
- * Method. A frame is a magic number, a length, a checksum, and the record; it is appended by one
- * write. Who is killed leaves at most one frame that is cut off, and others may append after it
- * before they are killed, too.
+ * Method. A frame is appended by one write. Who is killed leaves at most one that is cut off, and
+ * others may append after it before they are killed, too.
  *
  * Invariants
- *   1. What is read are whole frames with their checksums, from the beginning up to the first that
- *      is not. The file is cut there before anybody appends to it.
+ *   1. What is read are whole records, from the beginning up to the first that is not. The file is
+ *      cut there before anybody appends to it.
  *   2. A new file has its first record from its first moment on: it is written beside, and renamed.
  */
 #include "os/frames.h"
@@ -29,10 +28,12 @@
 #define LOCK_WAIT_US ((int64_t)10 * 1000000)
 #define LOCK_LOOK_MS 20
 
-struct frames_record {
+struct frame_head {
 	uint32_t magic, bytes;
 	uint64_t sum;
 };
+
+_Static_assert(sizeof(struct frame_head) == AS_FRAME_HEAD_BYTES, "it is part of the format");
 
 struct as_frames {
 	int fd;
@@ -41,28 +42,28 @@ struct as_frames {
 	size_t first; /* where the records after the head begin */
 };
 
-static void put(struct as_buf *out, const void *data, size_t len)
+void as_frame_put(struct as_buf *out, uint32_t magic, const void *data, size_t len)
 {
-	struct frames_record f = { MAGIC, (uint32_t)len, as_hash64(data, len) };
+	struct frame_head head = { magic, (uint32_t)len, as_hash64(data, len) };
 
-	as_buf_add(out, &f, sizeof(f));
+	as_buf_add(out, &head, sizeof(head));
 	as_buf_add(out, data, len);
 }
 
-/* Bytes of the whole frame at `at`; 0: there is none. */
-static size_t take(const struct as_buf *file, size_t at, const char **data, size_t *len)
+size_t as_frame_take(const struct as_buf *file, size_t at, uint32_t magic, const char **data,
+		     size_t *len)
 {
-	struct frames_record f;
+	struct frame_head head;
 
-	if (file->len - at < sizeof(f))
+	if (file->len - at < sizeof(head))
 		return 0;
-	memcpy(&f, file->data + at, sizeof(f));
-	*data = file->data + at + sizeof(f);
-	*len = f.bytes;
-	if (f.magic != MAGIC || f.bytes > file->len - at - sizeof(f) ||
-	    as_hash64(*data, f.bytes) != f.sum)
+	memcpy(&head, file->data + at, sizeof(head));
+	*data = file->data + at + sizeof(head);
+	*len = head.bytes;
+	if (head.magic != magic || head.bytes > file->len - at - sizeof(head) ||
+	    as_hash64(*data, head.bytes) != head.sum)
 		return 0;
-	return sizeof(f) + f.bytes;
+	return sizeof(head) + head.bytes;
 }
 
 static int lock(const struct as_frames *f, struct as_err *err)
@@ -80,7 +81,7 @@ static int lock(const struct as_frames *f, struct as_err *err)
 	return 0;
 }
 
-/* Reads what is there, and cuts it after the last whole frame. */
+/* Reads what is there, and cuts it after the last whole record. */
 static int recall(struct as_frames *f, const struct as_dir *dir, const char *name,
 		  struct as_err *err)
 {
@@ -90,7 +91,7 @@ static int recall(struct as_frames *f, const struct as_dir *dir, const char *nam
 
 	if (rc)
 		return rc;
-	while ((n = take(&f->old, at, &data, &len))) {
+	while ((n = as_frame_take(&f->old, at, MAGIC, &data, &len))) {
 		if (!at) {
 			f->head = as_xstrndup(data, len);
 			f->first = n;
@@ -115,7 +116,7 @@ int as_frames_open(const struct as_dir *dir, const char *name, const char *head,
 	f->path = as_xstrdup(as_buf_str(&text));
 	as_buf_clear(&text);
 	if (!resume) {
-		put(&text, head, strlen(head));
+		as_frame_put(&text, MAGIC, head, strlen(head));
 		rc = as_dir_write(dir, name, &text, err);
 		f->head = as_xstrdup(head);
 	}
@@ -167,7 +168,7 @@ int as_frames_each(const struct as_frames *f, int (*fn)(void *ctx, const void *d
 	const char *data;
 	int rc = 0;
 
-	while (f && !rc && (n = take(&f->old, at, &data, &len))) {
+	while (f && !rc && (n = as_frame_take(&f->old, at, MAGIC, &data, &len))) {
 		rc = fn(ctx, data, len);
 		at += n;
 	}
@@ -182,7 +183,7 @@ int as_frames_add(const struct as_frames *f, const void *data, size_t len, struc
 
 	if (!f)
 		return 0;
-	put(&out, data, len);
+	as_frame_put(&out, MAGIC, data, len);
 	do
 		n = write(f->fd, out.data, out.len);
 	while (n < 0 && errno == EINTR);

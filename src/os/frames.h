@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * frames: a file of records that only grows, so that work which is killed at any moment can go on.
- * Its first record is a text that says what the others belong to.
+ * Its first record is a text that says what the others belong to. Each record stands in a frame: a
+ * magic number, its length and a checksum come before it. Whoever is killed while appending leaves
+ * a frame that is not whole, and no reader takes it for one.
  */
 #ifndef AS_OS_FRAMES_H
 #define AS_OS_FRAMES_H
 
+#include "base/buf.h"
 #include "os/dir.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define AS_FRAME_HEAD_BYTES 16u
+
+/* Single frames, for files that are laid out otherwise. */
+void as_frame_put(struct as_buf *out, uint32_t magic, const void *data, size_t len);
+/* Bytes of the whole frame at `at`, with its record; 0: there is none. */
+size_t as_frame_take(const struct as_buf *file, size_t at, uint32_t magic, const char **data,
+		     size_t *len);
 
 struct as_frames;
 

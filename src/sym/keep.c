@@ -2,17 +2,17 @@
 /*
  * keep: see keep.h.
  *
- * Method. A file is a row of frames: a magic number, a length, a checksum, and a record. Each is
- * appended by one write. Whoever is killed leaves at most one frame that is cut off, at the end.
+ * Method. Each record is put in a frame (os/frames.h) and appended by one write. Whoever is killed
+ * leaves at most one frame that is cut off, at the end.
  *
  * Invariants
- *   1. What is read of a file are whole frames with their checksums; the file is cut after them
- *      before anybody appends to it.
+ *   1. What is read of a file are whole records; the file is cut after them before anybody appends
+ *      to it.
  *   2. The lists of a record lie within it; the length of each is a multiple of its items'.
  */
 #include "sym/keep.h"
 
-#include "base/hash.h"
+#include "os/frames.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,11 +26,6 @@
 #define FILE_BYTES ((size_t)1 << 30)
 #define MAGIC 0x3345594du /* and a version */
 #define NAME_BYTES 320u
-
-struct frame {
-	uint32_t magic, bytes;
-	uint64_t sum;
-};
 
 struct as_keep {
 	struct as_buf files[FILES_MAX]; /* of earlier sessions */
@@ -46,10 +41,10 @@ static void file_name(char *out, const char *name, unsigned i)
 	snprintf(out, NAME_BYTES, "%s.search-%u", name, i);
 }
 
-/* ---- Frames ---------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
-/* The record of a frame, or false: its lists make no sense. */
-static bool take_record(const unsigned char *at, size_t len, struct as_keep_record *r)
+/* False: its lists make no sense. */
+static bool take_lists(const unsigned char *at, size_t len, struct as_keep_record *r)
 {
 	if (len < sizeof(r->head))
 		return false;
@@ -66,25 +61,20 @@ static bool take_record(const unsigned char *at, size_t len, struct as_keep_reco
 	return !len;
 }
 
-/* Bytes of the frame at `at`; 0: it is cut off, or none. */
-static size_t take_frame(const struct as_buf *file, size_t at, struct as_keep_record *r, bool *bad)
+/* Bytes of the record at `at`; 0: it is cut off, or none. After a power cut, the end may be
+ * anything; what begins otherwise is no file of ours. */
+static size_t take_record(const struct as_buf *file, size_t at, struct as_keep_record *r, bool *bad)
 {
-	const unsigned char *data = (const unsigned char *)file->data + at;
-	struct frame f;
+	const uint32_t magic = MAGIC;
+	const char *data;
+	size_t len, n = as_frame_take(file, at, MAGIC, &data, &len);
 
-	*bad = false;
-	if (file->len - at < sizeof(f))
-		return 0;
-	memcpy(&f, data, sizeof(f));
-	/* After a power cut, the end may be anything. */
-	if (f.magic != MAGIC) {
-		*bad = !at;
-		return 0;
-	}
-	if (f.bytes > file->len - at - sizeof(f) || as_hash64(data + sizeof(f), f.bytes) != f.sum)
-		return 0;
-	*bad = !take_record(data + sizeof(f), f.bytes, r);
-	return *bad ? 0 : sizeof(f) + f.bytes;
+	if (n)
+		*bad = !take_lists((const unsigned char *)data, len, r);
+	else
+		*bad = !at && file->len >= AS_FRAME_HEAD_BYTES &&
+		       memcmp(file->data, &magic, sizeof(magic)) != 0;
+	return *bad ? 0 : n;
 }
 
 void as_keep_each(const struct as_keep *k, void (*fn)(void *ctx, const struct as_keep_record *r),
@@ -95,7 +85,7 @@ void as_keep_each(const struct as_keep *k, void (*fn)(void *ctx, const struct as
 		size_t at = 0, n;
 		bool bad;
 
-		while ((n = take_frame(&k->files[i], at, &r, &bad))) {
+		while ((n = take_record(&k->files[i], at, &r, &bad))) {
 			fn(ctx, &r);
 			at += n;
 		}
@@ -121,18 +111,15 @@ void as_keep_put(const struct as_keep_head *head, const struct as_buf lists[AS_K
 		 struct as_buf *out)
 {
 	struct as_keep_head h = *head;
-	struct frame f = { .magic = MAGIC };
-	size_t at = out->len;
+	struct as_buf record = { 0 };
 
-	as_buf_add(out, &f, sizeof(f));
 	for (unsigned i = 0; i < AS_KEEP_LISTS; i++)
 		h.bytes[i] = (uint32_t)lists[i].len;
-	as_buf_add(out, &h, sizeof(h));
+	as_buf_add(&record, &h, sizeof(h));
 	for (unsigned i = 0; i < AS_KEEP_LISTS; i++)
-		as_buf_add(out, lists[i].data, lists[i].len);
-	f.bytes = (uint32_t)(out->len - at - sizeof(f));
-	f.sum = as_hash64(out->data + at + sizeof(f), f.bytes);
-	memcpy(out->data + at, &f, sizeof(f));
+		as_buf_add(&record, lists[i].data, lists[i].len);
+	as_frame_put(out, MAGIC, record.data, record.len);
+	as_buf_free(&record);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -149,7 +136,7 @@ static int read_file(struct as_keep *k, const struct as_dir *dir, const char *na
 
 	if (rc)
 		return rc;
-	while (at < file->len && (n = take_frame(file, at, &r, &bad)))
+	while (at < file->len && (n = take_record(file, at, &r, &bad)))
 		at += n;
 	if (bad)
 		return as_fail(err, AS_EUSE, "%s/%s: byte %zu: it is no search of this version",
