@@ -8,7 +8,7 @@
  */
 #include "base/buf.h"
 #include "sym/solve_priv.h"
-#include "sym/solve_record.h"
+#include "tests/lib/recorded.h"
 #include "tests/lib/skip.h"
 
 #include <setjmp.h>
@@ -33,13 +33,13 @@ struct way {
 	unsigned asked, solved, none, late;
 };
 
-static void load(const char *path, struct solve_recorded *r)
+static void load(const char *path, struct t_recorded *r)
 {
 	struct as_buf text = { 0 };
 	struct as_err err;
 
 	if (as_buf_read_file(&text, path, FILE_MAX, &err) ||
-	    as_solve_recorded_read(text.data, text.len, r, &err))
+	    t_recorded_read(text.data, text.len, r, &err))
 		fail_msg("%s: %s", path, err.msg);
 	as_buf_free(&text);
 }
@@ -96,9 +96,9 @@ static unsigned ask_ways(struct way *ways, const struct as_question *q)
 }
 
 /* The question, and before it those about the other way at each of its conditions. */
-static unsigned ask_path(struct way *ways, struct solve_recorded *r, size_t i)
+static unsigned ask_path(struct way *ways, struct t_recorded *r, size_t i)
 {
-	const struct solve_recorded_ask *ask = &r->asks[i];
+	const struct t_recorded_ask *ask = &r->asks[i];
 	unsigned char *bytes = calloc(as_expr_inputs(r->expr) + 1, 1);
 	struct as_question q = { .expr = r->expr, .holds = ask->terms, .bytes = bytes };
 	unsigned both = 0;
@@ -133,7 +133,7 @@ static void open_ways(struct way *ways)
 
 static void compare(const char *path)
 {
-	struct solve_recorded r;
+	struct t_recorded r;
 	struct way ways[WAYS];
 	unsigned both = 0;
 
@@ -152,7 +152,7 @@ static void compare(const char *path)
 		as_solver_free(ways[k].solver);
 	}
 	assert_true(both > 40);
-	as_solve_recorded_free(&r);
+	t_recorded_free(&r);
 }
 
 static void test_ways_agree(void **state)
