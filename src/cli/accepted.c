@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/event.h"
 #include "cli/output.h"
+#include "os/out.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -93,8 +94,7 @@ static int write_junit(const char *path, const struct as_hunt_state *state,
 {
 	struct as_buf out = { 0 }, cases = { 0 };
 	size_t failures = 0;
-	FILE *file;
-	int rc = 0;
+	int rc;
 
 	for (size_t i = 0; i < state->n_signs; i++) {
 		const struct accepted *known = find(list, state->signs[i].signature);
@@ -108,11 +108,7 @@ static int write_junit(const char *path, const struct as_hunt_state *state,
 		    "  <testcase classname=\"assay\" name=\"%llu workloads\"/>\n%s</testsuite>\n",
 		    state->n_signs + 1, failures, state->n_signs - failures,
 		    (unsigned long long)state->workloads, as_buf_str(&cases));
-	file = fopen(path, "we");
-	if (!file || fwrite(as_buf_str(&out), 1, out.len, file) != out.len)
-		rc = as_fail_errno(err, errno, "cannot write %s", path);
-	if (file && fclose(file) && !rc)
-		rc = as_fail_errno(err, errno, "cannot write %s", path);
+	rc = as_out_save(path, &out, err);
 	as_buf_free(&out);
 	as_buf_free(&cases);
 	return rc;
