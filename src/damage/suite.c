@@ -95,9 +95,7 @@ static int unpack_all(struct pieces *p, int fd, const char *name, struct as_err 
 	}
 	as_unpack_free(unpack);
 	if (!rc && failed.code)
-		/* That text has the name already. */
-		rc = as_fail(err, AS_EUSE, "%s",
-			     strstr(failed.msg, ": ") ? strstr(failed.msg, ": ") + 2 : failed.msg);
+		rc = as_fail(err, AS_EUSE, "%s", failed.msg);
 	return rc;
 }
 
@@ -133,12 +131,12 @@ static int load_image(struct as_fsck_suite *s, struct as_chunks *store, int fd, 
 	if (!rc)
 		rc = unpack_all(&p, fd, name, err);
 	if (rc == AS_ENOMEM)
-		as_fail(err, AS_EUSE, "it has more than %u MiB",
-			(unsigned)(AS_SUITE_IMAGE_MAX >> 20));
+		rc = as_fail(err, AS_EUSE, "%s: it has more than %u MiB", name,
+			     (unsigned)(AS_SUITE_IMAGE_MAX >> 20));
 	else if (!rc && !p.size)
-		rc = as_fail(err, AS_EUSE, "it is empty");
-	if (rc == AS_ENOMEM || rc == AS_EUSE) {
-		as_buf_addf(&s->left_out, "%s: %s\n", name, err->msg);
+		rc = as_fail(err, AS_EUSE, "%s: it is empty", name);
+	if (rc == AS_EUSE) {
+		as_buf_addf(&s->left_out, "%s\n", err->msg);
 		rc = 0;
 	} else if (!rc) {
 		rc = finish(&p, &disk, err);
