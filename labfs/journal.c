@@ -363,12 +363,18 @@ static int write_revokes(struct as_fs *fs, struct tx_writer *writer)
 	return rc;
 }
 
-static int write_copy(struct as_fs *fs, struct tx_writer *writer, const struct lab_buf *b)
+/* Whether it begins as a block of the journal does. */
+static bool is_escaped(const struct lab_buf *b)
 {
 	uint32_t first;
 
 	memcpy(&first, b->data, 4);
-	if (first != LAB_J_MAGIC)
+	return first == LAB_J_MAGIC;
+}
+
+static int write_copy(struct as_fs *fs, struct tx_writer *writer, const struct lab_buf *b)
+{
+	if (!is_escaped(b))
 		return put_block(fs, writer, b->data);
 	memcpy(fs->jbuf, b->data, LAB_BLOCK);
 	memset(fs->jbuf, 0, 4);
@@ -387,12 +393,10 @@ static int write_body(struct as_fs *fs, struct tx_writer *writer)
 		for (; at != list && desc->count < LAB_J_TAGS; at = at->next) {
 			struct lab_buf *b = (struct lab_buf *)at;
 			struct lab_j_tag *tag = &desc->tag[desc->count++];
-			uint32_t first;
-
 			lab_seal(b);
-			memcpy(&first, b->data, 4);
 			tag->block = b->block;
-			tag->flags = first == LAB_J_MAGIC ? !LAB_BUG_ON(fs, ESCAPE_UNTOLD) : 0;
+			if (is_escaped(b) && !LAB_BUG_ON(fs, ESCAPE_UNTOLD))
+				tag->flags = LAB_J_ESCAPED;
 		}
 		rc = finish_block(fs, writer);
 		for (; from != at && !rc; from = from->next)
