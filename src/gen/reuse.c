@@ -62,10 +62,10 @@ static struct as_op *put(struct reuse *r, enum as_opcode code)
 
 static struct as_op *put_path(struct reuse *r, enum as_opcode code, const char *path)
 {
-	struct as_op op = as_op_make(code);
+	struct as_op *op = put(r, code);
 
-	op.path = path;
-	return as_seq_add(r->out, &op);
+	op->path = path;
+	return op;
 }
 
 static void put_open(struct reuse *r, const char *path, int32_t slot)
