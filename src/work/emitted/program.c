@@ -1203,10 +1203,16 @@ static void sought(int number, struct result got, int slot, off_t from, int when
 	end(got);
 	snprintf(name, sizeof(name), "%d", slots[slot]);
 	fd = openat(proc_fds, name, O_RDONLY);
-	if (unsure || fd < 0 || fstat(fd, &st) || (got.ret < 0 && got.err != ENXIO))
+	if (unsure || fd < 0 || fstat(fd, &st)) {
+		close(fd);
 		return;
+	}
+	if (got.ret < 0 && got.err != ENXIO) {
+		differing++;
+		printf("op %d: expected an offset, or ENXIO\n", number);
+	}
 	if (to < 0)
-		to = st.st_size;
+		to = got.err == ENXIO ? st.st_size : from;
 	if (to > st.st_size) {
 		differing++;
 		printf("op %d: the file has %lld bytes\n", number, (long long)st.st_size);
