@@ -86,6 +86,17 @@ void as_buf_vaddf(struct as_buf *buf, const char *fmt, va_list ap)
 	va_end(again);
 }
 
+void as_buf_add_word(struct as_buf *buf, const char *text)
+{
+	as_buf_addc(buf, '\'');
+	for (; *text; text++)
+		if (*text == '\'')
+			as_buf_adds(buf, "'\\''");
+		else
+			as_buf_addc(buf, *text);
+	as_buf_addc(buf, '\'');
+}
+
 void as_buf_addf(struct as_buf *buf, const char *fmt, ...)
 {
 	va_list ap;

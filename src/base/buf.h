@@ -18,6 +18,8 @@ void as_buf_add(struct as_buf *buf, const void *data, size_t len);
 void as_buf_adds(struct as_buf *buf, const char *s);
 void as_buf_addc(struct as_buf *buf, char c);
 void as_buf_addu(struct as_buf *buf, unsigned long long value); /* decimal, fast */
+/* Adds a text as one word of a shell. */
+void as_buf_add_word(struct as_buf *buf, const char *text);
 void as_buf_addf(struct as_buf *buf, const char *fmt, ...) AS_PRINTF(2, 3);
 void as_buf_vaddf(struct as_buf *buf, const char *fmt, va_list ap);
 /* Makes room for len more bytes and returns where they go. It does not change buf->len. */

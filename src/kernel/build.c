@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* build: one kernel, from its source to what the other commands use. */
 #include "kernel/kernel_priv.h"
+#include "os/dir.h"
 #include "os/out.h"
 #include "os/spawn.h"
 #include "target/cache.h"
@@ -76,7 +77,7 @@ static int check_identity(const struct as_kernel_job *job, struct as_err *err)
 			for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
 				as_buf_clear(&gone);
 				as_buf_addf(&gone, "%s/%s", as_buf_str(&job->tree), old[i]);
-				as_kernel_rmtree(as_buf_str(&gone));
+				as_dir_remove_path(as_buf_str(&gone));
 			}
 			as_buf_free(&gone);
 			rc = as_out_save(as_buf_str(&path), &now, err);

@@ -33,7 +33,6 @@ AS_MUST_CHECK int as_kernel_source_open(struct as_kernel_job *job, struct as_err
 AS_MUST_CHECK int as_kernel_tree_fill(struct as_kernel_job *job, struct as_err *err);
 /* Makes a folder with all above it. */
 AS_MUST_CHECK int as_kernel_mkdirs(const char *path, struct as_err *err);
-void as_kernel_rmtree(const char *path);
 bool as_kernel_is_dir(const char *path);
 AS_MUST_CHECK int as_kernel_copy_file(const char *from, const char *to, struct as_err *err);
 

@@ -12,6 +12,7 @@
  */
 #include "base/hash.h"
 #include "kernel/kernel_priv.h"
+#include "os/dir.h"
 #include "os/out.h"
 
 #include <ctype.h>
@@ -117,7 +118,7 @@ static int unpack(const struct as_kernel_job *job, const char *tarball, const st
 	int rc;
 
 	as_buf_addf(&part, "%s.part", to);
-	as_kernel_rmtree(as_buf_str(&part));
+	as_dir_remove_path(as_buf_str(&part));
 	as_kernel_say(job, "unpacks the source", 0, 0);
 	rc = as_kernel_mkdirs(as_buf_str(&part), err);
 	if (!rc)
@@ -129,11 +130,11 @@ static int unpack(const struct as_kernel_job *job, const char *tarball, const st
 	if (!rc)
 		rc = as_out_save(as_buf_str(&mark), identity, err);
 	if (!rc)
-		as_kernel_rmtree(to);
+		as_dir_remove_path(to);
 	if (!rc && rename(as_buf_str(&part), to))
 		rc = as_fail_errno(err, errno, "%s", to);
 	if (rc)
-		as_kernel_rmtree(as_buf_str(&part));
+		as_dir_remove_path(as_buf_str(&part));
 	as_buf_free(&part);
 	as_buf_free(&mark);
 	return rc;

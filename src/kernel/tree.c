@@ -52,19 +52,6 @@ int as_kernel_mkdirs(const char *path, struct as_err *err)
 	return rc;
 }
 
-void as_kernel_rmtree(const char *path)
-{
-	int fd = open(path, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		as_dir_empty(fd);
-		close(fd);
-		rmdir(path);
-	} else {
-		unlink(path);
-	}
-}
-
 int as_kernel_copy_file(const char *from, const char *to, struct as_err *err)
 {
 	struct as_buf part = { 0 };
@@ -221,7 +208,7 @@ static int link_all(struct as_kernel_job *job, struct as_err *err)
 	if (as_kernel_is_dir(as_buf_str(&job->src)))
 		return 0;
 	as_buf_addf(&part, "%s.part", as_buf_str(&job->src));
-	as_kernel_rmtree(as_buf_str(&part));
+	as_dir_remove_path(as_buf_str(&part));
 	as_kernel_say(job, "makes a tree of links", 0, 0);
 	rc = copy_all(job, as_buf_str(&part), err);
 	if (!rc && rename(as_buf_str(&part), as_buf_str(&job->src)))

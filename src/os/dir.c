@@ -475,13 +475,31 @@ void as_dir_empty(int fd)
 	} while (e.moved != before);
 }
 
-void as_dir_remove(const struct as_dir *dir, const char *name)
+static void remove_entry(int at, const char *name)
 {
-	int fd = unlink_or_open(dir->fd, name);
+	int fd = unlink_or_open(at, name);
 
 	if (fd < 0)
 		return;
 	as_dir_empty(fd);
 	close(fd);
-	unlinkat(dir->fd, name, AT_REMOVEDIR);
+	unlinkat(at, name, AT_REMOVEDIR);
+}
+
+void as_dir_remove(const struct as_dir *dir, const char *name)
+{
+	remove_entry(dir->fd, name);
+}
+
+void as_dir_remove_path(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *above = slash ? as_xstrndup(path, (size_t)(slash - path) + 1) : as_xstrdup(".");
+	int at = open(above, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	free(above);
+	if (at < 0)
+		return;
+	remove_entry(at, slash ? slash + 1 : path);
+	close(at);
 }

@@ -76,9 +76,10 @@ AS_MUST_CHECK int as_dir_place(const struct as_dir *dir, const char *temp, const
 /* Calls fn for each entry until it returns something other than 0, which is the result. */
 int as_dir_each(const struct as_dir *dir, int (*fn)(void *ctx, const char *name), void *ctx);
 /* as_dir_empty() removes everything in an open folder, which itself stays; as_dir_remove() removes
- * an entry with everything below it. Both follow no link and stay on their file system: what is
+ * an entry with everything below it. They follow no link and stay on their file system: what is
  * mounted below the folder is left alone, and so are the folders above the mount point. */
 void as_dir_empty(int fd);
 void as_dir_remove(const struct as_dir *dir, const char *name);
+void as_dir_remove_path(const char *path);
 
 #endif

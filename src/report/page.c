@@ -60,14 +60,3 @@ void as_page_block(struct as_buf *out, const char *text)
 	as_buf_addc(out, '\n');
 	as_buf_free(&shown);
 }
-
-void as_page_word(struct as_buf *out, const char *text)
-{
-	as_buf_addc(out, '\'');
-	for (; *text; text++)
-		if (*text == '\'')
-			as_buf_adds(out, "'\\''");
-		else
-			as_buf_addc(out, *text);
-	as_buf_addc(out, '\'');
-}

@@ -10,7 +10,5 @@
 void as_page_code(struct as_buf *out, const char *text);
 /* Several lines between fences. */
 void as_page_block(struct as_buf *out, const char *text);
-/* 'text' as one word of a shell, for use within as_page_code(). */
-void as_page_word(struct as_buf *out, const char *text);
 
 #endif

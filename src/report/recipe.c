@@ -127,7 +127,7 @@ static void put_mount(const struct as_recipe *recipe, struct as_buf *out)
 		as_buf_addf(&opts, ",%s", recipe->mount);
 	if (type->journal_bytes && type->journal_mount)
 		as_buf_addf(&opts, ",%s", type->journal_mount);
-	as_page_word(&word, as_buf_str(&opts));
+	as_buf_add_word(&word, as_buf_str(&opts));
 	as_buf_addf(out, MARGIN "mount -t %s -o ", type->type);
 	as_show(out, as_buf_str(&word));
 	as_buf_addf(out, " %s mnt\n", type->over ? "overlay" : "disk.img");

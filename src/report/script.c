@@ -116,7 +116,7 @@ static const char *sees_more(const struct as_letter *l)
 static void put_value(struct as_buf *out, const char *name, const char *value)
 {
 	as_buf_addf(out, "%s=", name);
-	as_page_word(out, value);
+	as_buf_add_word(out, value);
 	as_buf_addc(out, '\n');
 }
 
@@ -148,7 +148,7 @@ static void put_word(struct as_buf *out, const char *word)
 			}
 		if (first > word) {
 			part = as_xstrndup(word, (size_t)(first - word));
-			as_page_word(out, part);
+			as_buf_add_word(out, part);
 			free(part);
 		}
 		if (*first)

@@ -150,7 +150,7 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 	char kernel[AS_KERNEL_NAME_MAX];
 
 	as_buf_adds(&line, "assay run --target ");
-	as_page_word(&line, f->target);
+	as_buf_add_word(&line, f->target);
 	if (as_finding_is_on_host(f))
 		as_buf_adds(&line, " --sandbox host");
 	if (as_finding_kernel(f, kernel))
@@ -159,7 +159,7 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 	if (word) {
 		as_buf_add(&scenario, word + 9, strcspn(word + 9, " "));
 		as_buf_adds(&line, " --scenario ");
-		as_page_word(&line, as_buf_str(&scenario));
+		as_buf_add_word(&line, as_buf_str(&scenario));
 	}
 	as_buf_adds(&line, " workload.txt");
 	as_page_code(out, as_buf_str(&line));

@@ -21,24 +21,13 @@
 
 /* ---- The script ------------------------------------------------------------------------------ */
 
-static void add_quoted(struct as_buf *out, const char *text)
-{
-	as_buf_addc(out, '\'');
-	for (; *text; text++)
-		if (*text == '\'')
-			as_buf_adds(out, "'\\''");
-		else
-			as_buf_addc(out, *text);
-	as_buf_addc(out, '\'');
-}
-
 static void add_self(struct as_buf *out)
 {
 	char path[4096];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
 	path[n > 0 ? n : 0] = '\0';
-	add_quoted(out, n > 0 ? path : "assay");
+	as_buf_add_word(out, n > 0 ? path : "assay");
 }
 
 /* A line that no line of the text is equal to. */
@@ -62,7 +51,7 @@ void as_slurm_script(const struct as_ledger *ledger, const struct as_slurm_optio
 	add_self(script);
 	if (!options->bring) {
 		as_buf_adds(script, "\nfolder=");
-		add_quoted(script, ledger->run.dir.path);
+		as_buf_add_word(script, ledger->run.dir.path);
 		as_buf_addf(script, "\nlist=\"$folder/%s/round-%" PRIu64 "\"\n", AS_SWARM_FOLDER,
 			    round);
 	} else {
@@ -85,7 +74,7 @@ void as_slurm_script(const struct as_ledger *ledger, const struct as_slurm_optio
 		as_buf_adds(script, "archive=$work/$cell.tar.gz\n"
 				    "tar -czf \"$archive\" -C \"$folder\" swarm cells || exit 2\n"
 				    "bring=");
-		add_quoted(script, options->bring);
+		as_buf_add_word(script, options->bring);
 		as_buf_adds(script, "\nbash -c \"${bring//\\{\\}/\\\"\\$1\\\"}\" bring "
 				    "\"$archive\" || exit 2\n");
 	}
@@ -328,7 +317,7 @@ static int submit_merge(struct as_ledger *ledger, uint64_t job, struct as_err *e
 	as_buf_adds(&script, "#!/bin/bash\nexec ");
 	add_self(&script);
 	as_buf_adds(&script, " swarm merge ");
-	add_quoted(&script, ledger->run.dir.path);
+	as_buf_add_word(&script, ledger->run.dir.path);
 	as_buf_addc(&script, '\n');
 	rc = call(argv, as_buf_str(&script), &output, err);
 	if (!rc)

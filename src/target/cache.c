@@ -163,19 +163,11 @@ int as_cache_open(const char *folder, const char *name, uint64_t max)
 static void make_room(const char *path)
 {
 	struct stat st;
-	int fd;
 
 	if (lstat(path, &st) || (S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
 				 (st.st_mode & 0600) == 0600 && !(st.st_mode & 022)))
 		return;
-	fd = S_ISDIR(st.st_mode) ? open(path, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC) : -1;
-	if (fd >= 0) {
-		as_dir_empty(fd);
-		close(fd);
-		rmdir(path);
-	} else {
-		unlink(path);
-	}
+	as_dir_remove_path(path);
 }
 
 int as_cache_put(const char *folder, const char *name, const struct as_buf *data, unsigned keep,

@@ -190,6 +190,18 @@ static void test_file_errors_name_the_file(void **state)
 	as_buf_free(&buf);
 }
 
+static void test_word(void **state)
+{
+	struct as_buf buf = { 0 };
+
+	(void)state;
+	as_buf_add_word(&buf, "");
+	as_buf_adds(&buf, " ");
+	as_buf_add_word(&buf, "it's `a` $b");
+	assert_string_equal(as_buf_str(&buf), "'' 'it'\\''s `a` $b'");
+	as_buf_free(&buf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +210,7 @@ int main(void)
 		cmocka_unit_test(test_format_at_every_boundary),
 		cmocka_unit_test(test_addu),
 		cmocka_unit_test(test_reserve_keeps_len),
+		cmocka_unit_test(test_word),
 		cmocka_unit_test_setup_teardown(test_file_round_trip, make_folder, NULL),
 		cmocka_unit_test_setup_teardown(test_file_limit, make_folder, NULL),
 		cmocka_unit_test_setup_teardown(test_file_errors_name_the_file, make_folder, NULL),

@@ -102,10 +102,42 @@ static void mounts_are_left_alone(void **state)
 		skip_because("only root can mount");
 }
 
+/* Files, folders with all below them, and links themselves go; what a link points to stays. */
+static void paths_are_removed(void **state)
+{
+	struct as_temp *top = NULL;
+	struct stat st;
+	int fd;
+
+	(void)state;
+	assert_int_equal(as_temp_new(t_tmpdir(), &top, NULL), 0);
+	fd = enter(as_temp_path(top));
+	assert_int_equal(fchdir(fd), 0);
+	assert_int_equal(mkdir("kept", 0700), 0);
+	make_file(fd, "kept/file");
+	make_file(fd, "plain");
+	assert_int_equal(mkdir("folder", 0700), 0);
+	make_file(fd, "folder/file");
+	assert_int_equal(symlink("kept", "link"), 0);
+	as_dir_remove_path("plain");
+	as_dir_remove_path("./folder");
+	as_dir_remove_path("link");
+	as_dir_remove_path("none");
+	as_dir_remove_path("none/none");
+	assert_int_equal(lstat("plain", &st), -1);
+	assert_int_equal(lstat("folder", &st), -1);
+	assert_int_equal(lstat("link", &st), -1);
+	assert_int_equal(stat("kept/file", &st), 0);
+	assert_int_equal(chdir("/"), 0);
+	close(fd);
+	as_temp_free(top);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mounts_are_left_alone),
+		cmocka_unit_test(paths_are_removed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
