@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 const struct as_bench as_benches[] = {
@@ -61,6 +62,20 @@ int64_t bench_cpu_us(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+double bench_waited_s(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_CHILDREN, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+double bench_all_s(void)
+{
+	return bench_waited_s() + (double)bench_cpu_us() / 1e6;
 }
 
 void bench_add_io(struct as_buf *text, int i, int d, int f)

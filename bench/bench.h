@@ -64,6 +64,9 @@ void bench_run_kernel(as_bench_report report);
 
 /* Processor time that this process has used: other work on the machine does not count. */
 int64_t bench_cpu_us(void);
+/* The same for processes that have ended and were waited for. */
+double bench_waited_s(void);
+double bench_all_s(void); /* of both */
 /* Adds operations on the open file /d<d>/f<f> to a workload: write, read, close and rename. */
 struct as_buf;
 void bench_add_io(struct as_buf *text, int i, int d, int f);

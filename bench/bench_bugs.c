@@ -31,7 +31,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define BATCH 4 /* what is generated after the bug has shown is in vain */
 #define SEEDS_MAX 16
@@ -221,19 +220,6 @@ static void cover(const struct extent *extent, const struct as_profile *profile,
 	as_spec_free(spec);
 }
 
-static double cpu_seconds(void)
-{
-	struct rusage own, children;
-
-	getrusage(RUSAGE_SELF, &own);
-	getrusage(RUSAGE_CHILDREN, &children);
-	return (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec + children.ru_utime.tv_sec +
-			children.ru_stime.tv_sec) +
-	       (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec + children.ru_utime.tv_usec +
-			children.ru_stime.tv_usec) /
-		       1e6;
-}
-
 static int by_number(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
@@ -290,11 +276,11 @@ static void measure(const struct strategy *strategy, as_bench_report report)
 	as_assert(!as_profile_parse(strategy->name, strategy->profile, strlen(strategy->profile),
 				    profile, NULL));
 	for (uint64_t seed = 1; seed <= strategy->seeds; seed++) {
-		cpu -= cpu_seconds();
+		cpu -= bench_all_s();
 		for (unsigned i = 0; lab_bug_row(i); i++)
 			if (concerns(lab_bug_row(i), strategy->crash != NULL))
 				hunt(extent, profile, lab_bug_row(i), seed, &score);
-		cpu += cpu_seconds();
+		cpu += bench_all_s();
 		if (extent->covered)
 			cover(extent, profile, seed, &score);
 	}

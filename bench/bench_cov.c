@@ -173,19 +173,15 @@ static void measure(const char *path, struct measured *out)
 	struct as_spec *spec = as_counts_spec();
 	struct as_counts *counts = as_counts_new(spec);
 	struct as_err why, err = { 0 };
-	struct rusage before, after;
-	double us;
+	int64_t start_us = bench_cpu_us();
+	struct rusage use;
 
-	getrusage(RUSAGE_SELF, &before);
 	if (as_read_trace(spec, path, &options, counts, &why, &err))
 		_exit(1);
-	getrusage(RUSAGE_SELF, &after);
-	us = 1e6 * (double)(after.ru_utime.tv_sec - before.ru_utime.tv_sec + after.ru_stime.tv_sec -
-			    before.ru_stime.tv_sec) +
-	     (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec + after.ru_stime.tv_usec -
-		      before.ru_stime.tv_usec);
-	out->lines_s = 1e6 * (double)as_counts_noted(counts, AS_NOTE_LINES) / us;
-	out->rss_mib = (double)after.ru_maxrss / 1024;
+	out->lines_s = 1e6 * (double)as_counts_noted(counts, AS_NOTE_LINES) /
+		       (double)(bench_cpu_us() - start_us);
+	getrusage(RUSAGE_SELF, &use);
+	out->rss_mib = (double)use.ru_maxrss / 1024;
 	as_counts_free(counts);
 	as_spec_free(spec);
 }

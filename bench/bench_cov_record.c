@@ -25,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,15 +56,6 @@ struct bench {
 	bool here[WAYS];
 	uint64_t calls; /* of the last recording */
 };
-
-static double cpu_us(int who)
-{
-	struct rusage u;
-
-	getrusage(who, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
-	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
 
 static void spawn(char **argv)
 {
@@ -128,7 +118,7 @@ static struct cost run(struct bench *b, const struct loop *loop, enum way way, i
 	char *traced[] = { "strace",   "-f", "-o", trace, "env", "-i", "PATH=/usr/bin:/bin",
 			   "LC_ALL=C", "sh", "-c", text,  NULL };
 	char **plain = traced + 4;
-	double cpu = cpu_us(RUSAGE_SELF) + cpu_us(RUSAGE_CHILDREN);
+	double cpu = bench_all_s();
 	int64_t start_us = as_now_us();
 
 	snprintf(text, sizeof(text), "cd %s; i=0; while [ $i -lt %d ]; do %s; i=$((i+1)); done",
@@ -144,8 +134,7 @@ static struct cost run(struct bench *b, const struct loop *loop, enum way way, i
 		record(b, &as_source_ptrace, plain);
 	else
 		spawn(way == STRACE ? traced : plain);
-	return (struct cost){ (double)(as_now_us() - start_us),
-			      cpu_us(RUSAGE_SELF) + cpu_us(RUSAGE_CHILDREN) - cpu };
+	return (struct cost){ (double)(as_now_us() - start_us), 1e6 * (bench_all_s() - cpu) };
 }
 
 static bool is_here(enum way way)

@@ -207,11 +207,11 @@ static double cpu_us(const struct rusage *u)
 /* The cost of one turn; negative: it cannot be done here. */
 static double turn(size_t way, int fd)
 {
-	struct rusage before, after, theirs;
+	int64_t start_us = bench_cpu_us();
+	struct rusage theirs;
 	pid_t pid;
 	int status;
 
-	getrusage(RUSAGE_SELF, &before);
 	pid = fork();
 	if (!pid)
 		child(ways[way].begin, fd);
@@ -219,8 +219,7 @@ static double turn(size_t way, int fd)
 		trace(pid, ways[way].resume);
 	if (pid < 0 || wait4(pid, &status, __WALL, &theirs) != pid || status)
 		return -1;
-	getrusage(RUSAGE_SELF, &after);
-	return (cpu_us(&after) - cpu_us(&before) + cpu_us(&theirs)) / CALLS;
+	return ((double)(bench_cpu_us() - start_us) + cpu_us(&theirs)) / CALLS;
 }
 
 void bench_cov_ways(as_bench_report report)

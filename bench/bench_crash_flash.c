@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #define FLASH_BYTES (1u << 20)
@@ -79,16 +78,6 @@ static void write_workload(unsigned round, struct as_buf *out)
 	}
 }
 
-static double cpu_seconds(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_CHILDREN, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6 +
-	       (double)bench_cpu_us() / 1e6;
-}
-
 static int crash_one(struct as_crasher *crasher, unsigned round, struct as_crash_counts *sum,
 		     struct as_err *err)
 {
@@ -118,7 +107,7 @@ static int by_assay(struct as_crash_counts *sum, double *seconds, struct as_err 
 	struct as_target *target = NULL;
 	struct as_crasher *crasher = NULL;
 	struct as_buf spec = { 0 };
-	double start = cpu_seconds();
+	double start = bench_all_s();
 	int rc = as_crash_options_parse("again=0", &options, err);
 
 	as_buf_addf(&spec, "plugin:");
@@ -134,7 +123,7 @@ static int by_assay(struct as_crash_counts *sum, double *seconds, struct as_err 
 	as_crasher_free(crasher);
 	as_target_free(target);
 	as_buf_free(&spec);
-	*seconds = cpu_seconds() - start;
+	*seconds = bench_all_s() - start;
 	return rc;
 }
 
@@ -319,9 +308,9 @@ void bench_crash_flash(as_bench_report report)
 	report("crash.flash.states", (double)c.generated, "states");
 	report("crash.flash.distinct", (double)c.distinct, "states");
 	report("crash.flash.seconds", seconds, "s");
-	start = cpu_seconds();
+	start = bench_all_s();
 	states = by_hand();
-	seconds = cpu_seconds() - start;
+	seconds = bench_all_s() - start;
 	if (states < 0) {
 		report("crash.flash.plain: a run went wrong", (double)states, "failed");
 		return;

@@ -10,7 +10,6 @@
 #include "crash/crash.h"
 #include "work/parse.h"
 
-#include <sys/resource.h>
 
 #define ROUNDS 8
 
@@ -31,15 +30,6 @@ static void write_workload(unsigned seed, struct as_buf *out)
 	}
 }
 
-static double cpu_seconds(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_CHILDREN, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
-
 static int crash_all(const char *params, struct as_crash_counts *sum, double *seconds,
 		     struct as_err *err)
 {
@@ -47,7 +37,7 @@ static int crash_all(const char *params, struct as_crash_counts *sum, double *se
 	struct as_crash_options options;
 	struct as_target *target = NULL;
 	struct as_crasher *crasher = NULL;
-	double start = cpu_seconds();
+	double start = bench_waited_s();
 	int rc = as_crash_options_parse(params, &options, err);
 
 	if (!rc)
@@ -73,7 +63,7 @@ static int crash_all(const char *params, struct as_crash_counts *sum, double *se
 	}
 	as_crasher_free(crasher);
 	as_target_free(target);
-	*seconds = cpu_seconds() - start;
+	*seconds = bench_waited_s() - start;
 	return rc;
 }
 

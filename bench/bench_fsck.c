@@ -24,7 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,22 +51,6 @@ struct fsck_rig {
 	uint64_t disks, forked, runs;
 };
 
-/* Of this process and all that it has waited for. */
-static double cpu_s(void)
-{
-	static const int whose[] = { RUSAGE_SELF, RUSAGE_CHILDREN };
-	double sum = 0;
-
-	for (unsigned i = 0; i < 2; i++) {
-		struct rusage r;
-
-		getrusage(whose[i], &r);
-		sum += (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
-		       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
-	}
-	return sum;
-}
-
 static void make_lot(struct fsck_rig *rig, unsigned i, struct as_corrupt_lot *lot)
 {
 	uint64_t all = as_corrupt_lots(rig->corrupt);
@@ -79,7 +62,7 @@ static void make_lot(struct fsck_rig *rig, unsigned i, struct as_corrupt_lot *lo
 
 static double whole(struct fsck_rig *rig)
 {
-	double start = cpu_s();
+	double start = bench_all_s();
 	struct as_fsck_subject *subject = NULL;
 
 	as_assert(!as_subject_open(&rig->setup, &subject, NULL));
@@ -104,12 +87,12 @@ static double whole(struct fsck_rig *rig)
 		as_corrupt_lot_free(&lot);
 	}
 	as_subject_free(subject);
-	return cpu_s() - start;
+	return bench_all_s() - start;
 }
 
 static double judged(struct fsck_rig *rig)
 {
-	double start = cpu_s();
+	double start = bench_all_s();
 	struct as_fsck_subject *subject = NULL;
 	struct as_fsck_verdict v = { 0 };
 	struct as_judge *judge;
@@ -137,7 +120,7 @@ static double judged(struct fsck_rig *rig)
 	as_fsck_verdict_free(&v);
 	as_judge_free(judge);
 	as_subject_free(subject);
-	return cpu_s() - start;
+	return bench_all_s() - start;
 }
 
 static void write_file(struct fsck_rig *rig, struct as_disk *disk)
@@ -184,9 +167,9 @@ static double plain(struct fsck_rig *rig)
 			double start;
 
 			write_file(rig, disk);
-			start = cpu_s();
+			start = bench_all_s();
 			spawn_twice(rig, argv);
-			sum += cpu_s() - start;
+			sum += bench_all_s() - start;
 			as_disk_free(disk);
 		}
 		as_corrupt_lot_free(&lot);

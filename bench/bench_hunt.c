@@ -16,17 +16,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-static double cpu_seconds(void)
-{
-	struct rusage use;
-
-	getrusage(RUSAGE_CHILDREN, &use);
-	return (double)use.ru_utime.tv_sec + (double)use.ru_stime.tv_sec +
-	       ((double)use.ru_utime.tv_usec + (double)use.ru_stime.tv_usec) / 1e6;
-}
 
 static void remove_all(const char *folder)
 {
@@ -75,7 +65,7 @@ static void hunt(const struct row *row, as_bench_report report)
 			 NULL };
 	struct as_buf output = { 0 };
 	struct as_spawn spawn = { .argv = argv, .output = &output, .output_max = 16 << 20 };
-	double cpu = cpu_seconds(), wall = clock_seconds();
+	double cpu = bench_waited_s(), wall = clock_seconds();
 	struct as_ended ended;
 	const char *done, *ops;
 
@@ -83,7 +73,7 @@ static void hunt(const struct row *row, as_bench_report report)
 		return;
 	self[len] = '\0';
 	if (!as_spawn_run(&spawn, &ended, NULL) && ended.how == AS_END_EXIT && ended.status <= 1) {
-		cpu = cpu_seconds() - cpu;
+		cpu = bench_waited_s() - cpu;
 		wall = clock_seconds() - wall;
 		done = strstr(as_buf_str(&output), "\"event\":\"done\"");
 		ops = done ? strstr(done, "\"ops\":") : NULL;

@@ -33,7 +33,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define SECONDS 20
@@ -198,22 +197,12 @@ struct versus_got {
 	double kinds, blocks, percent;
 };
 
-/* Of all processes that were waited for. */
-static double waited_s(void)
-{
-	struct rusage r;
-
-	getrusage(RUSAGE_CHILDREN, &r);
-	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
-	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
-}
-
 static const char *timed(char *const *words, double seconds, struct as_buf *out, double *cpu_s)
 {
-	double start = waited_s();
+	double start = bench_waited_s();
 	const char *json = session_for(words, seconds, out);
 
-	*cpu_s = waited_s() - start;
+	*cpu_s = bench_waited_s() - start;
 	return json;
 }
 

@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define RUNS 24u
 #define RUN_MS 60000u
@@ -32,15 +31,6 @@ struct warm {
 	struct as_fsck_base base;
 	struct as_places places;
 };
-
-static double used_s(int who)
-{
-	struct rusage r;
-
-	getrusage(who, &r);
-	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
-	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
-}
 
 static bool warm_open(struct warm *w, const char *checker)
 {
@@ -74,7 +64,7 @@ static void warm_close(struct warm *w)
 /* CPU time of the tool for a session of so many runs; -1: it failed. engine_s: that of us. */
 static double cost_s(struct warm *w, unsigned runs, bool symbolic, double *engine_s)
 {
-	double before = used_s(RUSAGE_CHILDREN), own;
+	double before = bench_waited_s(), own;
 	struct as_sym_server *server;
 	bool ok;
 	struct as_err err;
@@ -92,13 +82,13 @@ static double cost_s(struct warm *w, unsigned runs, bool symbolic, double *engin
 		ok = !as_sym_server_run(server, &(struct as_damage){ 0 }, p->ranges,
 					symbolic ? p->n_ranges : 0, RUN_MS, &run, &err) &&
 		     !run.late;
-		own = used_s(RUSAGE_SELF);
+		own = (double)bench_cpu_us() / 1e6;
 		if (ok && symbolic && !as_path_read(run.log, run.log_bytes, &path, &err))
 			as_path_free(&path);
-		*engine_s += used_s(RUSAGE_SELF) - own;
+		*engine_s += (double)bench_cpu_us() / 1e6 - own;
 	}
 	as_sym_server_free(server);
-	return ok ? used_s(RUSAGE_CHILDREN) - before : -1;
+	return ok ? bench_waited_s() - before : -1;
 }
 
 static void warm(const char *name, const char *checker, as_bench_report report)
