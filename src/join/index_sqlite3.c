@@ -236,7 +236,7 @@ static void add_runs(struct indexing *x)
 	struct as_dir runs = AS_DIR_NONE;
 	struct join_names names = { 0 };
 
-	if (!as_dir_below(x->folder, AS_JOIN_RUNS, false, &runs, NULL))
+	if (!as_dir_below(x->folder, AS_RUN_JOINED, false, &runs, NULL))
 		as_join_names(&runs, &names);
 	for (size_t i = 0; i < names.n; i++) {
 		struct as_dir dir = AS_DIR_NONE;

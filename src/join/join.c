@@ -93,7 +93,7 @@ static int save_run(struct as_join *j, const char *name, json_t *object, struct 
 		if (had)
 			as_join_run_take(object, had);
 		json_decref(had);
-		rc = as_join_save(&dir, AS_JOIN_RUN_FILE, object, err);
+		rc = as_join_save(&dir, AS_RUN_JOINED_FILE, object, err);
 	}
 	as_dir_close(&dir);
 	return rc;
@@ -341,7 +341,7 @@ static int add_all_joined(struct as_join *j, const struct as_dir *dir, const cha
 	struct join_names names = { 0 };
 	struct join_run own = { 0 };
 	bool any = false;
-	int rc = as_dir_below(dir, AS_JOIN_RUNS, false, &runs, err);
+	int rc = as_dir_below(dir, AS_RUN_JOINED, false, &runs, err);
 
 	if (!rc) {
 		any = read_own(dir, &runs, path, &own) || own.damaged.n;
@@ -396,8 +396,8 @@ int as_join_add(struct as_join *j, const char *path, struct as_err *err)
 	j->totals.folders += !rc;
 	/* What the joined folder has, it keeps. */
 	if (!rc && !is_same(&dir, &j->out.dir))
-		rc = as_dir_has(&dir, AS_JOIN_RUNS) ? add_all_joined(j, &dir, path, err)
-						    : add_run(j, &dir, path, err);
+		rc = as_dir_has(&dir, AS_RUN_JOINED) ? add_all_joined(j, &dir, path, err)
+						     : add_run(j, &dir, path, err);
 	as_dir_close(&dir);
 	return rc;
 }
@@ -416,7 +416,7 @@ int as_join_open(const char *path, as_join_tell_fn tell, void *ctx, struct as_jo
 	if (!rc)
 		rc = as_dir_below(&j->out.dir, AS_RUN_FINDINGS, true, &j->findings, err);
 	if (!rc)
-		rc = as_dir_below(&j->out.dir, AS_JOIN_RUNS, true, &j->runs, err);
+		rc = as_dir_below(&j->out.dir, AS_RUN_JOINED, true, &j->runs, err);
 	if (!rc)
 		rc = as_dir_lock(&j->runs, true, err);
 	if (!rc && read_own(&j->out.dir, &j->runs, path, &own))

@@ -19,8 +19,6 @@
 #include "base/buf.h"
 #include "os/rundir.h"
 
-#define AS_JOIN_RUNS AS_RUN_JOINED
-#define AS_JOIN_RUN_FILE AS_RUN_JOINED_FILE
 #define AS_JOIN_DAMAGED "damaged"
 #define AS_JOIN_COV "all.cov" /* the coverage of all runs */
 #define AS_JOIN_INDEX "index.sqlite"

@@ -58,7 +58,7 @@ static void read_findings(const struct as_dir *dir, struct join_run *run)
 		as_join_names(&below, &names);
 	for (size_t i = 0; i < names.n; i++) {
 		if (as_join_finding(&below, names.v[i], &count)) {
-			if (count || !as_dir_has(dir, AS_JOIN_RUNS))
+			if (count || !as_dir_has(dir, AS_RUN_JOINED))
 				put_count(findings, names.v[i], count ? count : 1);
 			continue;
 		}
@@ -155,7 +155,7 @@ void as_join_run_read(const struct as_dir *dir, const char *path, struct join_ru
 
 json_t *as_join_run_load(const struct as_dir *dir, const char *name)
 {
-	json_t *object = as_join_load(dir, AS_JOIN_RUN_FILE), *one;
+	json_t *object = as_join_load(dir, AS_RUN_JOINED_FILE), *one;
 	const char *said = json_string_value(json_object_get(object, "run")), *id;
 	struct as_digest digest;
 	bool good = said && !strcmp(said, name) && as_digest_parse(name, &digest) &&
