@@ -167,6 +167,19 @@ static int from_source(void *ctx, const struct as_damage *damage, uint32_t *prob
 	return rc;
 }
 
+static int look_only(void *ctx, const struct as_damage *damage, uint32_t *problems,
+		     struct as_err *err)
+{
+	struct judging *j = ctx;
+	const struct as_fsck_base *base = &j->a->bases[damage->base];
+	struct as_disk *disk = as_damage_apply(damage, base->disk, NULL);
+	int rc = as_judge_disk(j->judge, base, damage, disk, &j->v, err);
+
+	*problems = rc ? 0 : j->v.problems;
+	as_disk_free(disk);
+	return rc;
+}
+
 static int take_turn(const struct as_fsck_args *a, struct as_fsck_subject *subject,
 		     struct as_judge *judge, void *own, int fd, struct message *m,
 		     struct as_err *err)
@@ -174,7 +187,7 @@ static int take_turn(const struct as_fsck_args *a, struct as_fsck_subject *subje
 	struct judging j = {
 		.a = a, .subject = subject, .judge = judge, .fd = fd, .m = m, .carry = true
 	};
-	struct as_fsck_door door = { &j, from_source };
+	struct as_fsck_door door = { &j, from_source, look_only };
 	uint64_t tallies[AS_FSCK_TALLIES] = { 0 };
 	bool more = true;
 	int rc = a->source->turn(own, &door, &more, tallies, err);

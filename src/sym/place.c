@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * place: see place.h. Of fields that are alike (the same structure, class and name), one is a
- * place; of a bitmap, its first byte that stands for something in use, and the last one.
+ * place; of a bitmap, its first byte that stands for something in use, and the last one. After
+ * that, the fields of one instance are places together: what a checker compares with each other
+ * can be wrong in both.
  */
 #include "sym/place.h"
 
@@ -345,6 +347,34 @@ static void add_fields(struct as_places *ps, const struct as_places_setup *s, ui
 	as_buf_free(&key);
 }
 
+/* Fields of one instance that are places, as many together as there is room for. */
+static void add_instances(struct as_places *ps, const struct as_places_setup *s)
+{
+	size_t n = ps->n;
+
+	for (size_t i = 0, end; i < n; i = end) {
+		const struct as_field *first = ps->items[i].field[0];
+		uint32_t base = ps->items[i].base;
+		size_t made = ps->n;
+
+		add_place(ps, base)->later = true;
+		for (end = i; end < n; end++) {
+			const struct as_field *f = ps->items[end].field[0];
+
+			if (ps->items[end].base != base || strcmp(f->instance, first->instance) ||
+			    !join_field(&ps->items[made], f, FIELD_BYTES_MAX))
+				break;
+		}
+		if (end - i < 2) {
+			place_free(&ps->items[--ps->n]);
+			continue;
+		}
+		qsort(ps->items[made].offs, ps->items[made].n, sizeof(*ps->items[made].offs),
+		      by_number);
+		finish(&ps->items[made], s);
+	}
+}
+
 static const struct as_field *find_name(const struct as_fields *fields, const char *name, size_t n)
 {
 	for (size_t i = 0; i < as_fields_n(fields); i++)
@@ -498,6 +528,8 @@ int as_places_find(const struct as_places_setup *s, struct as_places *ps, struct
 	for (size_t i = 0; !rc && i < s->n; i++)
 		rc = add_of_disk(ps, s, (uint32_t)i, &seen, err);
 	as_table_free(&seen);
+	if (!rc && !s->whole && !s->suite && !s->fields && !s->differs)
+		add_instances(ps, s);
 	if (!rc && !ps->n)
 		rc = as_fail(err, AS_EUSE,
 			     s->suite	  ? "--symbolic: the checker changes nothing on any of "

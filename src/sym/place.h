@@ -13,7 +13,7 @@
 
 #define AS_PLACE_BYTES_MAX 256u
 #define AS_PLACE_SEALS_MAX 16u
-#define AS_PLACE_FIELDS_MAX 16u
+#define AS_PLACE_FIELDS_MAX 64u
 
 struct as_place {
 	uint32_t base; /* number of the disk */
@@ -24,6 +24,7 @@ struct as_place {
 	const struct as_fields *fields; /* of the disk; NULL: it is not described */
 	const struct as_field *field[AS_PLACE_FIELDS_MAX]; /* that are unknown together */
 	unsigned n_fields; /* 0: it is no field */
+	bool later; /* its fields are places, too: it has its turn when those are done */
 	uint32_t seals[AS_PLACE_SEALS_MAX]; /* to be computed anew */
 	unsigned n_seals;
 	struct as_buf name; /* "superblock s_free_blocks", "bytes 1024 to 1027" */

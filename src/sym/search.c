@@ -33,9 +33,9 @@
 #include <sys/wait.h>
 
 #define TURN_US 400000
-#define JUDGED_LEAST 8u /* of what a path gave, even if the turn is over: a machine may be busy */
 #define RANGES_MAX 1024u /* at the start of a server */
 #define DEATHS_MAX 5u /* of servers, in a row */
+#define LATER ((uint64_t)1 << 62)
 
 /* ---- Candidates ------------------------------------------------------------------------------ */
 
@@ -118,27 +118,6 @@ uint64_t as_search_hash(const struct sym_ground *g, const unsigned char *values,
 	return as_search_mix(as_hash64(values, g->place->n), round);
 }
 
-static void note_values(struct sym_search *s, const struct sym_ground *g,
-			const struct sym_candidate *c)
-{
-	struct as_keep_values v = { .way = c->way,
-				    .expect = c->expect,
-				    .expect_at = c->expect_at,
-				    .generation = c->generation,
-				    .gain = c->gain,
-				    .round = c->round,
-				    .problems = c->problems,
-				    .class = c->class,
-				    .concrete = c->concrete,
-				    .judged = c->judged,
-				    .n = (uint16_t)g->place->n };
-
-	if (!s->setup->keep)
-		return;
-	as_buf_add(&s->notes[AS_KEEP_VALUES], &v, sizeof(v));
-	as_buf_add(&s->notes[AS_KEEP_VALUES], c->values, g->place->n);
-}
-
 void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c)
 {
 	uint64_t hash = as_search_hash(g, c->values, c->round);
@@ -151,36 +130,6 @@ void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candid
 	c->seq = s->seq++;
 	AS_ARRAY_ROOM(s->fresh, s->n_fresh, s->cap_fresh);
 	s->fresh[s->n_fresh++] = *c;
-}
-
-/* ---- Judging --------------------------------------------------------------------------------- */
-
-static int judge(struct sym_search *s, struct sym_candidate *c, const struct as_damage *damage,
-		 struct as_err *err)
-{
-	c->judged = true;
-	return s->door->judge(s->door->ctx, damage, &c->problems, err);
-}
-
-/* What was found waits from now on. It is judged, most of it only if the turn is not over. */
-int as_search_take_in(struct sym_search *s, struct sym_ground *g, struct as_err *err)
-{
-	struct as_damage damage = { 0 };
-	int rc = 0;
-
-	for (size_t i = 0; i < s->n_fresh; i++) {
-		struct sym_candidate *c = &s->fresh[i];
-		bool now = s->door && (i < JUDGED_LEAST || as_now_us() < s->until);
-
-		if (!rc && now && !c->round && !c->judged &&
-		    as_place_damage(g->place, &s->setup->bases[g->place->base], c->values, &damage))
-			rc = judge(s, c, &damage, err);
-		note_values(s, g, c);
-		as_heap_push(g, c);
-	}
-	s->n_fresh = 0;
-	as_damage_free(&damage);
-	return rc;
 }
 
 /* ---- Running one ----------------------------------------------------------------------------- */
@@ -437,7 +386,7 @@ static int explore(struct sym_search *s, struct sym_ground *g, struct sym_candid
 	as_search_note_begin(s, g, c);
 	if (as_place_damage(p, &s->setup->bases[p->base], c->values, &damage) && !c->round &&
 	    !c->judged)
-		rc = judge(s, c, &damage, err);
+		rc = as_search_judge(s, g, c, &damage, err);
 	s->tallies[AS_SEARCH_BUGGY] += !c->round && c->problems;
 	s->tallies[AS_SEARCH_SAVED_BUGGY] += !c->round && c->concrete && c->problems;
 	if (!rc)
@@ -469,7 +418,8 @@ static struct sym_ground *best_of(struct sym_search *s)
 	for (size_t i = 0; i < s->n; i++) {
 		struct sym_ground *g = &s->grounds[i];
 		/* New code is worth two turns. Disks take turns, too. */
-		uint64_t cost = 4 * g->turns + (g->gain ? 0 : 8) + 16 * s->visits[g->place->base];
+		uint64_t cost = 4 * g->turns + (g->gain ? 0 : 8) + 16 * s->visits[g->place->base] +
+				(g->place->later ? LATER : 0);
 
 		if (!g->n || g->cut || (best && cost >= least))
 			continue;

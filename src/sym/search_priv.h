@@ -90,6 +90,10 @@ void as_search_expand(struct sym_search *s, struct sym_ground *g, struct as_path
 uint64_t as_search_hash(const struct sym_ground *g, const unsigned char *values, uint32_t round);
 /* Adds values, unless they were there before in that round. They wait after as_search_take_in. */
 void as_search_add(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c);
+/* search_judge.c */
+AS_MUST_CHECK int as_search_judge(struct sym_search *s, const struct sym_ground *g,
+				  struct sym_candidate *c, const struct as_damage *damage,
+				  struct as_err *err);
 AS_MUST_CHECK int as_search_take_in(struct sym_search *s, struct sym_ground *g, struct as_err *err);
 
 #endif

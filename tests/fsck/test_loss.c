@@ -307,12 +307,80 @@ static void test_pointers(void **state)
 	as_chunks_free(store);
 }
 
+/* The fields of that role of the entries of /, but for its "." and "..", in their order. */
+static size_t entries_of_root(const struct as_fields *fields, const char *role,
+			      const struct as_field *out[8])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < as_fields_n(fields) && n < 8; i++) {
+		const struct as_field *f = as_fields_at(fields, i);
+
+		if (f->role && !strcmp(f->role, role) && f->path && !strcmp(f->path, "/") &&
+		    !strcmp(f->class, "entry"))
+			out[n++] = f;
+	}
+	return n;
+}
+
+/* An entry without a name leads to a file that has a name further on: the file is told by that. */
+static void test_nameless(void **state)
+{
+	struct as_chunks *store = as_chunks_new();
+	struct as_disk *healthy = NULL, *repaired;
+	const struct as_field *inodes[8], *lengths[8];
+	struct as_damage damage = { 0 };
+	struct as_loss_found found;
+	struct as_temp *temp = NULL;
+	struct as_fields *fields;
+	struct as_buf path = { 0 };
+	struct as_loss *loss;
+	struct as_err err;
+	uint32_t number;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(as_temp_new("/tmp", &temp, &err), 0);
+	as_buf_addf(&path, "%s/disk", as_temp_path(temp));
+	assert_true(make_tree(as_temp_path(temp)));
+	if (!run(made[0].command, as_temp_path(temp)))
+		skip_because("there is no mke2fs");
+	assert_int_equal(as_image_import_raw(store, as_buf_str(&path), &healthy, &err), 0);
+	assert_int_equal(as_fields_read(made[0].type, healthy, &fields, &err), 0);
+	n = entries_of_root(fields, "dir.entry.inode", inodes);
+	assert_true(n >= 3);
+	assert_int_equal(entries_of_root(fields, "dir.entry.name_length", lengths), n);
+	for (size_t i = 1; i < n; i++) {
+		loss = as_loss_new(made[0].type, healthy, AS_LOSS_DROPS_NOTHING);
+		repaired = as_disk_snapshot(healthy);
+		number = (uint32_t)as_field_get(inodes[i], healthy);
+		set_bytes(repaired, inodes[0]->off, &number, sizeof(number));
+		set_bytes(repaired, lengths[0]->off, "", 1);
+		assert_true(as_damage_diff(&damage, healthy, repaired));
+		as_loss_look(loss, &damage, repaired, &found);
+		/* The first entry is lost+found. */
+		if (found.unexcused || found.moved)
+			fail_msg("lost: %s", as_buf_str(&found.words));
+		as_loss_found_free(&found);
+		as_damage_free(&damage);
+		damage = (struct as_damage){ 0 };
+		as_disk_free(repaired);
+		as_loss_free(loss);
+	}
+	as_fields_free(fields);
+	as_disk_free(healthy);
+	as_buf_free(&path);
+	as_temp_free(temp);
+	as_chunks_free(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pointers),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_vfat),
+		cmocka_unit_test(test_nameless),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,6 +246,18 @@ static int forest(void)
 	return odd > 24 ? FAILED : CLEAN;
 }
 
+/* It dies if two fields of the superblock of labfs have certain values (layouts/lab.layout). */
+static int both(void)
+{
+	uint32_t words[24];
+
+	if (pread(disk, words, sizeof(words), 0) != sizeof(words))
+		return FAILED;
+	if (words[18] == 0x01020304 && words[20] == 0x44434241)
+		abort();
+	return CLEAN;
+}
+
 /*
  * It dies if 24 bytes fit together. 16 of them have to be factors of a large number: a solver that
  * looks for all of them is late. With these as they are, four bytes decide it, or one.
@@ -282,6 +294,7 @@ static const struct {
 } rows[] = {
 	{ "tree", tree },
 	{ "forest", forest },
+	{ "both", both },
 	{ "hard", hard },
 	{ "pread", by_pread },
 	{ "end", past_end },

@@ -21,6 +21,16 @@ tap_like "two fields, one of which is not there: named" "$WORK/err" \
 tap_run "options without --symbolic" 2 "$ASSAY" fsck labfs-fsck --each 1s --no-store
 tap_like "options without --symbolic: said" "$WORK/err" '.--each goes with --symbolic'
 
+# Each field alone leads nowhere: then those of one structure are unknown together.
+truncate -s 1M "$WORK/lab"
+labfs-mkfs "$WORK/lab" >/dev/null
+tap_run "two fields that nobody named: the bug is found" 1 lab "checker:$WORK/bad both {disk}" \
+	--type lab --disk "$WORK/lab"
+tap_like "two fields that nobody named: those that matter" "$WORK/out" \
+	'died.*; field super mount_count and super label$'
+tap_run "one of them alone" 0 lab "checker:$WORK/bad both {disk}" --type lab \
+	--disk "$WORK/lab" --fields super.mount_count,super.label
+
 # A journal that is to be replayed, and one number of it.
 tap_run "crash disks: the bug is found" 1 lab labfs-fsck:bug=125 --model crash \
 	--fields journal_super.seq

@@ -200,6 +200,12 @@ void as_walk_complain(struct as_disk_walk *walk, const char *fmt, ...)
 	va_end(ap);
 }
 
+bool as_walk_leads_on(const char *name, size_t len)
+{
+	return len && !memchr(name, '/', len) && !(len == 1 && name[0] == '.') &&
+	       !(len == 2 && name[0] == '.' && name[1] == '.');
+}
+
 const char *as_walk_join(struct as_disk_walk *walk, const char *dir, const char *name, size_t len)
 {
 	as_buf_clear(&walk->scratch);

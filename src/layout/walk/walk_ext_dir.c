@@ -113,7 +113,7 @@ static void children(struct ext_walk *e, const struct ext_inode *dir, uint64_t o
 		if (len < ENTRY_HEAD || pos + len > e->block_bytes)
 			return;
 		as_walk_read(w, off + pos + ENTRY_HEAD, name, name_len);
-		if (ino && !is_dots(name, name_len) && name_len + ENTRY_HEAD <= len)
+		if (ino && as_walk_leads_on(name, name_len) && name_len + ENTRY_HEAD <= len)
 			as_ext_inode(e, ino, dir->ino,
 				     as_walk_join(w, dir->path ? dir->path : dir->who, name,
 						  name_len),

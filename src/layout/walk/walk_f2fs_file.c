@@ -64,7 +64,7 @@ static void entry(const struct f2fs_file *dir, const struct f2fs_entries *e, uin
 		: len == 2 && name[0] == '.' && name[1] == '.' ? "parent"
 							       : "entry";
 	if (dir->pass) {
-		if (strcmp(class, "entry") == 0)
+		if (as_walk_leads_on(name, len))
 			as_f2fs_inode(dir->f, as_walk_le(w, off + 4, 4), dir->ino,
 				      as_walk_join(w, dir->path, name, len), dir->depth + 1);
 		return;

@@ -135,7 +135,7 @@ static void entries(struct gfs2_file *dir, uint64_t at, uint64_t end, int pass)
 				: as_walk_text(w, "free entry at byte %llu of %s",
 					       (unsigned long long)at, dir->at.path));
 			as_buf_free(&shown);
-		} else if (to && !dots) {
+		} else if (to && as_walk_leads_on(name, len)) {
 			look_at(dir->g, to, dir->at.self, as_walk_join(w, dir->at.path, name, len),
 				dir->depth + 1);
 		}

@@ -152,8 +152,9 @@ static void entry(const struct jfs_file *dir, uint64_t page, unsigned slot, unsi
 		more++;
 	}
 	if (pass) {
-		look_at(dir->j, as_walk_le(w, off, 4), dir->at.self,
-			as_walk_join(w, dir->at.path, name, len), dir->depth + 1);
+		if (as_walk_leads_on(name, len))
+			look_at(dir->j, as_walk_le(w, off, 4), dir->at.self,
+				as_walk_join(w, dir->at.path, name, len), dir->depth + 1);
 		return;
 	}
 	as_shown(&shown, name, len);

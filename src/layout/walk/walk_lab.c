@@ -50,7 +50,7 @@ static void entry(struct lab_file *f, uint64_t off, const struct lab_dirent *hea
 	dots = (head->name_len == 1 && name[0] == '.') ||
 	       (head->name_len == 2 && name[0] == '.' && name[1] == '.');
 	if (f->second) {
-		if (head->ino && !dots)
+		if (head->ino && as_walk_leads_on(name, head->name_len))
 			look_at(f->lab, head->ino, (uint32_t)f->at.self,
 				as_walk_join(w, f->at.path, name, head->name_len), NULL,
 				f->depth + 1);

@@ -98,7 +98,7 @@ static void entry(struct minix_file *f, uint64_t off)
 	len = strnlen(name, m->entry_bytes - m->number_bytes);
 	dots = (len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.');
 	if (f->second) {
-		if (ino && !dots)
+		if (ino && as_walk_leads_on(name, len))
 			look_at(m, ino, f->at.self, as_walk_join(w, f->at.path, name, len), NULL,
 				f->depth + 1);
 		return;

@@ -20,7 +20,7 @@ struct as_walk_name *as_walk_name_of(struct as_walk_names *names, uint64_t objec
 void as_walk_name_add(struct as_walk_names *names, uint64_t object, uint64_t parent,
 		      const char *name, size_t len)
 {
-	if ((len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.'))
+	if (!as_walk_leads_on(name, len))
 		return;
 	AS_ARRAY_ROOM(names->names, names->n, names->cap);
 	names->names[names->n] = (struct as_walk_name){ object, parent, as_xstrndup(name, len), 0 };

@@ -107,6 +107,9 @@ uint32_t as_walk_seal(struct as_disk_walk *walk, const struct as_seal *seal);
 void as_walk_complain(struct as_disk_walk *walk, const char *fmt, ...) AS_PRINTF(2, 3);
 /* A text that lives as long as the fields. */
 const char *as_walk_text(struct as_disk_walk *walk, const char *fmt, ...) AS_PRINTF(2, 3);
+/* Whether a walk goes on by an entry of this name. No path goes through one that is empty or has a
+ * slash; what has another name, too, must not be told by this one. "." and ".." lead back. */
+bool as_walk_leads_on(const char *name, size_t len);
 /* "/d" and "f" give "/d/f"; what is not fit for a terminal is escaped. */
 const char *as_walk_join(struct as_disk_walk *walk, const char *dir, const char *name, size_t len);
 /* True the first time it is asked for this number in this space: so that a walk has an end. */

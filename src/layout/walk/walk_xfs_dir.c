@@ -123,7 +123,7 @@ static void child(struct xfs_walk *x, const struct xfs_inode *dir, uint64_t name
 	char text[256];
 
 	as_walk_read(x->walk, name, text, len);
-	if ((len == 1 && text[0] == '.') || (len == 2 && text[0] == '.' && text[1] == '.'))
+	if (!as_walk_leads_on(text, len))
 		return;
 	as_xfs_inode(x, ino, dir->ino, as_walk_join(x->walk, dir->path, text, len), NULL,
 		     dir->depth + 1);
