@@ -135,7 +135,8 @@ static void test_wrong(void **state)
 	assert_false(t_judges(&t_full_traits, TREE "$0 = open /f O_RDWR\nremount opts=ro", 0, 0));
 }
 
-/* A rename to its own name changes nothing: the kernel refuses before it looks, a library need not. */
+/* A rename to its own name changes nothing: the kernel refuses before it looks, a library may not
+ * refuse at all. */
 static void test_same(void **state)
 {
 	struct as_traits library = t_full_traits;
@@ -215,10 +216,9 @@ static void test_stable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),	cmocka_unit_test(test_wrong),
-		cmocka_unit_test(test_same),
-		cmocka_unit_test(test_removed), cmocka_unit_test(test_lingering),
-		cmocka_unit_test(test_stable),
+		cmocka_unit_test(test_rows),	  cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_same),	  cmocka_unit_test(test_removed),
+		cmocka_unit_test(test_lingering), cmocka_unit_test(test_stable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
