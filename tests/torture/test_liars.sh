@@ -70,6 +70,7 @@ rows() {
 	open_null 1 op 4: write .*: the target (died|called)
 	open_wild 1 op 2: create /a/f 0644: the target (died|called)
 	open_positive 1 op 2: create /a/f 0644: returned 7, model says 0
+	read_past 1 op 6: pread .*: wrote past the end of the buffer that it was given
 	read_more 1 op 6: pread .*: returned more bytes than it was asked for
 	read_most 1 op 6: pread .*: returned more bytes than it was asked for
 	read_least 1 op 6: pread .*: read answered -9223372036854775808, which is no errno
