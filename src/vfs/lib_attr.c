@@ -10,7 +10,7 @@
 #define XATTR_NAME_MAX 255u
 #define XATTR_SIZE_MAX 65536u
 #define XATTR_LIST_MAX 65536u
-/* For an answer of so many bytes, which is asked for twice, and what must stay as it is after it. */
+/* For an answer of so many bytes, which is asked for twice, and for what follows it. */
 #define ROOM(max) (2 * (max) + AS_LIB_GUARD)
 
 static enum as_lib_walk by_nofollow(const struct as_op *op)
