@@ -15,8 +15,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* For people. Everything is flushed at once, so that no forked child prints it again. */
-struct as_sink *as_term_sink_new(FILE *out, bool colour);
+/* For people. Everything is flushed at once, so that no forked child prints it again. `folder`,
+ * which the caller keeps: where `assay replay` has to look for findings; NULL: where it does. */
+struct as_sink *as_term_sink_new(FILE *out, bool colour, const char *folder);
 void as_term_sink_free(struct as_sink *sink); /* takes NULL */
 
 /* One object a line: {"event":"finding",...}, {"event":"note",...}, {"event":"done",...}. */

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/show.h"
+#include "report/page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct term {
 	struct as_sink sink;
 	FILE *out;
 	bool colour;
+	const char *folder; /* of the findings; NULL: the one that replay has without an option */
 	char **told; /* ids */
 	size_t n_told, cap_told;
 };
@@ -72,6 +74,20 @@ static void put(const struct term *t, const char *text)
 	as_buf_free(&shown);
 }
 
+/* The option that says where the finding is. */
+static void put_folder(const struct term *t)
+{
+	struct as_buf word = { 0 };
+
+	if (!t->folder)
+		return;
+	as_page_word(&word, t->folder);
+	fputs("-o ", t->out);
+	put(t, as_buf_str(&word));
+	fputc(' ', t->out);
+	as_buf_free(&word);
+}
+
 static void term_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
 	struct term *t = (struct term *)sink;
@@ -100,6 +116,7 @@ static void term_finding(struct as_sink *sink, const struct as_finding *f, const
 	if (t->sink.next) {
 		fprintf(t->out, "  again: assay replay %s",
 			as_finding_is_on_host(f) ? "--sandbox host " : "");
+		put_folder(t);
 		put(t, id);
 		fputc('\n', t->out);
 	}
@@ -144,7 +161,7 @@ static void term_done(struct as_sink *sink, const struct as_run_stats *s)
 	fflush(t->out);
 }
 
-struct as_sink *as_term_sink_new(FILE *out, bool colour)
+struct as_sink *as_term_sink_new(FILE *out, bool colour, const char *folder)
 {
 	struct term *t = as_xcalloc(1, sizeof(*t));
 
@@ -153,6 +170,7 @@ struct as_sink *as_term_sink_new(FILE *out, bool colour)
 	t->sink.done = term_done;
 	t->out = out;
 	t->colour = colour;
+	t->folder = folder;
 	return &t->sink;
 }
 

@@ -371,7 +371,12 @@ int as_target_vet(const struct as_target_ops *ops, const char *who, struct as_er
 		return as_fail(err, AS_EUSE,
 			       "%s: claims capabilities this assay does not know (0x%x)", who,
 			       ops->caps);
-	return ops->api >= AS_TARGET_CONTRACT ? vet_contract(ops, who, err) : 0;
+	if (ops->api < AS_TARGET_CONTRACT)
+		return 0;
+	/* Otherwise it would get a block device, and nobody would know why. */
+	if (ops->flash && !ops->flash->erase_bytes)
+		return as_fail(err, AS_EUSE, "%s: its flash has erase blocks of 0 bytes", who);
+	return vet_contract(ops, who, err);
 }
 
 struct as_contract as_target_contract_of(const struct as_target_ops *ops)

@@ -10,6 +10,8 @@
 #define XATTR_NAME_MAX 255u
 #define XATTR_SIZE_MAX 65536u
 #define XATTR_LIST_MAX 65536u
+/* For an answer of so many bytes, which is asked for twice, and for what follows it. */
+#define ROOM(max) (2 * (max) + AS_LIB_GUARD)
 
 static enum as_lib_walk by_nofollow(const struct as_op *op)
 {
@@ -59,9 +61,11 @@ void as_lib_fstat(struct as_lib *l, const struct as_op *op, struct as_outcome *o
 static int64_t readlink_again(struct as_lib *l, const char *path, int64_t n, int64_t room)
 {
 	char *text = l->vfs.data.data, *again = text + AS_VFS_PATH_MAX;
-	int64_t got = as_vfs_fitting(l->ops->readlink(l->fs, path, again, (size_t)room),
-				     (size_t)room);
+	int64_t got;
 
+	as_lib_guard(again + room);
+	got = as_vfs_fitting(l->ops->readlink(l->fs, path, again, (size_t)room), (size_t)room);
+	as_lib_look_at_guard(l, again + room);
 	if (got != room)
 		return got;
 	memcpy(text, again, (size_t)got); /* the model compares it */
@@ -79,7 +83,7 @@ void as_lib_readlink(struct as_lib *l, const struct as_op *op, struct as_outcome
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
 		rc = l->ops->readlink(l->fs, as_lib_place_path(&p),
-				      as_buf_reserve(&l->vfs.data, 2 * AS_VFS_PATH_MAX),
+				      as_buf_reserve(&l->vfs.data, ROOM(AS_VFS_PATH_MAX)),
 				      AS_VFS_PATH_MAX);
 		rc = as_vfs_fitting(rc, AS_VFS_PATH_MAX);
 	}
@@ -231,6 +235,19 @@ static int xattr_allowed(const struct as_lib *l, const struct as_lib_place *p, c
 	return p->gone ? -AS_ERR_UNSUPPORTED : 0;
 }
 
+/* Asks for a value once more, in a place that has room for so many bytes. */
+static int64_t getxattr_into(struct as_lib *l, const struct as_lib_place *p, const char *name,
+			     int64_t at, int64_t room)
+{
+	char *value = l->vfs.data.data + at;
+	int64_t rc;
+
+	as_lib_guard(value + room);
+	rc = l->ops->getxattr(l->fs, as_lib_place_path(p), name, value, (size_t)room);
+	as_lib_look_at_guard(l, value + room);
+	return rc;
+}
+
 void as_lib_write_xattr(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_lib_place p = { 0 };
@@ -264,18 +281,28 @@ void as_lib_read_xattr(struct as_lib *l, const struct as_op *op, struct as_outco
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
 		rc = l->ops->getxattr(l->fs, as_lib_place_path(&p), op->name,
-				      as_buf_reserve(&l->vfs.data, 2 * XATTR_SIZE_MAX),
+				      as_buf_reserve(&l->vfs.data, ROOM(XATTR_SIZE_MAX)),
 				      XATTR_SIZE_MAX);
 		rc = as_vfs_fitting(rc, XATTR_SIZE_MAX);
 	}
 	if (rc > 1)
-		rc = as_vfs_cramped(rc, l->ops->getxattr(l->fs, as_lib_place_path(&p), op->name,
-							 l->vfs.data.data + rc, (size_t)rc - 1));
+		rc = as_vfs_cramped(rc, getxattr_into(l, &p, op->name, rc, rc - 1));
 	if (rc > 0)
-		rc = as_vfs_exact(rc, l->ops->getxattr(l->fs, as_lib_place_path(&p), op->name,
-						       l->vfs.data.data, (size_t)rc));
+		rc = as_vfs_exact(rc, getxattr_into(l, &p, op->name, 0, rc));
 	as_vfs_answer_bytes(&l->vfs, out, rc);
 	as_lib_place_free(&p);
+}
+
+static int64_t listxattr_into(struct as_lib *l, const struct as_lib_place *p, int64_t at,
+			      int64_t room)
+{
+	char *list = l->vfs.data.data + at;
+	int64_t rc;
+
+	as_lib_guard(list + room);
+	rc = l->ops->listxattr(l->fs, as_lib_place_path(p), list, (size_t)room);
+	as_lib_look_at_guard(l, list + room);
+	return rc;
 }
 
 void as_lib_listxattr(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
@@ -292,16 +319,14 @@ void as_lib_listxattr(struct as_lib *l, const struct as_op *op, struct as_outcom
 		as_buf_clear(&l->vfs.data);
 		/* More: it may lack the NUL at its end, and is asked for twice. */
 		rc = l->ops->listxattr(l->fs, as_lib_place_path(&p),
-				       as_buf_reserve(&l->vfs.data, 2 * XATTR_LIST_MAX + 1),
+				       as_buf_reserve(&l->vfs.data, ROOM(XATTR_LIST_MAX)),
 				       XATTR_LIST_MAX);
 		rc = as_vfs_fitting(rc, XATTR_LIST_MAX);
 	}
 	if (rc > 1)
-		rc = as_vfs_cramped(rc, l->ops->listxattr(l->fs, as_lib_place_path(&p),
-							  l->vfs.data.data + rc, (size_t)rc - 1));
+		rc = as_vfs_cramped(rc, listxattr_into(l, &p, rc, rc - 1));
 	if (rc > 0)
-		rc = as_vfs_exact(rc, l->ops->listxattr(l->fs, as_lib_place_path(&p),
-							l->vfs.data.data, (size_t)rc));
+		rc = as_vfs_exact(rc, listxattr_into(l, &p, 0, rc));
 	if (rc < 0) {
 		as_vfs_answer(out, rc);
 	} else {

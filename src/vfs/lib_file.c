@@ -223,6 +223,21 @@ static bool wraps(int64_t at, uint64_t len)
 	return at < 0 || len > (uint64_t)INT64_MAX - (uint64_t)at;
 }
 
+void as_lib_guard(char *end)
+{
+	for (unsigned i = 0; i < AS_LIB_GUARD; i++)
+		end[i] = (char)(0xa5 ^ i);
+}
+
+void as_lib_look_at_guard(struct as_lib *l, const char *end)
+{
+	char wanted[AS_LIB_GUARD];
+
+	as_lib_guard(wanted);
+	if (memcmp(end, wanted, AS_LIB_GUARD))
+		as_host_blame(l->args.host, "wrote past the end of the buffer that it was given");
+}
+
 static int64_t read_at(struct as_lib *l, struct as_lib_slot *slot, uint64_t len, int64_t at)
 {
 	char *buf;
@@ -235,8 +250,10 @@ static int64_t read_at(struct as_lib *l, struct as_lib_slot *slot, uint64_t len,
 	if (S_ISDIR(slot->type))
 		return -EISDIR;
 	as_buf_clear(&l->vfs.data);
-	buf = as_buf_reserve(&l->vfs.data, len);
+	buf = as_buf_reserve(&l->vfs.data, len + AS_LIB_GUARD);
+	as_lib_guard(buf + len);
 	n = l->ops->read(l->fs, slot->handle, buf, len, (uint64_t)at);
+	as_lib_look_at_guard(l, buf + len);
 	if (n > 0 && (uint64_t)n > len)
 		as_host_blame(l->args.host, "returned more bytes than it was asked for");
 	n = as_vfs_fitting(n, len);

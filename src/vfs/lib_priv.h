@@ -112,6 +112,12 @@ bool as_lib_map_holds(const struct as_lib *l, const struct as_handle *handle);
 /* Gives all mappings up; the first error, or 0. */
 int as_lib_unmap_all(struct as_lib *l);
 
+/* Bytes after a buffer that the library fills (lib_file.c): put there before the call, and looked
+ * at after it. A library that has changed one of them is blamed. */
+#define AS_LIB_GUARD 16u
+void as_lib_guard(char *end);
+void as_lib_look_at_guard(struct as_lib *l, const char *end);
+
 /* ---- Operations ---- */
 
 #define OP(id, name, ...) \

@@ -228,8 +228,16 @@ refuses "replay of a folder that is none" 2 "not the folder of a finding" \
 (cd "$WORK" && "$ASSAY" run -o kept --sandbox host --target lab:bug=3 \
 	"$ROOT/labfs/cases/03-size-seen.txt") >"$WORK/out" 2>&1
 tap_like "the running kernel is part of the command that is shown" "$WORK/out" \
-	'again: assay replay --sandbox host lab-'
-host=$(sed -n 's/.*again: assay replay --sandbox host //p' "$WORK/out")
+	"again: assay replay --sandbox host -o 'kept' lab-"
+host=$(sed -n 's/.*again: assay replay .* //p' "$WORK/out")
+# The command that is shown is the one that does it, wherever the finding is kept.
+ODD="kept \$HOME's"
+(cd "$WORK" && "$ASSAY" run -o "$ODD" --target lab:bug=3 "$ROOT/labfs/cases/03-size-seen.txt") \
+	>"$WORK/out" 2>&1
+shown=$(sed -n 's/.*again: assay//p' "$WORK/out")
+tap_run "the command that is shown" 1 bash -c "cd '$WORK' && '$ASSAY' $shown"
+tap_like "it reproduces" "$WORK/out" '^lab-.*: reproduced'
+tap_like "and is shown again" "$WORK/out" "again: assay replay -o 'kept .HOME'.''s' lab-"
 sed 's/lab:bug=3"/lab"/' -i "$WORK/kept/findings/$host/finding.json"
 tap_run "what was found on the running kernel does not come back" 0 "$ASSAY" replay \
 	-o "$WORK/kept" "$host"

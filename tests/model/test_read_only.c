@@ -135,6 +135,22 @@ static void test_wrong(void **state)
 	assert_false(t_judges(&t_full_traits, TREE "$0 = open /f O_RDWR\nremount opts=ro", 0, 0));
 }
 
+/* A rename to its own name changes nothing: the kernel refuses before it looks, a library may not
+ * refuse at all. */
+static void test_same(void **state)
+{
+	struct as_traits library = t_full_traits;
+
+	(void)state;
+	library.features |= AS_FEAT_LIBRARY;
+	assert_true(t_judges(&t_full_traits, RO "rename /f /f", -1, EROFS));
+	assert_false(t_judges(&t_full_traits, RO "rename /f /f", 0, 0));
+	assert_true(t_judges(&library, RO "rename /f /f", -1, EROFS));
+	assert_true(t_judges(&library, RO "rename /f /f", 0, 0));
+	assert_false(t_judges(&library, RO "rename /f /f", -1, ENOENT));
+	assert_false(t_judges(&library, TREE "rename /f /f", -1, EROFS));
+}
+
 /* What was removed and is open: the kernel refuses, a library may know what to do. */
 static void test_removed(void **state)
 {
@@ -200,9 +216,9 @@ static void test_stable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),	cmocka_unit_test(test_wrong),
-		cmocka_unit_test(test_removed), cmocka_unit_test(test_lingering),
-		cmocka_unit_test(test_stable),
+		cmocka_unit_test(test_rows),	  cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_same),	  cmocka_unit_test(test_removed),
+		cmocka_unit_test(test_lingering), cmocka_unit_test(test_stable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

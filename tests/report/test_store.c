@@ -176,7 +176,7 @@ static void terminal(void **state)
 	char *text = NULL;
 	size_t len = 0;
 	FILE *file = open_memstream(&text, &len);
-	struct as_sink *sink = as_term_sink_new(file, false), keeper = { 0 };
+	struct as_sink *sink = as_term_sink_new(file, false, NULL), keeper = { 0 };
 
 	(void)state;
 	/* Nobody keeps it: there is nothing to replay. */
@@ -194,6 +194,13 @@ static void terminal(void **state)
 	as_emit_finding(sink, &finding, "lab-outcome-9");
 	fflush(file);
 	assert_int_equal(strlen(text), len);
+	as_term_sink_free(sink);
+	/* Where it is kept, if replay would look elsewhere: as one word of a shell. */
+	sink = as_term_sink_new(file, false, "it's $here");
+	sink->next = &keeper;
+	as_emit_finding(sink, &finding, "lab-outcome-7");
+	fflush(file);
+	assert_non_null(strstr(text, "again: assay replay -o 'it'\\''s $here' lab-outcome-7\n"));
 	as_term_sink_free(sink);
 	fclose(file);
 	free(text);

@@ -388,6 +388,8 @@ refuses unknown '.promises = 1u << 20' '' 'contract has what this assay does not
 refuses negative '.busy_errno = -16' '' 'busy_errno'
 LINK='s/AS_CAP_OWNER \|/AS_CAP_HARDLINK | &/; s/\.statfs = fs_statfs/&, .link = (void *)fs_sync/'
 refuses linked '.semantics = AS_MEANS_NLINK_ANY' "$LINK" 'hard links could not be told'
+NO_BLOCKS='s/\.limits = &limits,/&.flash = \&(const struct as_flash_geometry){ .erased = 255 },/'
+refuses blockless '.busy_errno = 0' "$NO_BLOCKS" 'its flash has erase blocks of 0 bytes'
 
 # ---- Answers that are no errno ----
 

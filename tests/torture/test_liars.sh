@@ -70,6 +70,7 @@ rows() {
 	open_null 1 op 4: write .*: the target (died|called)
 	open_wild 1 op 2: create /a/f 0644: the target (died|called)
 	open_positive 1 op 2: create /a/f 0644: returned 7, model says 0
+	read_past 1 op 6: pread .*: wrote past the end of the buffer that it was given
 	read_more 1 op 6: pread .*: returned more bytes than it was asked for
 	read_most 1 op 6: pread .*: returned more bytes than it was asked for
 	read_least 1 op 6: pread .*: read answered -9223372036854775808, which is no errno
@@ -102,7 +103,7 @@ rows() {
 	name_null 1 cannot list / on a fresh disk: readdir told of an entry without a name
 	name_twice 1 op 10: readdir /a: .*f.* should not be there
 	type_strange 1 cannot stat /b on a fresh disk
-	names_endless 1 cannot list / on a fresh disk
+	names_endless 1 cannot list / on a fresh disk|the target did not come back
 	unmount_twice 1 unmount: the target (died|called)|freed memory
 	unmount_not 1 unmount: 1 allocation, .* left after unmount
 	END
