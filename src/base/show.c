@@ -111,3 +111,24 @@ void as_show_lines(struct as_buf *out, const char *text, size_t len)
 {
 	show(out, text, len, "\n\t");
 }
+
+void as_show_word(struct as_buf *out, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./,+:@%-";
+	struct as_buf shown = { 0 };
+
+	as_show(&shown, text);
+	if (*text && strspn(text, plain) == strlen(text)) {
+		as_buf_adds(out, text);
+	} else {
+		as_buf_addc(out, '\'');
+		for (const char *c = as_buf_str(&shown); *c; c++)
+			if (*c == '\'')
+				as_buf_adds(out, "'\\''");
+			else
+				as_buf_addc(out, *c);
+		as_buf_addc(out, '\'');
+	}
+	as_buf_free(&shown);
+}

@@ -11,6 +11,7 @@
 #include "report/sinks.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The report room does not know disks. */
@@ -20,11 +21,13 @@ int as_cli_save_disk(const struct as_disk *disk, const struct as_dir *dir, const
 	return as_image_save_in((struct as_disk *)disk, dir, name, err);
 }
 
-struct as_sink *as_cli_talk_new(bool json, bool quiet)
+struct as_sink *as_cli_talk_new(bool json, bool quiet, const char *folder)
 {
 	struct as_sink *talk = json ? as_jsonl_sink_new(stdout)
 				    : as_term_sink_new(stdout, as_cli_has_colour(STDOUT_FILENO));
 
+	if (!json && folder && strcmp(folder, AS_OUT_DEFAULT) != 0)
+		as_term_sink_kept_in(talk, folder);
 	if (quiet) {
 		talk->note = NULL;
 		talk->done = NULL;
@@ -120,7 +123,7 @@ int as_cli_output_open(const struct as_args *args, struct as_cli_output *out, st
 		rc = as_store_sink_new(out->folder, false, as_cli_save_disk, &out->store, err);
 	if (rc)
 		return rc;
-	out->talk = as_cli_talk_new(out->json, as_args_has(args, "quiet"));
+	out->talk = as_cli_talk_new(out->json, as_args_has(args, "quiet"), out->folder);
 	out->live = as_live_open(&(struct as_live_setup){
 		.command = args->command->name,
 		.folder = out->store ? as_store_sink_folder(out->store) : NULL,

@@ -39,8 +39,8 @@ AS_MUST_CHECK int as_cli_save_disk(const struct as_disk *disk, const struct as_d
 				   const char *name, struct as_err *err);
 
 /* A sink that prints on standard output: JSON lines, or text for people; `quiet`: findings
- * alone. */
-struct as_sink *as_cli_talk_new(bool json, bool quiet);
+ * alone. `folder`: where they are kept, NULL: nowhere. */
+struct as_sink *as_cli_talk_new(bool json, bool quiet, const char *folder);
 void as_cli_talk_free(struct as_sink *talk, bool json);
 
 AS_MUST_CHECK int as_cli_output_open(const struct as_args *args, struct as_cli_output *out,

@@ -451,7 +451,7 @@ static int run(const struct as_args *given, struct as_err *err)
 	bool fails;
 	int rc;
 
-	s.talk = as_cli_talk_new(s.json, as_args_has(given, "quiet"));
+	s.talk = as_cli_talk_new(s.json, as_args_has(given, "quiet"), s.folder);
 	rc = as_folders_open(s.folder, !s.resume, &s.folders, err);
 	if (!rc && s.resume)
 		rc = as_hunt_state_load(&s.folders.hunt, &s.state, err);

@@ -161,7 +161,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	if (!rc)
 		rc = as_cli_read_duration("for", as_args_text(args, "for", FOR_DEFAULT), &for_us,
 					  err);
-	r.talk = as_cli_talk_new(json, as_args_has(args, "quiet"));
+	r.talk = as_cli_talk_new(json, as_args_has(args, "quiet"), NULL);
 	r.end_us = r.start_us + for_us;
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);

@@ -111,7 +111,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	struct as_cli_ear ear = as_cli_ear_new();
 	struct attempts attempts = { 0 };
 	bool json = as_args_has(args, "json");
-	struct as_sink *talk = as_cli_talk_new(json, false);
+	struct as_sink *talk = as_cli_talk_new(json, false, NULL);
 	struct as_stored stored = { 0 };
 	struct caller caller = { { .finding = call_by_name, .note = call_note }, talk, &stored };
 	struct as_dir folder;

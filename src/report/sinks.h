@@ -17,6 +17,8 @@
 
 /* For people. Everything is flushed at once, so that no forked child prints it again. */
 struct as_sink *as_term_sink_new(FILE *out, bool colour);
+/* Where findings are kept, if a command has to name it to find them; it must live as long. */
+void as_term_sink_kept_in(struct as_sink *sink, const char *folder);
 void as_term_sink_free(struct as_sink *sink); /* takes NULL */
 
 /* One object a line: {"event":"finding",...}, {"event":"note",...}, {"event":"done",...}. */

@@ -15,6 +15,7 @@ struct term {
 	struct as_sink sink;
 	FILE *out;
 	bool colour;
+	const char *folder; /* for -o; NULL: the one that needs no name */
 	char **told; /* ids */
 	size_t n_told, cap_told;
 };
@@ -72,6 +73,15 @@ static void put(const struct term *t, const char *text)
 	as_buf_free(&shown);
 }
 
+static void put_folder(const struct term *t)
+{
+	struct as_buf word = { 0 };
+
+	as_show_word(&word, t->folder);
+	fprintf(t->out, " -o %s", as_buf_str(&word));
+	as_buf_free(&word);
+}
+
 static void term_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
 	struct term *t = (struct term *)sink;
@@ -101,6 +111,8 @@ static void term_finding(struct as_sink *sink, const struct as_finding *f, const
 		fprintf(t->out, "  again: assay replay %s",
 			as_finding_is_on_host(f) ? "--sandbox host " : "");
 		put(t, id);
+		if (t->folder)
+			put_folder(t);
 		fputc('\n', t->out);
 	}
 	fflush(t->out);
@@ -154,6 +166,11 @@ struct as_sink *as_term_sink_new(FILE *out, bool colour)
 	t->out = out;
 	t->colour = colour;
 	return &t->sink;
+}
+
+void as_term_sink_kept_in(struct as_sink *sink, const char *folder)
+{
+	((struct term *)sink)->folder = folder;
 }
 
 void as_term_sink_free(struct as_sink *sink)

@@ -229,7 +229,7 @@ refuses "replay of a folder that is none" 2 "not the folder of a finding" \
 	"$ROOT/labfs/cases/03-size-seen.txt") >"$WORK/out" 2>&1
 tap_like "the running kernel is part of the command that is shown" "$WORK/out" \
 	'again: assay replay --sandbox host lab-'
-host=$(sed -n 's/.*again: assay replay --sandbox host //p' "$WORK/out")
+host=$(sed -n 's/.*again: assay replay --sandbox host \([^ ]*\) -o kept$/\1/p' "$WORK/out")
 sed 's/lab:bug=3"/lab"/' -i "$WORK/kept/findings/$host/finding.json"
 tap_run "what was found on the running kernel does not come back" 0 "$ASSAY" replay \
 	-o "$WORK/kept" "$host"

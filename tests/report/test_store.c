@@ -187,6 +187,10 @@ static void terminal(void **state)
 	as_emit_finding(sink, &finding, "lab-outcome-9");
 	fflush(file);
 	assert_non_null(strstr(text, "again: assay replay lab-outcome-9\n"));
+	as_term_sink_kept_in(sink, "a run");
+	as_emit_finding(sink, &finding, "lab-outcome-7");
+	fflush(file);
+	assert_non_null(strstr(text, "again: assay replay lab-outcome-7 -o 'a run'\n"));
 	assert_non_null(strstr(text, "mkdir /a 0755 = 0"));
 	assert_non_null(strstr(text, "a line"));
 	assert_null(strchr(text, '\033'));

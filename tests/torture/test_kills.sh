@@ -63,7 +63,7 @@ end() {
 	tap_wait_until 60 is_dead
 }
 lost() { # FOLDER: of what was said, what is not there as a whole
-	sed -n 's/.*again: assay replay //p' said | while read -r found; do
+	sed -n 's/.*again: assay replay \([^ ]*\).*/\1/p' said | while read -r found; do
 		[ -s "$1/findings/$found/workload.txt" ] && [ -s "$1/findings/$found/README.md" ] &&
 			tail -c 2 "$1/findings/$found/finding.json" | grep -q '}$' || echo "$found"
 	done

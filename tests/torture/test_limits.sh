@@ -85,7 +85,7 @@ if unshare -rm sh -c 'mount -t tmpfs -o size=64k none small' 2>/dev/null; then
 	got=$?
 	find small -name '.part-*' -o -name '*.tmp' >leftover
 	# What was reported as found can be read.
-	sed -n 's/.*again: assay replay //p' said | while read -r id; do
+	sed -n 's/.*again: assay replay \([^ ]*\).*/\1/p' said | while read -r id; do
 		[ -s small/o/findings/$id/finding.json ] || echo "$id" >>leftover
 	done
 	exit $got
