@@ -253,7 +253,7 @@ static int list(const struct as_args *args, struct as_err *err)
 
 static int run(const struct as_args *args, struct as_err *err)
 {
-	static const char *const of_build[] = { "source", "with", "patch", "name", "jobs", "quiet" };
+	static const char *const builds[] = { "source", "with", "patch", "name", "jobs", "quiet" };
 	bool lists = !strcmp(args->operands[0], "list");
 
 	if (!lists && strcmp(args->operands[0], "build") != 0)
@@ -261,10 +261,10 @@ static int run(const struct as_args *args, struct as_err *err)
 			       args->operands[0]);
 	if (lists && args->n_operands > 1)
 		return as_fail(err, AS_EUSE, "kernel list: no operand is expected");
-	for (size_t i = 0; lists && i < sizeof(of_build) / sizeof(of_build[0]); i++)
-		if (as_args_has(args, of_build[i]))
+	for (size_t i = 0; lists && i < sizeof(builds) / sizeof(builds[0]); i++)
+		if (as_args_has(args, builds[i]))
 			return as_fail(err, AS_EUSE, "kernel: --%s is an option of `kernel build`",
-				       of_build[i]);
+				       builds[i]);
 	return lists ? list(args, err) : build(args, err);
 }
 

@@ -32,7 +32,8 @@ round() {
 					>"answers/$i.$k.out" 2>"answers/$i.$k.err" || got=$?
 				echo "$t $got" >"answers/$i.$k"
 				# What was said is there.
-				sed -n 's/.*again: assay replay \([^ ]*\).*/\1/p' "answers/$i.$k.out" |
+				sed -n 's/.*again: assay replay \([^ ]*\).*/\1/p' \
+					"answers/$i.$k.out" |
 					while read -r id; do
 						[ -f "all/findings/$id/finding.json" ] ||
 							echo "$id" >>answers/lost
