@@ -111,3 +111,17 @@ void as_show_lines(struct as_buf *out, const char *text, size_t len)
 {
 	show(out, text, len, "\n\t");
 }
+
+void as_show_word(struct as_buf *out, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./,+:@%-";
+	struct as_buf shown = { 0 };
+
+	as_show(&shown, text);
+	if (*text && strspn(text, plain) == strlen(text))
+		as_buf_adds(out, text);
+	else
+		as_buf_add_word(out, as_buf_str(&shown));
+	as_buf_free(&shown);
+}

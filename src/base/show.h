@@ -27,6 +27,9 @@ void as_show(struct as_buf *out, const char *text);
 void as_shown(struct as_buf *out, const char *text, size_t len);
 /* For several lines: newlines and tabs stay. */
 void as_show_lines(struct as_buf *out, const char *text, size_t len);
+/* As one word of a command that a person copies into a shell, in quotes where it needs them. What
+ * cannot be shown is escaped, so that such a word is not the same any more. */
+void as_show_word(struct as_buf *out, const char *text);
 
 /* Gives the ending of a regular noun: printf("%u file%s", n, as_plural(n)). */
 static inline const char *as_plural(uint64_t n)

@@ -75,6 +75,18 @@ int as_cli_scenario(const struct as_args *args, struct as_buf *text, struct as_e
 		       : as_race_parse(as_buf_str(text) + 5, &checked, err);
 }
 
+void as_cli_show_scenario(struct as_live *live, const char *scenario)
+{
+	size_t len = strlen(scenario);
+	struct as_buf words = { 0 };
+
+	/* Without the colon of one that has no parameters. */
+	if (strcmp(scenario, "sequential") != 0)
+		as_buf_add(&words, scenario, len - (len && scenario[len - 1] == ':'));
+	as_live_phase(live, as_buf_str(&words));
+	as_buf_free(&words);
+}
+
 int as_cli_specs(const char *scenario, const char *target, struct as_cli_specs *specs,
 		 struct as_err *err)
 {

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
+#include "cli/live/live.h"
 #include "model/traits.h"
 #include "race/race.h"
 
@@ -38,6 +39,8 @@ AS_MUST_CHECK int as_cli_race(const struct as_args *args, struct as_race_options
 /* "sequential", "race:threads=3", "diff:ext4,xfs". */
 AS_MUST_CHECK int as_cli_scenario(const struct as_args *args, struct as_buf *text,
 				  struct as_err *err);
+/* Says in the progress which one runs, if it is not the usual one. */
+void as_cli_show_scenario(struct as_live *live, const char *scenario);
 
 /* The targets that a scenario runs on: `target`, or those that it compares. Free them with
  * as_cli_specs_free(). */

@@ -385,7 +385,7 @@ static void open_live(const struct as_args *args, struct hunt_session *s)
 							.quiet = as_args_has(args, "quiet"),
 							.before_us = s->state.used_us });
 	as_cli_show_where(s->live, args, s->state.target, s->state.n_jobs);
-	as_live_phase(s->live, strcmp(s->state.scenario, "sequential") ? s->state.scenario : "");
+	as_cli_show_scenario(s->live, s->state.scenario);
 	as_live_goal(s->live, s->state.for_us, s->state.max_workloads);
 	as_live_sink(s->live)->next = s->talk;
 }

@@ -3,6 +3,8 @@
 #include "base/json.h"
 #include "base/show.h"
 #include "cli/cli.h"
+#include "cli/live/live.h"
+#include "cli/live/screen.h"
 #include "cli/stopping.h"
 #include "kernel/kernel.h"
 #include "os/spawn.h"
@@ -10,33 +12,45 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SAY_US 1000000 /* between two lines on something that is no terminal, ten of these */
+#define SAY_US 10000000 /* between two plain lines */
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 
 struct build_show {
 	const char *name;
-	bool terminal;
+	struct as_live *live;
+	bool plain; /* lines: there is no terminal, and nobody wants JSON or silence */
 	int64_t said_us, start_us;
 	char phase[64];
 };
 
-static void say(void *ctx, const char *what, unsigned done, unsigned all)
+static void say_plainly(struct build_show *p, const char *what, unsigned done, unsigned all)
 {
-	struct build_show *p = ctx;
 	int64_t now_us = as_now_us();
-	bool other = strcmp(p->phase, what) != 0;
 
-	if (!other && now_us - p->said_us < (p->terminal ? SAY_US / 5 : SAY_US * 10))
+	if (!strcmp(p->phase, what) && now_us - p->said_us < SAY_US)
 		return;
 	p->said_us = now_us;
 	snprintf(p->phase, sizeof(p->phase), "%s", what);
-	fprintf(stderr, "%s%s: %s", p->terminal ? "\r\033[K" : "", p->name, what);
+	fprintf(stderr, "%s: %s", p->name, what);
 	if (all)
 		fprintf(stderr, ", %u of %u objects", done, all);
-	fprintf(stderr, ", %lld s%s", (long long)(now_us - p->start_us) / 1000000,
-		p->terminal ? "" : "\n");
+	fprintf(stderr, ", %lld s\n", (long long)(now_us - p->start_us) / 1000000);
 	fflush(stderr);
+}
+
+static void say(void *ctx, const char *what, unsigned done, unsigned all)
+{
+	struct build_show *p = ctx;
+
+	as_live_phase(p->live, what);
+	if (all) {
+		as_live_goal(p->live, 0, all);
+		as_live_done(p->live, done);
+		as_live_set(p->live, AS_COUNT_objects, done);
+	}
+	if (p->plain)
+		say_plainly(p, what, done, all);
 }
 
 /* ---- build ----------------------------------------------------------------------------------- */
@@ -54,27 +68,65 @@ static void print_kernel(const struct as_kernel *kernel)
 	as_buf_free(&with);
 }
 
-static int build_one(const struct as_kernel_want *want, struct as_err *err)
+static void print_kernel_json(const struct as_kernel *kernel)
 {
-	struct build_show p = { .name = want->name,
-				.terminal = isatty(STDERR_FILENO),
-				.start_us = as_now_us() };
+	struct as_buf line = { 0 }, with = { 0 };
+	struct as_json json = as_json_on(&line);
+
+	as_kernel_options_print(kernel->with, ",", &with);
+	as_json_object(&json);
+	as_json_kstr(&json, "name", kernel->name);
+	as_json_kstr(&json, "version", kernel->version);
+	as_json_kstr(&json, "source", kernel->source);
+	as_json_kstr(&json, "with", as_buf_str(&with));
+	as_json_key(&json, "patches");
+	as_json_array(&json);
+	for (size_t i = 0; i < kernel->n_patches; i++)
+		as_json_str(&json, kernel->patches[i]);
+	as_json_end(&json);
+	as_json_kuint(&json, "size_bytes", kernel->size_bytes);
+	as_json_kstr(&json, "path", kernel->path);
+	as_json_kstr(&json, "lacks", kernel->lacks);
+	as_json_end(&json);
+	printf("%s\n", as_buf_str(&line));
+	as_buf_free(&line);
+	as_buf_free(&with);
+}
+
+static void print_built(const struct as_kernel *built, bool json, bool quiet)
+{
+	if (json) {
+		print_kernel_json(built);
+	} else if (!quiet) {
+		print_kernel(built);
+		if (*built->lacks)
+			printf("  its source has not: %s\n", built->lacks);
+	}
+}
+
+static int build_one(const struct as_args *args, const struct as_kernel_want *want,
+		     struct as_err *err)
+{
+	bool json = as_args_has(args, "json"), quiet = as_args_has(args, "quiet");
+	struct build_show p = { .name = want->name, .start_us = as_now_us() };
 	struct as_buf last = { 0 }, shown = { 0 };
 	struct as_kernel_want w = *want;
 	struct as_kernel built;
 	int rc;
 
+	p.plain = !json && !quiet && !as_cli_is_terminal(STDERR_FILENO);
+	p.live = as_live_open(&(struct as_live_setup){ .command = "kernel",
+						       .finds_nothing = true,
+						       .json = json,
+						       .quiet = quiet || p.plain });
+	as_live_target(p.live, want->name, "", want->jobs);
 	w.say = say;
 	w.say_ctx = &p;
 	w.last = &last;
 	rc = as_kernel_build(&w, &built, err);
-	if (p.terminal && p.phase[0])
-		fprintf(stderr, "\r\033[K");
-	if (!rc) {
-		print_kernel(&built);
-		if (*built.lacks)
-			printf("  its source has not: %s\n", built.lacks);
-	}
+	as_live_close(p.live, false, rc, err);
+	if (!rc)
+		print_built(&built, json, quiet);
 	for (char *rest = last.data, *line; rest && (line = strsep(&rest, "\n"));) {
 		as_buf_clear(&shown);
 		as_show(&shown, line);
@@ -126,7 +178,7 @@ static int build_flavour(const struct as_args *args, const char *flavour, const 
 	choose_name(args, flavour, want.with, patches, want.n_patches, &name);
 	want.name = as_buf_str(&name);
 	if (!rc)
-		rc = build_one(&want, err);
+		rc = build_one(args, &want, err);
 	as_buf_free(&name);
 	return rc;
 }
@@ -180,29 +232,10 @@ static void list_row(void *ctx, const struct as_kernel *kernel)
 
 static void list_row_json(void *ctx, const struct as_kernel *kernel)
 {
-	struct as_buf line = { 0 }, with = { 0 };
-	struct as_json json = as_json_on(&line);
 	unsigned *n = ctx;
 
 	(*n)++;
-	as_kernel_options_print(kernel->with, ",", &with);
-	as_json_object(&json);
-	as_json_kstr(&json, "name", kernel->name);
-	as_json_kstr(&json, "version", kernel->version);
-	as_json_kstr(&json, "source", kernel->source);
-	as_json_kstr(&json, "with", as_buf_str(&with));
-	as_json_key(&json, "patches");
-	as_json_array(&json);
-	for (size_t i = 0; i < kernel->n_patches; i++)
-		as_json_str(&json, kernel->patches[i]);
-	as_json_end(&json);
-	as_json_kuint(&json, "size_bytes", kernel->size_bytes);
-	as_json_kstr(&json, "path", kernel->path);
-	as_json_kstr(&json, "lacks", kernel->lacks);
-	as_json_end(&json);
-	printf("%s\n", as_buf_str(&line));
-	as_buf_free(&line);
-	as_buf_free(&with);
+	print_kernel_json(kernel);
 }
 
 static int list(const struct as_args *args, struct as_err *err)
@@ -220,7 +253,7 @@ static int list(const struct as_args *args, struct as_err *err)
 
 static int run(const struct as_args *args, struct as_err *err)
 {
-	static const char *const of_build[] = { "source", "with", "patch", "name", "jobs" };
+	static const char *const builds[] = { "source", "with", "patch", "name", "jobs", "quiet" };
 	bool lists = !strcmp(args->operands[0], "list");
 
 	if (!lists && strcmp(args->operands[0], "build") != 0)
@@ -228,12 +261,10 @@ static int run(const struct as_args *args, struct as_err *err)
 			       args->operands[0]);
 	if (lists && args->n_operands > 1)
 		return as_fail(err, AS_EUSE, "kernel list: no operand is expected");
-	for (size_t i = 0; lists && i < sizeof(of_build) / sizeof(of_build[0]); i++)
-		if (as_args_has(args, of_build[i]))
+	for (size_t i = 0; lists && i < sizeof(builds) / sizeof(builds[0]); i++)
+		if (as_args_has(args, builds[i]))
 			return as_fail(err, AS_EUSE, "kernel: --%s is an option of `kernel build`",
-				       of_build[i]);
-	if (!lists && as_args_has(args, "json"))
-		return as_fail(err, AS_EUSE, "kernel: --json is an option of `kernel list`");
+				       builds[i]);
 	return lists ? list(args, err) : build(args, err);
 }
 
@@ -264,7 +295,10 @@ static const struct as_opt opts[] = {
 	  .min = 1,
 	  .max = 1024,
 	  .help = "build: compile N files at a time; default 1" },
-	{ .name = "json", .help = "list: print JSON lines" },
+	{ .name = "quiet",
+	  .letter = 'q',
+	  .help = "build: print errors, but no progress and no result" },
+	{ .name = "json", .help = "print JSON lines: of what is built, and of progress" },
 	{ .name = NULL },
 };
 

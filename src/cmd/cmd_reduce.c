@@ -174,8 +174,11 @@ static int run(const struct as_args *args, struct as_err *err)
 			     stored.record.id);
 		rc = as_fsck_again(args, &folder, &stored, r.talk, err);
 	} else if (!rc) {
-		r.live = as_live_open(&(struct as_live_setup){
-			.command = "reduce", .json = json, .quiet = as_args_has(args, "quiet") });
+		r.live = as_live_open(
+			&(struct as_live_setup){ .command = "reduce",
+						 .finds_nothing = true,
+						 .json = json,
+						 .quiet = as_args_has(args, "quiet") });
 		rc = reduce(args, &folder, &stored, &r, err);
 	}
 	as_cli_talk_free(r.talk, json);

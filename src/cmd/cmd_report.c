@@ -53,8 +53,14 @@ static int find_form(const struct as_args *args, const struct as_report_form **f
 	return 0;
 }
 
-static void say_damaged(size_t n)
+static void say_damaged(const struct as_report_totals *totals)
 {
+	size_t n = totals->damaged;
+
+	if (totals->unread)
+		fprintf(stderr, "assay: %zu file%s of runs could not be read: what %s left out\n",
+			totals->unread, as_plural(totals->unread),
+			totals->unread == 1 ? "it says is" : "they say is");
 	if (n)
 		fprintf(stderr, "assay: %zu finding%s could not be read and %s left out\n", n,
 			as_plural(n), n == 1 ? "was" : "were");
@@ -108,7 +114,7 @@ static int page(const struct as_args *args, struct as_err *err)
 	if (!rc)
 		rc = as_out_save(path, &text, err);
 	if (!rc)
-		say_damaged(totals.damaged);
+		say_damaged(&totals);
 	if (!rc && !form)
 		fprintf(stderr, "%s: %zu finding%s of %zu run%s, %zu KiB\n", path, totals.findings,
 			as_plural(totals.findings), totals.runs, as_plural(totals.runs),

@@ -327,16 +327,12 @@ static bool has_more(const struct fsck_lead *l)
 	       (!l->args->max_lots || l->next - l->args->first < l->args->max_lots);
 }
 
-static int give(struct fsck_lead *l, struct worker *w, struct as_err *err)
+/* Of a worker that is gone, what it said last is read next (hear()). */
+static void give(struct fsck_lead *l, struct worker *w)
 {
-	if (is_over(l) || !has_more(l) || w->over) {
-		w->lot = NO_LOT;
-		return 0;
-	}
-	w->lot = l->next++;
-	return send(w->fd, &w->lot, sizeof(w->lot), MSG_NOSIGNAL) == sizeof(w->lot)
-		       ? 0
-		       : as_fail(err, AS_EIO, "a worker is gone");
+	w->lot = is_over(l) || !has_more(l) || w->over ? NO_LOT : l->next++;
+	if (w->lot != NO_LOT)
+		(void)!send(w->fd, &w->lot, sizeof(w->lot), MSG_NOSIGNAL);
 }
 
 /* The damage of a message again, in *lot; its number there. */
@@ -472,7 +468,8 @@ static int on_message(struct fsck_lead *l, struct worker *w, const struct messag
 		for (unsigned i = 0; i < AS_FSCK_TALLIES; i++)
 			s->tallies[i] += m->tallies[i];
 		w->over = m->over;
-		return give(l, w, err);
+		give(l, w);
+		return 0;
 	default:
 		return as_fail(err, AS_EIO, "%s", m->text);
 	}
@@ -505,6 +502,15 @@ static bool is_whole(const struct message *m, size_t len)
 	return m->bytes < text && strnlen(m->text, text) < text - m->bytes;
 }
 
+/* A worker that failed before it took its lot leaves an error before its last message. */
+static ssize_t hear(int fd, struct message *m)
+{
+	ssize_t len = recv(fd, m, sizeof(*m) + AS_DAMAGE_SENT_MAX, 0);
+
+	return len < 0 && errno == ECONNRESET ? recv(fd, m, sizeof(*m) + AS_DAMAGE_SENT_MAX, 0)
+					      : len;
+}
+
 static int listen_once(struct fsck_lead *l, struct message *m, struct as_err *err)
 {
 	struct pollfd fds[JOBS_MAX];
@@ -519,7 +525,7 @@ static int listen_once(struct fsck_lead *l, struct message *m, struct as_err *er
 
 		if (!fds[i].revents)
 			continue;
-		len = recv(l->workers[i].fd, m, sizeof(*m) + AS_DAMAGE_SENT_MAX, 0);
+		len = hear(l->workers[i].fd, m);
 		if (len <= (ssize_t)offsetof(struct message, text))
 			return as_fail(err, AS_EIO, "a worker died");
 		((char *)m)[len - 1] = '\0';
@@ -567,7 +573,7 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 		l.n++;
 	}
 	for (unsigned i = 0; !rc && i < l.n; i++)
-		rc = give(&l, &l.workers[i], err);
+		give(&l, &l.workers[i]);
 	/* A lot can take long, if the checker hangs; then it is not waited for. */
 	while (!rc && !is_idle(&l) && !is_over(&l))
 		rc = listen_once(&l, m, err);

@@ -182,6 +182,7 @@ static bool add_counter(const struct as_progress *p, enum as_counter c, struct a
 	return true;
 }
 
+/* Adds nothing for a command that looks for none. */
 static void add_kinds(const struct as_progress *p, struct as_buf *out)
 {
 	const char *between = ": ";
@@ -189,6 +190,8 @@ static void add_kinds(const struct as_progress *p, struct as_buf *out)
 
 	for (unsigned k = 0; k < AS_FIND_KINDS; k++)
 		n += p->kinds[k];
+	if (!n && !as_progress_has(p, AS_COUNT_findings))
+		return;
 	/* What a command counts itself may be more: it goes on with an earlier run. */
 	if (as_progress_has(p, AS_COUNT_findings) && p->n[AS_COUNT_findings] > n)
 		n = p->n[AS_COUNT_findings];
@@ -353,10 +356,12 @@ void as_progress_block(const struct as_progress *p, unsigned columns, bool colou
 		end_line(&page);
 	}
 	add_kinds(p, &text);
-	as_buf_adds(&page.line, "  ");
-	as_progress_fit(as_buf_str(&text), page.columns - 2, &page.line);
-	put_line(&page, found ? RED : DIM, as_buf_str(&page.line));
-	as_buf_clear(&page.line);
+	if (text.len) {
+		as_buf_adds(&page.line, "  ");
+		as_progress_fit(as_buf_str(&text), page.columns - 2, &page.line);
+		put_line(&page, found ? RED : DIM, as_buf_str(&page.line));
+		as_buf_clear(&page.line);
+	}
 	put_newest(&page, p);
 	as_buf_free(&text);
 	as_buf_free(&page.line);
@@ -366,16 +371,25 @@ void as_progress_block(const struct as_progress *p, unsigned columns, bool colou
 
 void as_progress_line(const struct as_progress *p, struct as_buf *out)
 {
+	struct as_buf item = { 0 };
+	const char *between = ": ";
+
 	add_clock(p, out);
-	as_buf_adds(out, ": ");
-	for (unsigned c = 0; c < AS_COUNTERS; c++)
-		if (add_counter(p, c, out))
-			as_buf_adds(out, "; ");
-	if (*p->phase) {
-		as_show(out, p->phase);
-		as_buf_adds(out, "; ");
+	/* The counters, then the phase, then the findings. */
+	for (unsigned c = 0; c < AS_COUNTERS + 2; c++) {
+		as_buf_clear(&item);
+		if (c < AS_COUNTERS)
+			add_counter(p, c, &item);
+		else if (c == AS_COUNTERS)
+			as_show(&item, p->phase);
+		else
+			add_kinds(p, &item);
+		if (!item.len)
+			continue;
+		as_buf_addf(out, "%s%s", between, as_buf_str(&item));
+		between = "; ";
 	}
-	add_kinds(p, out);
+	as_buf_free(&item);
 }
 
 void as_progress_end_words(const struct as_progress *p, struct as_buf *out)

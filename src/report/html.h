@@ -14,6 +14,7 @@ struct as_suites;
 struct as_report_totals {
 	size_t runs, findings;
 	size_t damaged; /* findings that could not be read; they are left out */
+	size_t unread; /* other files of runs that could not be read */
 };
 
 /* The runs and findings in the folders as JSON (docs/SCHEMA.md). A folder that holds no run is

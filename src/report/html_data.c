@@ -164,6 +164,7 @@ static void add_hunt(struct collecting *c, const struct as_dir *dir)
 		return;
 	if (!as_dir_read(&hunt, AS_RUN_STATE, STATE_MAX_BYTES, &text, NULL))
 		state = json_loadb(as_buf_str(&text), text.len, 0, NULL);
+	c->totals->unread += as_dir_has(&hunt, AS_RUN_STATE) && !json_is_object(state);
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (json_is_string(json_object_get(state, texts[i])))
 			as_json_kstr(&c->json, texts[i],
@@ -217,8 +218,8 @@ int as_report_data(const char *const *folders, size_t n, struct as_buf *out,
 		as_json_object(&c.json);
 		as_json_kstr(&c.json, "folder", folders[i]);
 		add_hunt(&c, &dirs[i]);
-		as_report_run(&dirs[i], &c.json);
-		joined = as_report_joined(&dirs[i], &c.json);
+		totals->unread += as_report_run(&dirs[i], &c.json);
+		joined = as_report_joined(&dirs[i], &c.json, &totals->unread);
 		totals->runs += joined ? joined : 1;
 		as_json_end(&c.json);
 	}

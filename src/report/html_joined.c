@@ -70,7 +70,8 @@ static void add_said(const json_t *run, struct as_json *json)
 	add_met(json_object_get(run, "findings"), json);
 }
 
-static bool add_run(const struct as_dir *runs, const char *name, struct as_json *json)
+static bool add_run(const struct as_dir *runs, const char *name, struct as_json *json,
+		    size_t *unread)
 {
 	struct as_dir dir = AS_DIR_NONE;
 	struct as_buf text = { 0 };
@@ -83,10 +84,11 @@ static bool add_run(const struct as_dir *runs, const char *name, struct as_json 
 	    !as_dir_read(&dir, AS_RUN_JOINED_FILE, RUN_MAX_BYTES, &text, NULL))
 		run = json_loadb(as_buf_str(&text), text.len, 0, NULL);
 	read = run;
+	*unread += !read && as_dir_has(&dir, AS_RUN_JOINED_FILE);
 	if (read) {
 		as_json_object(json);
 		add_said(run, json);
-		as_report_run(&dir, json);
+		*unread += as_report_run(&dir, json);
 		as_json_end(json);
 	}
 	as_buf_free(&text);
@@ -95,7 +97,7 @@ static bool add_run(const struct as_dir *runs, const char *name, struct as_json 
 	return read;
 }
 
-size_t as_report_joined(const struct as_dir *dir, struct as_json *json)
+size_t as_report_joined(const struct as_dir *dir, struct as_json *json, size_t *unread)
 {
 	struct as_dir runs = AS_DIR_NONE;
 	struct joined_names names = { 0 };
@@ -109,7 +111,7 @@ size_t as_report_joined(const struct as_dir *dir, struct as_json *json)
 	as_json_key(json, "joined");
 	as_json_array(json);
 	for (size_t i = 0; i < names.n; i++) {
-		n += add_run(&runs, names.v[i], json);
+		n += add_run(&runs, names.v[i], json, unread);
 		free(names.v[i]);
 	}
 	as_json_end(json);

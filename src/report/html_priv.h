@@ -7,10 +7,12 @@
 #include "os/dir.h"
 
 /* Adds to the object of a run what it did (progress.json), its counters over time (history.csv),
- * and the curves of checkers (fsck/NAME.csv). What is missing or broken is left out. */
-void as_report_run(const struct as_dir *dir, struct as_json *json);
+ * and the curves of checkers (fsck/NAME.csv). What is missing or broken is left out. Returns how
+ * many of the first two are broken. */
+size_t as_report_run(const struct as_dir *dir, struct as_json *json);
 /* Adds the runs that a joined folder was made of, in the order of their names, with what each says
- * of itself and which findings it met how often. Returns how many there are. */
-size_t as_report_joined(const struct as_dir *dir, struct as_json *json);
+ * of itself and which findings it met how often. Returns how many there are; *unread grows by the
+ * files that are broken. */
+size_t as_report_joined(const struct as_dir *dir, struct as_json *json, size_t *unread);
 
 #endif

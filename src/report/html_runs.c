@@ -18,33 +18,38 @@
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 
-static void add_progress(const struct as_dir *dir, struct as_json *json)
+/* False: the file is there, but makes no sense. */
+static bool add_progress(const struct as_dir *dir, struct as_json *json)
 {
 	struct as_buf text = { 0 };
 	struct as_progress p;
 
-	if (!as_dir_has(dir, AS_RUN_PROGRESS) ||
-	    as_dir_read(dir, AS_RUN_PROGRESS, AS_PROGRESS_MAX_BYTES, &text, NULL) ||
+	if (!as_dir_has(dir, AS_RUN_PROGRESS))
+		return true;
+	if (as_dir_read(dir, AS_RUN_PROGRESS, AS_PROGRESS_MAX_BYTES, &text, NULL) ||
 	    as_progress_parse(as_buf_str(&text), text.len, &p, NULL)) {
 		as_buf_free(&text);
-		return;
+		return false;
 	}
 	as_json_key(json, "progress");
 	as_json_object(json);
 	as_progress_print(&p, true, json);
 	as_json_end(json);
 	as_buf_free(&text);
+	return true;
 }
 
-static void add_history(const struct as_dir *dir, struct as_json *json)
+static bool add_history(const struct as_dir *dir, struct as_json *json)
 {
 	struct as_buf text = { 0 };
 	struct as_curves curves = { 0 };
 	uint64_t has = 0;
+	bool read = true;
 
-	if (as_dir_has(dir, AS_RUN_HISTORY) &&
-	    !as_dir_read(dir, AS_RUN_HISTORY, AS_CURVES_MAX_BYTES, &text, NULL) &&
-	    as_curves_parse(as_buf_str(&text), text.len, &curves, NULL))
+	if (as_dir_has(dir, AS_RUN_HISTORY))
+		read = !as_dir_read(dir, AS_RUN_HISTORY, AS_CURVES_MAX_BYTES, &text, NULL) &&
+		       !as_curves_parse(as_buf_str(&text), text.len, &curves, NULL);
+	if (!read)
 		as_curves_free(&curves);
 	as_buf_free(&text);
 	for (size_t i = 0; i < curves.n; i++)
@@ -70,6 +75,7 @@ static void add_history(const struct as_dir *dir, struct as_json *json)
 	if (curves.n)
 		as_json_end(json);
 	as_curves_free(&curves);
+	return read;
 }
 
 /* ---- Curves of checkers ---------------------------------------------------------------------- */
@@ -172,18 +178,19 @@ static int add_csv(void *ctx, const char *name)
 	return 0;
 }
 
-void as_report_run(const struct as_dir *dir, struct as_json *json)
+size_t as_report_run(const struct as_dir *dir, struct as_json *json)
 {
 	struct as_dir fsck = AS_DIR_NONE;
 	struct csv_files files = { .dir = &fsck, .json = json };
+	size_t unread = !add_progress(dir, json);
 
-	add_progress(dir, json);
-	add_history(dir, json);
+	unread += !add_history(dir, json);
 	if (!as_dir_has(dir, FSCK_FOLDER) || as_dir_below(dir, FSCK_FOLDER, false, &fsck, NULL))
-		return;
+		return unread;
 	as_json_key(json, "curves");
 	as_json_array(json);
 	as_dir_each(&fsck, add_csv, &files);
 	as_json_end(json);
 	as_dir_close(&fsck);
+	return unread;
 }

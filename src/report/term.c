@@ -5,7 +5,6 @@
 
 #include "base/array.h"
 #include "base/show.h"
-#include "report/page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,10 +80,8 @@ static void put_folder(const struct term *t)
 
 	if (!t->folder)
 		return;
-	as_page_word(&word, t->folder);
-	fputs("-o ", t->out);
-	put(t, as_buf_str(&word));
-	fputc(' ', t->out);
+	as_show_word(&word, t->folder);
+	fprintf(t->out, "-o %s ", as_buf_str(&word));
 	as_buf_free(&word);
 }
 

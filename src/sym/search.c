@@ -467,7 +467,7 @@ static int turn(void *own, const struct as_fsck_door *door, bool *more,
 	}
 	s->tallies = NULL;
 	s->door = NULL;
-	return rc;
+	return rc ? rc : as_solver_recorded(s->solver, err);
 }
 
 const struct as_fsck_source as_search_source = {

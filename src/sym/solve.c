@@ -60,6 +60,11 @@ int as_solver_new(const struct as_solver_setup *setup, struct as_solver **out, s
 	return 0;
 }
 
+int as_solver_recorded(const struct as_solver *s, struct as_err *err)
+{
+	return as_solve_record_check(s->record, err);
+}
+
 void as_solver_free(struct as_solver *s)
 {
 	if (!s)

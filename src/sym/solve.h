@@ -69,6 +69,8 @@ struct as_solver;
 /* AS_ELACK: there is no Z3; the message has the package. */
 AS_MUST_CHECK int as_solver_new(const struct as_solver_setup *setup, struct as_solver **out,
 				struct as_err *err);
+/* Whether all questions up to here are in the file of the setup, if it has one. */
+AS_MUST_CHECK int as_solver_recorded(const struct as_solver *solver, struct as_err *err);
 void as_solver_free(struct as_solver *solver); /* takes NULL */
 
 /* `out` has room for each input of the graph; it has the answer if there is one. */

@@ -14,6 +14,7 @@
 
 struct solve_record {
 	struct as_out *file;
+	const char *path;
 	int failed; /* 0 or a negative errno */
 	struct as_buf text; /* of this question, with what it needs */
 	struct as_table known; /* what was written, by its digest */
@@ -29,17 +30,21 @@ int as_solve_record_new(const char *path, struct solve_record **out, struct as_e
 {
 	struct solve_record *r;
 	struct as_out *file;
-	int rc = as_out_open(path, &file, err);
+	int rc = as_out_open(path, &file, err), failed;
 
 	*out = NULL;
 	if (rc)
 		return rc;
+	/* Now, not with the first question: what takes nothing is known before the search. */
+	failed = as_out_write(file, AS_RECORD_FIRST_LINE "\n", strlen(AS_RECORD_FIRST_LINE "\n"));
+	if (failed)
+		return as_out_end(file, failed, err);
 	r = as_xcalloc(1, sizeof(*r));
 	r->file = file;
+	r->path = path;
 	r->n = 1;
 	AS_ARRAY_ROOM_FOR(r->digests, (size_t)0, 1, r->cap);
 	r->digests[0] = AS_DIGEST_ZERO;
-	as_buf_adds(&r->text, AS_RECORD_FIRST_LINE "\n");
 	*out = r;
 	return 0;
 }
@@ -51,13 +56,17 @@ static void write_text(struct solve_record *r)
 	as_buf_clear(&r->text);
 }
 
+int as_solve_record_check(const struct solve_record *r, struct as_err *err)
+{
+	return r && r->failed ? as_fail_errno(err, -r->failed, "%s: cannot write", r->path) : 0;
+}
+
 void as_solve_record_free(struct solve_record *r)
 {
 	struct as_err ignored;
 
 	if (!r)
 		return;
-	write_text(r);
 	(void)!as_out_end(r->file, r->failed, &ignored);
 	as_buf_free(&r->text);
 	as_table_free(&r->known);

@@ -22,11 +22,12 @@
 struct solve_slice;
 struct solve_record;
 
-/* The file is there when it is freed (os/out.h). */
+/* The file is there when it is freed (os/out.h). The path must live as long. */
 AS_MUST_CHECK int as_solve_record_new(const char *path, struct solve_record **out,
 				      struct as_err *err);
-/* What could not be written is left out, and those after it. */
+/* What could not be written is left out, and those after it; the check tells. */
 void as_solve_record_add(struct solve_record *record, const struct solve_slice *slice);
+AS_MUST_CHECK int as_solve_record_check(const struct solve_record *record, struct as_err *err);
 void as_solve_record_free(struct solve_record *record); /* takes NULL */
 
 #endif

@@ -54,6 +54,31 @@ static void test_rows(void **state)
 	}
 }
 
+/* What a shell gets is the text, if it could be shown. */
+static void test_word(void **state)
+{
+	static const char *const words[][2] = {
+		{ "assay.out", "assay.out" },
+		{ "../a-b_c/d,e:1", "../a-b_c/d,e:1" },
+		{ "", "''" },
+		{ "a b", "'a b'" },
+		{ "$(id)`;&", "'$(id)`;&'" },
+		{ "it's", "'it'\\''s'" },
+		{ "~/x", "'~/x'" },
+		{ "\xc3\xa9", "'\xc3\xa9'" },
+		{ "a\nb\033", "'a\\x0ab\\x1b'" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct as_buf out = { 0 };
+
+		as_show_word(&out, words[i][0]);
+		assert_string_equal(as_buf_str(&out), words[i][1]);
+		as_buf_free(&out);
+	}
+}
+
 /* For every pair of bytes, and every character: the result has nothing that controls a terminal,
  * and showing it again does not change it. */
 static void check_safe(const char *text, size_t len)
@@ -111,6 +136,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_word),
 		cmocka_unit_test(test_all_bytes),
 		cmocka_unit_test(test_json),
 	};

@@ -228,7 +228,7 @@ refuses "replay of a folder that is none" 2 "not the folder of a finding" \
 (cd "$WORK" && "$ASSAY" run -o kept --sandbox host --target lab:bug=3 \
 	"$ROOT/labfs/cases/03-size-seen.txt") >"$WORK/out" 2>&1
 tap_like "the running kernel is part of the command that is shown" "$WORK/out" \
-	"again: assay replay --sandbox host -o 'kept' lab-"
+	'again: assay replay --sandbox host -o kept lab-'
 host=$(sed -n 's/.*again: assay replay .* //p' "$WORK/out")
 # The command that is shown is the one that does it, wherever the finding is kept.
 ODD="kept \$HOME's"

@@ -96,6 +96,37 @@ screen >"$WORK/screen"
 tap_like "a check shows states and what is to go" "$WORK/screen" '^  states [0-9,]+.* to go [0-9]'
 tap_is "in one block, at the top of the screen" "$(grep -c '^assay check' "$WORK/screen")" 1
 
+# The other commands draw the same block; each has long enough to do for it.
+for ((i = 0; i < 4000; i++)); do cat labfs/cases/02-append.txt; done >"$WORK/long.txt"
+"$assay" hunt -t lab:bug=3 --seed 1 --max-workloads 40 --no-reduce -o "$WORK/found" >/dev/null 2>&1
+id=$(grep -c . "$WORK"/found/findings/*/workload.txt | sort -t: -k2n | tail -n 1 |
+	sed 's,/workload.txt.*,,; s,.*/,,')
+while IFS='|' read -r wants command; do
+	rm -rf "$WORK/t"
+	terminal 80 "$assay ${command//WORK/$WORK}"
+	name=${command%% *}
+	if tap_wait_until 60 shows "^assay $name  .*[0-9]:[0-9]"; then
+		tap_ok "$name draws the block"
+	else
+		tap_not_ok "$name draws the block" "$(screen | tail -n 30)"
+	fi
+	if tap_wait_until 60 shows "^  .*$wants"; then
+		tap_ok "$name: $wants"
+	else
+		tap_not_ok "$name: $wants" "$(screen | tail -n 30)"
+	fi
+done <<-END
+	findings 0|run -t lab --no-store WORK/long.txt
+	crash states [0-9]|crash -t lab --no-store labfs/cases/17-deep.txt
+	disks [0-9]|fsck labfs-fsck --no-store --for 300s
+	operations left [0-9]|reduce -o WORK/found $id --runs 1000
+END
+# A race has a scenario without parameters.
+rm -rf "$WORK/t"
+terminal 80 "$assay hunt --race -t lab --for 300s -o $WORK/t"
+tap_wait_until 60 shows '^  race'
+tap_like "a race" <(screen) '^  race$'
+
 # ---- Narrower, wider ----------------------------------------------------------------------------
 
 rm -rf "$WORK/t"

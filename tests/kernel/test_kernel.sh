@@ -184,4 +184,54 @@ wait "$second" || got=$?
 tap_is "the second one then builds" "$got" 0
 tap_is "what was killed goes on" "$(says k2)" "one two "
 tap_like "it counts what was done before" "$WORK/second" ', [23] of 3 objects'
+
+# ---- What a person sees, and what a machine reads ----
+# again: the compilation of one.c, and then all the rest, waits for a file.
+again() {
+	rm -rf "$tree/complete" "$tree"/obj/fs "$tree"/obj/init "$tree"/obj/go-* "$tree/log"
+	touch "$tree/obj/slow"
+}
+go_on() { touch "$tree/obj/go-one" "$tree/obj/go-two" "$tree/obj/go-main"; }
+tap_run "--quiet" 0 build k plain --source "$name-k.tar.gz" --quiet
+tap_is "--quiet prints nothing" "$(cat "$WORK/out" "$WORK/err")" ""
+again
+as_user ./assay kernel build plain --name "t$$-k" --source "$name-k.tar.gz" --json \
+	>"$WORK/json" 2>&1 &
+tap_wait_until 60 grep -q '"phase":"compiles"' "$WORK/json"
+go_on
+wait $!
+tap_like "--json: progress" "$WORK/json" \
+	'^\{"event":"progress","command":"kernel","target":"t[0-9]+-k".*"objects":[0-3][,}]'
+tap_like "--json: the last line is what was built" <(tail -n 1 "$WORK/json") \
+	"^\\{\"name\":\"t$$-k\",\"version\":\"6.99.0-fake\""
+tap_is "--json: nothing else" "$(grep -cv '^{.*}$' "$WORK/json")" 0
+if command -v tmux >/dev/null; then
+	socket=$(mktemp -u /tmp/assay-kernel-XXXXXX)
+	mux() { tmux -S "$socket" -f /dev/null "$@"; }
+	screen() { mux capture-pane -p; }
+	shows() { screen | grep -Eq -- "$1"; }
+	again
+	mux new-session -d -x 80 -y 20 "env TERM=xterm ${user[*]} ./assay kernel build plain \
+		--name t$$-k --source $name-k.tar.gz -j 2; echo STATUS=\$?; exec sleep 600"
+	if tap_wait_until 60 shows '^  compiles$'; then
+		tap_ok "a terminal: what it does"
+	else
+		tap_not_ok "a terminal: what it does" "$(screen)"
+	fi
+	screen >"$WORK/screen"
+	tap_like "a terminal: the same block as that of a hunt" "$WORK/screen" \
+		"^assay kernel  t$$-k  2 jobs .*[0-9]:[0-9]+, [0-9]+ % done"
+	tap_like "a terminal: the objects" "$WORK/screen" '^  objects compiled [0-3]'
+	tap_is "a terminal: no findings" "$(grep -c findings "$WORK/screen")" 0
+	go_on
+	tap_wait_until 60 shows '^STATUS=0'
+	screen >"$WORK/screen"
+	tap_is "a terminal: in the end, the block is gone" "$(grep -c '^assay kernel' \
+		"$WORK/screen")" 0
+	tap_like "a terminal: and the result is there" "$WORK/screen" "^t$$-k +6.99.0-fake"
+	mux kill-server
+	rm -f "$socket"
+else
+	tap_skip "the progress of a build in a terminal" "tmux is not installed"
+fi
 tap_done

@@ -23,6 +23,18 @@ mkdir "$run/findings/other-data-00000000"
 echo '{' >"$run/findings/other-data-00000000/finding.json"
 tap_run "a finding that cannot be read" 0 "$ASSAY" report "$run" -o "$page"
 tap_like "is counted" "$WORK/err" '1 finding could not be read and was left out'
+tap_is "all other files were read" "$(grep -c 'of runs could not' "$WORK/err")" 0
+"$ASSAY" hunt -t lab --seed 1 --max-workloads 2 -o "$WORK/hurt" >/dev/null 2>&1
+tap_run "a hunt" 0 "$ASSAY" report "$WORK/hurt" -o "$WORK/hurt.html"
+tap_is "a hunt: all files were read" "$(grep -c 'could not' "$WORK/err")" 0
+broken=0
+for file in progress.json history.csv hunt/state.json; do
+	echo '{' >"$WORK/hurt/$file"
+	broken=$((broken + 1))
+	tap_run "a broken $file" 0 "$ASSAY" report "$WORK/hurt" -o "$WORK/hurt.html"
+	tap_like "a broken $file: it is said" "$WORK/err" \
+		"^assay: $broken files? of runs could not be read: what (it|they) says? is"
+done
 mkdir "$WORK/empty"
 tap_run "a folder without a run" 2 "$ASSAY" report "$WORK/empty" -o "$page"
 tap_like "is named" "$WORK/err" 'empty: not the folder of a run'

@@ -46,7 +46,12 @@ tap_like "tells what was done" "$WORK/out" 'A fresh file system was made and mou
 tap_like "and counts the calls that it lists" "$WORK/out" \
 	"^Then $(grep -cE '^ +[0-9]+\. ' "$WORK/out") calls were made"
 tap_like "how sure it is" "$WORK/out" 'failed every time'
-tap_like "how to see it again" "$WORK/out" "assay replay $id"
+tap_like "how to see it again" "$WORK/out" "assay replay $id -o $run\$"
+again=$(sed -n 's/^ *assay replay //p' "$WORK/out")
+# shellcheck disable=SC2086 # words
+tap_run "that command does it" 1 "$ASSAY" replay $again
+(cd "$run/findings/$id" && "$ASSAY" explain .) >"$WORK/out"
+tap_like "of a folder" "$WORK/out" '^ *assay replay \.$'
 tap_run "explain of nothing" 2 "$ASSAY" explain no-such-id -o "$run"
 tap_run "--mail without a finding" 2 "$ASSAY" report --mail
 

@@ -94,6 +94,28 @@ static void test_says(void **state)
 	as_buf_free(&colour);
 }
 
+/* A command that makes something has no findings, not even 0 of them. */
+static void test_finds_nothing(void **state)
+{
+	struct as_progress p = { .wall_us = 3000000, .command = "kernel", .phase = "compiles" };
+	struct as_buf block = { 0 }, line = { 0 };
+
+	(void)state;
+	as_progress_block(&p, 80, false, &block);
+	assert_null(strstr(as_buf_str(&block), "findings"));
+	as_progress_line(&p, &line);
+	assert_string_equal(as_buf_str(&line), "0:03: compiles");
+	p.has = (uint64_t)1 << AS_COUNT_findings;
+	as_buf_clear(&block);
+	as_progress_block(&p, 80, false, &block);
+	assert_non_null(strstr(as_buf_str(&block), "  findings 0\n"));
+	as_buf_clear(&line);
+	as_progress_line(&p, &line);
+	assert_string_equal(as_buf_str(&line), "0:03: compiles; findings 0");
+	as_buf_free(&block);
+	as_buf_free(&line);
+}
+
 static void test_middle(void **state)
 {
 	struct as_buf out = { 0 };
@@ -196,9 +218,10 @@ static void test_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fits),   cmocka_unit_test(test_says),
-		cmocka_unit_test(test_middle), cmocka_unit_test(test_left),
-		cmocka_unit_test(test_share),  cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_fits),	      cmocka_unit_test(test_says),
+		cmocka_unit_test(test_finds_nothing), cmocka_unit_test(test_middle),
+		cmocka_unit_test(test_left),	      cmocka_unit_test(test_share),
+		cmocka_unit_test(test_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@ cd "$(dirname "$0")/../.."
 . tests/tap.sh
 ASSAY=$(realpath "$ASSAY")
 cases=$(realpath labfs/cases)
+checker=$(realpath tests/sym/bad_checker.c)
 cd "$WORK" || exit 1
 
 "$ASSAY" run --target lab:bug=2 -o seed "$cases/02-append.txt" >/dev/null
@@ -16,6 +17,8 @@ cp seed/findings/*/disk.img.zst d.zst
 printf 'openat(AT_FDCWD, "/tmp/x", O_RDONLY) = 3\nclose(3) = 0\n' >trace.txt
 printf '%s\n' '# define' A A/foo '# setup' 'mkdir A 0755' '# run' \
 	'open Afoo O_RDWR|O_CREAT 0644' >w.jlang
+"${CC:-gcc}" -O1 -w -o checker "$checker" -lpthread || tap_not_ok "building the checker"
+head -c 65536 /dev/zero >blank
 "$ASSAY" gen --seed 1 -o ref >/dev/null
 generated=$(ls ref)
 
@@ -30,6 +33,17 @@ w_run_cov() { "$ASSAY" run --target lab --no-store --cov "$1" "$cases/02-append.
 w_hunt_cov() {
 	rm -rf hunted
 	"$ASSAY" hunt --target lab --max-workloads 1 --no-reduce -o hunted --cov "$1"
+}
+w_hunt_junit() {
+	rm -rf hunted
+	"$ASSAY" hunt --target lab --seed 1 --max-workloads 1 --no-reduce -o hunted --junit "$1"
+}
+w_run_sarif() { "$ASSAY" run --target lab --no-store --sarif "$1" "$cases/02-append.txt"; }
+w_report() { "$ASSAY" report seed -o "$1"; }
+# A checker with five paths.
+w_questions() {
+	"$ASSAY" fsck "checker:$WORK/checker pread {disk}" --disk blank --symbolic --range 100+4 \
+		--no-store --for 100s --questions "$1"
 }
 # These take a folder, in which something has the name of the file already.
 w_gen() { into "$1" "$generated" "$ASSAY" gen --seed 1 -o; }
@@ -46,9 +60,10 @@ into() {
 	[ -z "$(ls -A folder)" ] || return 99
 	return $got
 }
-writers="export merge feedback html run_cov hunt_cov gen import"
+writers="export merge feedback html run_cov hunt_cov hunt_junit run_sarif report gen import"
 w_read plain >/dev/null 2>&1 && writers="$writers read"
 w_record plain >/dev/null 2>&1 && writers="$writers record"
+w_questions plain >/dev/null 2>&1 && writers="$writers questions"
 rm -f plain
 
 # try NAME WANTED-STATUS WRITER NODE
@@ -62,7 +77,7 @@ try() {
 }
 
 # Two runs of these give the same bytes.
-is_stable() { case $1 in record | run_cov | hunt_cov) return 1 ;; esac; }
+is_stable() { case $1 in record | run_cov | hunt_cov | questions) return 1 ;; esac; }
 
 for w in $writers; do
 	try "$w: a new file" 0 "$w" "new.$w"
@@ -200,6 +215,16 @@ if [ $boxed = 3 ]; then
 else
 	tap_is "--cov FOLDER/ of a sandbox holds a file" \
 		"$boxed $([ -s guests/0.cov ] && echo yes)" "0 yes"
+fi
+# Questions that come after a while: a FIFO whose reader goes away when it has the first line.
+if [[ " $writers " = *" questions "* ]]; then
+	mkfifo asked
+	head -n 1 asked >first &
+	tap_run "questions that nobody reads any more" 2 timeout 100 "$ASSAY" fsck \
+		"checker:$WORK/checker hard {disk}" --disk blank --symbolic --range 100+24 \
+		--no-store --for 90s --questions asked
+	wait
+	tap_is "the first line was there" "$(cat first)" "assay questions 1"
 fi
 # What was gone for is read only from a file.
 mkfifo tries

@@ -481,6 +481,8 @@ struct as_live *as_live_open(const struct as_live_setup *setup)
 	as_shlock_init(&live->lock);
 	as_progress_text(live->p.command, setup->command);
 	live->p.began_s = seconds_now();
+	if (!setup->finds_nothing)
+		as_live_set(live, AS_COUNT_findings, 0);
 	self = (int)syscall(SYS_pidfd_open, live->owner, 0);
 	if (pipe2(wake, O_CLOEXEC) == 0) {
 		ticker = fork(); /* the memory is shared: only one side may write there who it is */

@@ -5,13 +5,13 @@
  * it runs: a block at the bottom of a terminal, plain lines, JSON lines, and in each case the files
  * progress.json and history.csv in the run folder, which `assay watch` and the report read.
  *
- * For a new command (such as one that builds a kernel):
+ * For a new command:
  *
- *	live = as_live_open(&(struct as_live_setup){ .command = "kernel", .folder = &dir });
- *	as_live_target(live, "linux-6.12", "", jobs);
+ *	live = as_live_open(&(struct as_live_setup){ .command = "name", .folder = &dir });
+ *	as_live_target(live, "lab:bug=3", "", jobs);
  *	as_live_goal(live, 0, n_files);
- *	...as_live_done(live, i); as_live_phase(live, "compiling fs/ext4/inode.c");
- *	as_live_close(live, rc, &err);
+ *	...as_live_done(live, i); as_live_phase(live, "the file that is read now");
+ *	as_live_close(live, true, rc, &err);
  *
  * and what it prints meanwhile appears above the block, if it goes through stdout and stderr
  * (cli/live/screen.h). A number that no row of the table fits is a new row there.
@@ -33,6 +33,7 @@ struct as_live_setup {
 	const char *command;
 	const struct as_dir *folder; /* of the run; NULL: nothing is kept */
 	bool json, quiet;
+	bool finds_nothing; /* it makes something: findings are not counted */
 	int64_t before_us; /* of a run that is resumed: how long it took so far */
 };
 

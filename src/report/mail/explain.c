@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* explain: a finding as a story (mail.h). */
 #include "base/show.h"
+#include "os/rundir.h"
 #include "report/mail/mail_priv.h"
 #include "report/mail/plain.h"
 #include "report/mail/words.h"
@@ -88,14 +89,38 @@ static void tell_sure(const struct as_letter *l)
 		      "too.");
 }
 
+/* Its id and the run folder that has it, or its own folder. */
+static void put_which(const struct as_letter *l)
+{
+	const char *id = l->stored.record.id, *path = l->folder->path;
+	struct as_buf end = { 0 }, run = { 0 };
+	size_t len = strlen(path);
+
+	as_buf_addf(&end, "/" AS_RUN_FINDINGS "/%s", id);
+	if (len > end.len && !strcmp(path + len - end.len, as_buf_str(&end))) {
+		as_buf_adds(l->out, id);
+		as_buf_add(&run, path, len - end.len);
+		if (strcmp(as_buf_str(&run), "assay.out") != 0) {
+			as_buf_adds(l->out, " -o ");
+			as_show_word(l->out, as_buf_str(&run));
+		}
+	} else {
+		as_show_word(l->out, path);
+	}
+	as_buf_free(&end);
+	as_buf_free(&run);
+}
+
 static void tell_again(const struct as_letter *l)
 {
 	const char *why = as_script_needs_assay(l);
 	struct as_buf text = { 0 };
 
 	as_plain_text(l->out, "", "To see it again:");
-	as_buf_addf(l->out, "    assay replay %s%s\n",
-		    as_finding_is_on_host(l->f) ? "--sandbox host " : "", l->stored.record.id);
+	as_buf_addf(l->out, "    assay replay %s",
+		    as_finding_is_on_host(l->f) ? "--sandbox host " : "");
+	put_which(l);
+	as_buf_addc(l->out, '\n');
 	if (why)
 		as_buf_addf(&text, "Without assay it cannot be shown, because %s.", why);
 	else
