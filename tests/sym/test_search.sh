@@ -27,7 +27,7 @@ labfs-mkfs "$WORK/lab" >/dev/null
 tap_run "two fields that nobody named: the bug is found" 1 lab "checker:$WORK/bad both {disk}" \
 	--type lab --disk "$WORK/lab"
 tap_like "two fields that nobody named: those that matter" "$WORK/out" \
-	'superblock: mount_count: 0 becomes 16909060; superblock: label: "" becomes "ABCD"; the first run died'
+	'^  superblock: mount_count: [^;]*; superblock: label: [^;]*; the first run died of SIGABRT'
 tap_run "one of them alone" 0 lab "checker:$WORK/bad both {disk}" --type lab \
 	--disk "$WORK/lab" --fields super.mount_count,super.label
 
