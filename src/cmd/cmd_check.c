@@ -384,8 +384,9 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME|FILE",
 	  .help = "begin with a file system that has been used: names or large (a directory that "
-		  "the next name makes grow, or gives another form), deep, full, fragments, links, "
-		  "attributes, or the one that this workload makes; default: an empty one" },
+		  "the next name makes grow, or gives another form), sparse, written, spread, "
+		  "deep, full, fragments, links, attributes, or the one that this workload makes; "
+		  "default: an empty one" },
 	{ .name = "search",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "bfs|dfs|random|recovery|novelty",

@@ -10,7 +10,7 @@ one=(--nodes 1 --depth 1)
 
 # ---- A sound file system ----
 
-for start in names large deep full fragments links attributes; do
+for start in names large spread deep full fragments links attributes; do
 	tap_run "start $start" 0 "$ASSAY" check --target lab --start "$start" "${one[@]}" --no-store
 	tap_like "start $start: to the end" "$WORK/out" '^all [0-9]+ states'
 done
