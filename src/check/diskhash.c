@@ -47,6 +47,13 @@ static struct as_digest digest_of(const struct as_recording *rec)
 	return digest;
 }
 
+bool as_worker_disk_changed(const struct as_expander *w, const struct as_op *op,
+			    const struct as_outcome *got)
+{
+	return w->c->options->hash == AS_CHECK_HASH_DISK && got->ret >= 0 &&
+	       as_era_makes_stable(op);
+}
+
 int as_worker_disk_key(struct as_expander *w, const struct as_op *op, struct as_digest *key,
 		       struct as_err *err)
 {

@@ -19,7 +19,7 @@ struct as_era as_era_cut(struct as_era era, bool fuller)
 				.before = era.syncs };
 }
 
-static bool makes_stable(const struct as_op *op)
+bool as_era_makes_stable(const struct as_op *op)
 {
 	if (as_op_makes_all_stable(op))
 		return true;
@@ -40,7 +40,7 @@ void as_era_step(struct as_era *era, const struct as_op *op, const struct as_pas
 	/* A log is empty after an unmount. */
 	if (op->code == AS_OP_UMOUNT || op->code == AS_OP_MOUNT)
 		era->syncs = 0;
-	else if (makes_stable(op) && era->syncs < AS_ERA_SYNCS)
+	else if (as_era_makes_stable(op) && era->syncs < AS_ERA_SYNCS)
 		era->syncs++;
 }
 

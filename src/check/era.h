@@ -32,6 +32,8 @@ struct as_era {
 struct as_era as_era_first(enum as_check_hash hash);
 /* After a power cut while the operation ran that has led there. */
 struct as_era as_era_cut(struct as_era era, bool fuller);
+/* Whether it is there to make something stable. */
+bool as_era_makes_stable(const struct as_op *op);
 /* After an operation; before, after: what is legal. A sync of nothing does not count. */
 void as_era_step(struct as_era *era, const struct as_op *op, const struct as_past *before,
 		 const struct as_past *after);

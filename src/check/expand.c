@@ -455,10 +455,7 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 	w->lane->move = i;
 	w->lane->phase = AS_CHECK_MOVE;
 	w->lane->alive++;
-	if (w->owned)
-		AS_CHECK_ADD(w->c, transitions, 1);
-	else
-		AS_CHECK_ADD(w->c, followed, 1);
+	(void)(w->owned ? AS_CHECK_ADD(w->c, transitions, 1) : AS_CHECK_ADD(w->c, followed, 1));
 	before = as_model_digest(w->model);
 	was = w->past;
 	if (as_shard_predicts(w->c))
@@ -474,8 +471,10 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 	if (as_shard_predicts(w->c) &&
 	    !as_digest_eq(expected, as_check_key(w->model, w->past, w->era)))
 		stray(w);
-	if (w->past == was && as_digest_eq(as_model_digest(w->model), before)) {
+	if (w->past == was && as_digest_eq(as_model_digest(w->model), before) &&
+	    !as_worker_disk_changed(w, op, &got)) {
 		as_try_keep(&w->lane->tried);
+		w->still[i] = true;
 		return 0;
 	}
 	AS_CHECK_ADD(w->c, changing, 1);
@@ -497,9 +496,9 @@ int as_worker_read_trace(struct as_expander *w, uint32_t id, struct as_err *err)
 	as_store_trace(w->c->store, id, &w->trace);
 	as_seq_free(w->seq);
 	as_seq_free(w->moves);
-	free(w->upto);
+	free(w->upto), free(w->still);
 	w->seq = w->moves = NULL;
-	w->upto = NULL;
+	w->upto = NULL, w->still = NULL;
 	as_try_begin(&w->lane->tried, "");
 	w->lane->phase = AS_CHECK_BACK;
 	rc = as_cuts_base(w->cuts, as_buf_str(&w->trace), &part, &w->base, err);
@@ -524,8 +523,10 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 		return 0;
 	}
 	rc = as_worker_bring_back(w, err);
-	if (!rc && w->back)
+	if (!rc && w->back) {
 		w->moves = as_universe_moves(&w->c->universe, w->model);
+		w->still = as_xcalloc(w->moves->n + 1, sizeof(*w->still));
+	}
 	return rc;
 }
 

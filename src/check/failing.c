@@ -7,7 +7,8 @@
  * What must hold. An operation whose call failed succeeds, or it answers EIO, ENOMEM or EROFS and
  * has changed nothing. Nothing is kept that it should have given back. Unless a write was lost, the
  * disk is in order after the unmount. A power cut afterwards is judged as in a crash run with
- * faults (recording/record.c).
+ * faults (recording/record.c). Where a write was lost, a sync follows in which nothing fails, and
+ * then the power is cut once more: a sync that succeeds has made stable what was lost, too.
  *
  * Calls are counted from the mount on, as `assay run --fault` counts them: so what is found comes
  * back there. How many calls there are before the operation is learnt from a run in which nothing
@@ -16,6 +17,7 @@
 #include "check/worker_priv.h"
 
 #include "disk/call.h"
+#include "work/print.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,6 +171,35 @@ static int judge_rest(struct as_expander *w, const struct as_op *op, bool lost_w
 	return rc;
 }
 
+/* A sync after the operation, and a power cut then. With a kernel, the record ends with the
+ * failure. */
+static int sync_after(struct as_expander *w, const struct as_op *op, const struct as_plan *plan,
+		      struct as_err *err)
+{
+	struct as_op sync = as_op_make(AS_OP_SYNC);
+	struct as_seq *seq;
+	uint64_t wrote;
+	bool fine;
+	int rc;
+
+	if (!w->crashes || !plan || !as_plan_hits_writes(plan) || !as_model_mounted(w->model) ||
+	    !as_instance_can(w->instance, AS_INSTANCE_STRICT))
+		return 0;
+	as_buf_clear(&w->line);
+	as_print_op(op, &w->line);
+	as_buf_adds(&w->line, "\nsync");
+	as_try_begin(&w->lane->tried, as_buf_str(&w->line));
+	seq = as_seq_copy(w->seq);
+	as_seq_add(seq, op);
+	as_seq_add(seq, &sync);
+	w->lane->phase = AS_CHECK_CRASH;
+	rc = as_crashes_try(w->crashes, seq, w->upto, plan, &fine, &wrote, err);
+	as_seq_free(seq);
+	as_buf_clear(&w->line);
+	as_print_op(op, &w->line);
+	return rc;
+}
+
 int as_failing_judge(struct as_expander *w, const struct as_op *op, const struct as_plan *plan,
 		     bool follows, struct as_err *err)
 {
@@ -176,7 +207,9 @@ int as_failing_judge(struct as_expander *w, const struct as_op *op, const struct
 	uint64_t wrote;
 	bool fine;
 
-	return rc ? rc : as_worker_cut_power(w, op, plan, &fine, &wrote, err);
+	if (!rc)
+		rc = as_worker_cut_power(w, op, plan, &fine, &wrote, err);
+	return rc ? rc : sync_after(w, op, plan, err);
 }
 
 /* *fired: all faults of the set have hit. */

@@ -63,7 +63,7 @@ const char *as_start_name(unsigned i, const char **help)
 /* ---- Words in braces ------------------------------------------------------------------------- */
 
 struct start_words {
-	uint64_t n, block, blocks, name_max, symlink_max;
+	uint64_t n, block, reach, blocks, name_max, symlink_max;
 };
 
 static uint64_t word(const struct start_words *w, const char *name, size_t len)
@@ -73,6 +73,7 @@ static uint64_t word(const struct start_words *w, const char *name, size_t len)
 		uint64_t value;
 	} table[] = { { "n", w->n },
 		      { "block", w->block },
+		      { "reach", w->reach },
 		      { "blocks", w->blocks },
 		      { "name_max", w->name_max },
 		      { "symlink_max", w->symlink_max } };
@@ -278,6 +279,7 @@ static bool learn_words(struct steps *s)
 	if (got.ret < 0 || !got.sfs.block_bytes)
 		return false;
 	s->words = (struct start_words){ .block = got.sfs.block_bytes,
+					 .reach = got.sfs.block_bytes * got.sfs.block_bytes / 4,
 					 .blocks = got.sfs.blocks_free,
 					 .name_max = traits->name_max ? traits->name_max : 255,
 					 .symlink_max = traits->symlink_max };

@@ -16,6 +16,7 @@
 #define LONG_NAME 255u
 #define LIST_MAX (2 * AS_UNIVERSE_NODES_MAX + 2)
 #define TEXT_MAX 4000u /* of links; the path of one must fit, too */
+#define TEXT_BLOCK 400u /* bytes that need a block of their own */
 /* A tree with a larger file takes too long to compare. */
 #define FILE_MAX ((uint64_t)1 << 30)
 /* Values that depend on the type. */
@@ -38,12 +39,14 @@ static const bool usual[AS_OP_COUNT] = {
 #define ANY(kind, value)
 #define FEW(kind, value)
 #define WIDE(kind, value)
+#define TEXT(bytes)
 #include "check/universe.def"
 #undef USUAL
 #undef VALUE
 #undef ANY
 #undef FEW
 #undef WIDE
+#undef TEXT
 };
 
 static const struct value values[] = {
@@ -52,14 +55,34 @@ static const struct value values[] = {
 #define ANY(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, false, false },
 #define FEW(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, false, true },
 #define WIDE(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, true, false },
+#define TEXT(bytes)
 #include "check/universe.def"
 #undef USUAL
 #undef VALUE
 #undef ANY
 #undef FEW
 #undef WIDE
+#undef TEXT
 };
 
+/* What texts of links begin with. */
+static const char *const beginnings[] = {
+#define USUAL(id)
+#define VALUE(id, kind, value)
+#define ANY(kind, value)
+#define FEW(kind, value)
+#define WIDE(kind, value)
+#define TEXT(bytes) bytes,
+#include "check/universe.def"
+#undef USUAL
+#undef VALUE
+#undef ANY
+#undef FEW
+#undef WIDE
+#undef TEXT
+};
+
+#define N_BEGINNINGS (sizeof(beginnings) / sizeof(beginnings[0]))
 #define N_VALUES (sizeof(values) / sizeof(values[0]))
 
 static bool has_own(enum as_opcode code, enum as_arg_kind kind)
@@ -252,13 +275,14 @@ static bool takes_fresh(const struct universe_walk *w, enum as_paths what)
 	}
 }
 
-/* A text of so many bytes that leads to /a. */
+/* A text of so many bytes that begins so; without a beginning, it leads to /a. */
 static void with_text(struct universe_walk *w, struct as_op *op, unsigned arg, bool second,
-		      unsigned bytes)
+		      const char *beginning, unsigned bytes)
 {
 	char *text = as_arena_alloc(&w->strings, bytes + 1);
 
 	memset(text, '/', bytes);
+	memcpy(text, beginning, strlen(beginning));
 	text[bytes - 1] = 'a';
 	text[bytes] = '\0';
 	with_path(w, op, arg, second, text);
@@ -269,18 +293,20 @@ static void with_texts(struct universe_walk *w, struct as_op *op, unsigned arg, 
 {
 	unsigned most = as_model_traits(w->model)->symlink_max;
 
-	with_text(w, op, arg, second, 1);
+	with_text(w, op, arg, second, "", 1);
 	if (!w->universe->wide)
 		return;
 	for (size_t i = 0; i < N_VALUES; i++) {
 		unsigned edge = values[i].kind == AS_ARG_PATH ? (unsigned)values[i].value : 0;
 
 		for (unsigned n = edge - 1; edge && n <= edge + 1 && n < most; n++)
-			with_text(w, op, arg, second, n);
+			with_text(w, op, arg, second, "", n);
 	}
+	for (size_t i = 0; i < N_BEGINNINGS && most > TEXT_BLOCK; i++)
+		with_text(w, op, arg, second, beginnings[i], TEXT_BLOCK);
 	if (most > 1 && most < TEXT_MAX) {
-		with_text(w, op, arg, second, most);
-		with_text(w, op, arg, second, most + 1);
+		with_text(w, op, arg, second, "", most);
+		with_text(w, op, arg, second, "", most + 1);
 	}
 }
 

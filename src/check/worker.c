@@ -100,6 +100,7 @@ static void close_worker(struct as_expander *w)
 	as_seq_free(w->seq);
 	as_seq_free(w->moves);
 	free(w->upto);
+	free(w->still);
 	as_buf_free(&w->trace);
 	as_buf_free(&w->why);
 	as_buf_free(&w->line);

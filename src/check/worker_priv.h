@@ -37,6 +37,7 @@ struct as_expander {
 	const struct as_cut_base *base; /* where that begins */
 	struct as_digest *upto; /* what is legal after each operation, and after one more */
 	struct as_seq *moves;
+	bool *still; /* for each of them: it was tried, and has changed nothing */
 	/* Where the file system is now: */
 	struct as_model *model;
 	struct as_past *past;
@@ -87,7 +88,11 @@ AS_MUST_CHECK int as_worker_reach(struct as_expander *w, const struct as_op *op,
 /* Whether the kernel has not complained since the last look; `code`: after which operation. */
 bool as_worker_quiet(struct as_expander *w, unsigned code);
 
-/* diskhash.c: adds what is on the disk after one more operation, if it is part of states. */
+/* diskhash.c: whether an operation that has changed nothing else may have changed the disk, and the
+ * disk is part of states: what a file without a name has left, say. */
+bool as_worker_disk_changed(const struct as_expander *w, const struct as_op *op,
+			    const struct as_outcome *got);
+/* The same: adds what is on the disk after one more operation, if it is part of states. */
 AS_MUST_CHECK int as_worker_disk_key(struct as_expander *w, const struct as_op *op,
 				     struct as_digest *key, struct as_err *err);
 /* A state could not be brought back. */

@@ -215,6 +215,10 @@ static void say_crashes(const struct as_check_words *s, const struct as_check_st
 			     "where more than %u writes were pending, a sample of the crash "
 			     "states was tried",
 			     o->crashes.perm.t);
+	if (o->crash && o->max_cuts && (o->shards || o->start))
+		as_emit_note(s->sinks,
+			     "no trace went on after a power cut: with %s none does (--crashes 0)",
+			     o->shards ? "--shard" : "--start");
 	if (c->alike)
 		as_emit_note(s->sinks,
 			     "%llu operations made the same requests as others that may leave the "

@@ -157,6 +157,11 @@ static int read_options(struct check_session *s, struct as_err *err)
 		rc = as_fail(err, AS_EUSE, "--remount %s: expected mount options", o->opts);
 	if (!rc && o->wide && o->narrow)
 		rc = as_fail(err, AS_EUSE, "--wide and --narrow exclude each other");
+	if (!rc && as_args_has(args, "crashes") && o->max_cuts && (o->shards || o->start))
+		rc = as_fail(err, AS_EUSE,
+			     "--crashes %u: with %s, no trace goes on after a power "
+			     "cut",
+			     o->max_cuts, o->shards ? "--shard" : "--start");
 	if (!rc && as_args_has(args, "max-faults") && !o->faults)
 		rc = as_fail(err, AS_EUSE, "--max-faults needs --faults");
 	return rc;
@@ -294,9 +299,7 @@ static int open_target(struct check_session *s, const char *spec, struct as_err 
 
 static int run(const struct as_args *args, struct as_err *err)
 {
-	struct check_session s = { .args = args,
-				   .folder.dir = AS_DIR_NONE,
-				   .below = AS_DIR_NONE };
+	struct check_session s = { .args = args, .folder.dir = AS_DIR_NONE, .below = AS_DIR_NONE };
 	struct as_buf small = { 0 };
 	const char *spec;
 	int rc;
@@ -384,8 +387,9 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME|FILE",
 	  .help = "begin with a file system that has been used: names or large (a directory that "
-		  "the next name makes grow, or gives another form), deep, full, fragments, links, "
-		  "attributes, or the one that this workload makes; default: an empty one" },
+		  "the next name makes grow, or gives another form), sparse, written, spread, "
+		  "deep, full, fragments, links, attributes, or the one that this workload makes; "
+		  "default: an empty one" },
 	{ .name = "search",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "bfs|dfs|random|recovery|novelty",

@@ -77,9 +77,18 @@ static int engine_main(int argc, char **argv)
 #define DEADLINE_MS 300000
 #define CONFIRM_US 4000000
 
+static struct as_buf notes; /* what the last check has said */
+
+static void keep_note(struct as_sink *sink, const char *text)
+{
+	(void)sink;
+	as_buf_addf(&notes, "%s\n", text);
+}
+
 static int explore(uint64_t seed, const char *ops, struct as_check_status *status,
 		   struct as_err *err)
 {
+	struct as_sink sink = { .note = keep_note };
 	struct as_run_options run = { .deadline_ms = DEADLINE_MS, .seed = seed };
 	struct as_check_options options = { .nodes = 1,
 					    .depth = 1,
@@ -90,12 +99,13 @@ static int explore(uint64_t seed, const char *ops, struct as_check_status *statu
 					    .max_states = 1000,
 					    .confirm_us = seed == SLOW_SEED ? CONFIRM_US : 0,
 					    .fd = -1 };
-	struct as_check_args args = { .run = &run, .options = &options };
+	struct as_check_args args = { .run = &run, .options = &options, .sinks = &sink };
 	struct as_args none = { 0 };
 	struct as_target *target = NULL;
 	struct as_cli_box box = { 0 };
 	int rc = as_target_open("ext4", &target, err);
 
+	as_buf_clear(&notes);
 	options.crashes.budget = 4;
 	args.target = target;
 	if (!rc) {
@@ -149,6 +159,9 @@ static void test_panic(void **state)
 	assert_int_equal(harmed.counts.suspects, 1);
 	assert_int_equal(harmed.counts.unconfirmed, 1);
 	assert_int_equal(harmed.counts.findings, 0);
+	assert_non_null(strstr(as_buf_str(&notes), "not confirmed when it was run alone: "));
+	assert_null(strstr(as_buf_str(&notes), "for want of time"));
+	assert_non_null(strstr(as_buf_str(&notes), "    mkdir /a 0755"));
 }
 
 /* A sandbox that does not come back when something is to be confirmed costs its time only. */
@@ -164,12 +177,16 @@ static void test_slow(void **state)
 	/* Its own deadline is longer. */
 	assert_true(status.wall_us >= CONFIRM_US);
 	assert_true(status.wall_us < DEADLINE_MS * 1000LL);
+	/* And it is said that it was not the file system's answer, but the time. */
+	assert_non_null(strstr(as_buf_str(&notes), "not confirmed for want of time: "));
+	assert_null(strstr(as_buf_str(&notes), "when it was run alone"));
 }
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_panic),
 					    cmocka_unit_test(test_slow) };
+	int failed;
 
 	if (getpid() == 1 && !strcmp(argv[0], "/init"))
 		as_guest_main();
@@ -178,5 +195,7 @@ int main(int argc, char **argv)
 	/* All of this is for ordinary users. */
 	if (!geteuid() && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
 		return 2;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	as_buf_free(&notes);
+	return failed;
 }

@@ -75,6 +75,12 @@ found "memory that grows" 93 'memory grows' --nodes 1 --ops create --no-crash
 found "one that takes O_APPEND" 2 '' --nodes 1 --slots 2 --ops open,write --wide --no-crash
 found "a circle of locks" 85 'lock' --nodes 1 --ops open,write,close,fsync --wide --no-crash
 found "blocks that an fsync forgets" 63 '' --nodes 1 --ops open,fallocate,fsync
+found "an fsync that forgets a write that failed" 128 'with these faults|this failed' --nodes 1 \
+	--ops open,pwrite,fsync --faults write --depth 3
+found "what an operation that is refused leaves" 152 'FREE_INODES|free inodes' --nodes 1 \
+	--start full --ops mkdir,open,pwrite --no-crash
+found "a link whose text looks like the log" 148 'symlink|readlink|text' --nodes 1 \
+	--ops symlink,sync --wide --depth 2
 found "a write that is held" 76 '' --nodes 1 --hold 2
 found "a block that is written early" 78 '' --nodes 1 --early 1
 tap_run "a mistake does not end it" 1 "$ASSAY" check --target lab:bug=5 --nodes 1 --no-crash \

@@ -34,6 +34,11 @@ tap_like "comes back" "$WORK/out" ': reproduced$'
 tap_run "a sound labfs" 0 "$ASSAY" check --target lab "${few[@]}" --hash disk --no-store
 tap_like "has nothing of it" "$WORK/out" '^all [0-9]+ states'
 
+# A sync may change the disk, and nothing else: then it is a step all the same.
+still=(--nodes 1 --depth 2 --ops open,sync --wide --no-crash)
+tap_is "a sync that changes the disk alone is a step" \
+	"$(($(states "${still[@]}" --hash disk) > $(states "${still[@]}")))" 1
+
 # ---- What a log holds of what is gone from the tree ----
 
 deep=(--nodes 1 --narrow --ops mkdir,rmdir,open,pwrite,sync --depth 7 --crashes 0 --again 0

@@ -45,6 +45,12 @@ tap_is "all of them reach the end" "$(grep -l '"all":true' "$WORK"/part.* | wc -
 tap_is "each has states of its own" "$(grep -l '"owned":0,' "$WORK"/part.* | wc -l)" 0
 tap_is "each knows all states" "$(parts states)" $((n * $(whole states)))
 tap_is "and follows those of others" "$(parts followed)" $(((n - 1) * $(whole transitions)))
+"$ASSAY" check --target lab --nodes 2 --depth 1 --shard 1/3 --no-store >"$WORK/out" 2>&1
+tap_like "that no trace goes on after a power cut is said" "$WORK/out" \
+	'^no trace went on after .*--shard'
+tap_run "what cannot be done is refused" 2 "$ASSAY" check --target lab --shard 1/3 \
+	--crashes 1 --no-store
+tap_like "with its reason" "$WORK/err" '^assay: --crashes 1: with --shard, no trace'
 n=2
 both "a third level" 0 --target lab --nodes 2 --depth 3 --no-crash
 same "a third level" owned owned_sum transitions

@@ -10,13 +10,15 @@ one=(--nodes 1 --depth 1)
 
 # ---- A sound file system ----
 
-for start in names large deep full fragments links attributes; do
+for start in names large spread deep full fragments links attributes; do
 	tap_run "start $start" 0 "$ASSAY" check --target lab --start "$start" "${one[@]}" --no-store
 	tap_like "start $start: to the end" "$WORK/out" '^all [0-9]+ states'
 done
 tap_run "start names, with power cuts" 0 "$ASSAY" check --target lab --start names --nodes 1 \
 	--depth 2 --ops create,truncate,sync --no-store
 tap_like "all of it" "$WORK/out" '^all [0-9]+ states'
+tap_like "but none goes on after a power cut, which is said" "$WORK/out" \
+	'^no trace went on .*--start'
 for size in 256K 4M; do
 	for start in large full; do
 		tap_run "start $start on $size" 0 "$ASSAY" check --target lab --size $size \

@@ -109,6 +109,7 @@ static void test_wide(void **state)
 	assert_true(has_line(&text, "symlink ///////////////////////////////////////a /a"));
 	assert_non_null(strstr(as_buf_str(&text), "a /a\nsymlink"));
 	assert_non_null(strstr(as_buf_str(&text), "a /.a\n"));
+	assert_null(strstr(as_buf_str(&text), "nrjl")); /* no link of this type needs a block */
 	as_buf_free(&text);
 	assert_int_equal(t_apply_text(model, "umount\n"), 0);
 	text = moves_of(&universe, model);
@@ -123,6 +124,36 @@ static void test_wide(void **state)
 	assert_null(strstr(as_buf_str(&text), "truncate /b 9"));
 	assert_true(has_line(&text, "truncate /b 1000"));
 	as_buf_free(&text);
+	as_model_free(model);
+}
+
+/* Links that begin as a log does, files without a name, ranges of many pointer blocks. */
+static void test_wider(void **state)
+{
+	struct as_traits traits = t_any_traits;
+	struct as_model *model;
+	struct as_universe universe;
+	struct as_buf text;
+	struct as_err err;
+
+	(void)state;
+	traits.symlink_max = 4095;
+	model = as_model_new(&traits);
+	universe = as_universe_of(model, 2);
+	assert_int_equal(as_universe_choose(&universe, "symlink,open,fallocate", &err), 0);
+	assert_int_equal(t_apply_text(model, "$0 = open /b O_RDWR|O_CREAT 0644\n"), 0);
+	universe.slots = 2;
+	for (int wide = 0; wide < 2; wide++) {
+		universe.wide = wide;
+		text = moves_of(&universe, model);
+		assert_int_equal(!!strstr(as_buf_str(&text), "symlink nrjl///"), wide);
+		assert_int_equal(!!strstr(as_buf_str(&text), "symlink \"\\xc0;9\\x98///"), wide);
+		assert_int_equal(has_line(&text, "$1 = open / O_RDWR|O_TMPFILE 0644"), wide);
+		assert_int_equal(has_line(&text,
+					  "fallocate $0 KEEP_SIZE|PUNCH_HOLE at=3000 len=8388608"),
+				 wide);
+		as_buf_free(&text);
+	}
 	as_model_free(model);
 }
 
@@ -184,8 +215,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fresh),  cmocka_unit_test(test_narrow),
-		cmocka_unit_test(test_wide),   cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_choose),
+		cmocka_unit_test(test_wide),   cmocka_unit_test(test_wider),
+		cmocka_unit_test(test_bounds), cmocka_unit_test(test_choose),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
