@@ -70,7 +70,10 @@ struct as_score_args {
 	const volatile int *stop;
 };
 
-#define AS_SCORE_HEAD "assay-score 1" /* for as_frames_open() */
+/* For as_frames_open(). The number after "rules" is that of what is counted and how (score.c,
+ * fsck/judge.h, fsck/loss.h): who changes that counts it up, so that no sum has parts of two
+ * kinds. */
+#define AS_SCORE_HEAD "assay-score 1, rules 2"
 
 /* AS_ELACK: the checker is not installed. */
 AS_MUST_CHECK int as_score_run(const struct as_score_args *args, struct as_score *score,

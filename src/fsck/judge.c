@@ -159,66 +159,6 @@ static int run(struct as_judge *j, enum as_subject_mode mode, struct as_disk *di
 	return rc;
 }
 
-/* ---- Healthy disks --------------------------------------------------------------------------- */
-
-static enum as_loss_drops drops_of(const struct as_subject_row *row)
-{
-	return row->drops	  ? AS_LOSS_DROPS_ALL
-	       : row->drops_empty ? AS_LOSS_DROPS_EMPTY
-				  : AS_LOSS_DROPS_NOTHING;
-}
-
-int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_health health,
-		  struct as_err *err)
-{
-	struct as_subject_run got = { 0 };
-	struct as_buf how = { 0 }, said = { 0 };
-	int rc = as_subject_run(j->subject, AS_SUBJECT_REPAIR, base->disk, &got, err);
-
-	/* What it printed, in a line. */
-	for (const char *s = as_buf_str(&got.run.output); *s; s++)
-		as_buf_addc(&said, *s == '\n' ? '|' : *s);
-
-	if (!rc && !got.run.reads && !got.run.maps && !got.run.changed &&
-	    got.run.ended.how == AS_END_EXIT)
-		rc = as_fail(err, AS_EUSE,
-			     "%s: it does not read the disk that it is given, or only by aio, "
-			     "io_uring or another program, which are not seen%s%.200s",
-			     as_subject_spec(j->subject), said.len ? ": " : "", as_buf_str(&said));
-	base->called_damaged =
-		got.answer != AS_CHECK_CLEAN && !as_subject_row_of(j->subject)->rewrites;
-	if (!rc && health == AS_FSCK_GIVEN && base->called_damaged) {
-		as_subject_describe(&got, &how);
-		rc = as_fail(err, AS_EUSE,
-			     "%s: the disk is not healthy, or not of its type: %s: %.300s",
-			     as_subject_spec(j->subject), as_buf_str(&how), as_buf_str(&said));
-	}
-	base->sick = health == AS_FSCK_SICK;
-	base->dirty = health == AS_FSCK_DIRTY;
-	base->called_damaged &= !base->dirty || got.answer == AS_CHECK_FAILED;
-	/* What a log says, and what a damage of it does, no description of a tree tells. */
-	if (!rc && health != AS_FSCK_SICK && health != AS_FSCK_DIRTY)
-		base->loss = as_loss_new(as_subject_type(j->subject), base->disk,
-					 drops_of(as_subject_row_of(j->subject)));
-	if (!rc && got.run.disk)
-		as_damage_diff(&base->writes, base->disk, got.run.disk);
-	if (!rc && got.run.log && as_subject_row_of(j->subject)->rebuilds)
-		as_excuse_note_rebuilt(base, got.run.log);
-	as_buf_free(&how);
-	as_buf_free(&said);
-	as_subject_run_free(&got);
-	return rc;
-}
-
-void as_fsck_base_free(struct as_fsck_base *base)
-{
-	as_disk_free(base->disk);
-	as_damage_free(&base->writes);
-	as_loss_free(base->loss);
-	free(base->rebuilt);
-	*base = (struct as_fsck_base){ 0 };
-}
-
 /* ---- Judging --------------------------------------------------------------------------------- */
 
 bool as_fsck_agree(enum as_check_answer first, enum as_check_answer second)
@@ -381,25 +321,60 @@ static void say_in_line(const struct as_damage *how, struct as_buf *words)
 			words->data[i] = ';';
 }
 
+/* Run i says that the disk is clean, and changes more than it may. */
+static bool is_silent(const struct as_judge *j, const struct as_fsck_verdict *v,
+		      const struct as_fsck_base *base, struct as_disk *disk, unsigned i,
+		      struct as_damage *how)
+{
+	const struct as_fsck_run *run = v->seen.run[i];
+
+	return run->answer == AS_CHECK_CLEAN && run->changed &&
+	       as_excuse_differs(as_subject_row_of(j->subject), AS_SUBJECT_REPAIR, base,
+				 i ? v->seen.run[i - 1]->disk : disk, run->disk, how);
+}
+
+/* The first run that is silent is told. `i` is the first or the second one. */
 static void judge_silent(const struct as_judge *j, struct as_fsck_verdict *v,
 			 const struct as_fsck_base *base, const struct as_damage *damage,
-			 struct as_disk *disk)
+			 struct as_disk *disk, unsigned i)
 {
-	const struct as_subject_row *row = as_subject_row_of(j->subject);
 	struct as_damage how = { 0 };
 	struct as_buf *words = &v->found[AS_FSCK_SILENT].summary;
+	unsigned n = v->seen.n;
 
-	if (v->seen.run[0]->answer == AS_CHECK_CLEAN && v->seen.run[0]->changed &&
-	    !as_excuse_silent(row, v->seen.run[0]) &&
-	    as_excuse_differs(row, AS_SUBJECT_REPAIR, base, disk, v->seen.run[0]->disk, &how)) {
+	if (!(v->problems & 1u << AS_FSCK_SILENT) &&
+	    !as_excuse_silent(as_subject_row_of(j->subject), v->seen.run[i]) &&
+	    is_silent(j, v, base, disk, i, &how)) {
 		begin(v, AS_FSCK_SILENT, damage);
-		as_buf_adds(words, "the first run says that the disk is clean, but changes it: ");
+		as_buf_addf(words,
+			    "the %s run says that the disk is clean, but changes it: ", ordinal[i]);
 		say_in_line(&how, words);
-		add_problem(j, AS_SUBJECT_REPAIR, v->seen.run[0],
+		if (i)
+			as_buf_addf(&v->found[AS_FSCK_SILENT].signature, ": %s run", ordinal[i]);
+		add_problem(j, AS_SUBJECT_REPAIR, v->seen.run[i],
 			    &v->found[AS_FSCK_SILENT].signature, words);
+		if (i)
+			as_buf_addf(words, "; the %s run answers: %s", ordinal[n - 1],
+				    as_check_answer_name(v->seen.run[n - 1]->answer));
 		end(v, AS_FSCK_SILENT, damage);
 	}
 	as_damage_free(&how);
+}
+
+/* Whatever the runs say, they change the disk again and again. */
+static void judge_restless(struct as_fsck_verdict *v, const struct as_damage *damage,
+			   const struct as_damage *how)
+{
+	struct as_buf *words = &v->found[AS_FSCK_UNSETTLED].summary;
+
+	begin(v, AS_FSCK_UNSETTLED, damage);
+	as_buf_addf(words,
+		    "the second run says that the disk is clean, and each run until the "
+		    "%s changes it again: ",
+		    ordinal[v->seen.n - 1]);
+	say_in_line(how, words);
+	as_buf_adds(&v->found[AS_FSCK_UNSETTLED].signature, ": says clean");
+	end(v, AS_FSCK_UNSETTLED, damage);
 }
 
 static bool found_errors(enum as_check_answer answer)
@@ -468,8 +443,36 @@ static void judge_healthy(const struct as_judge *j, struct as_fsck_verdict *v,
 		    words);
 }
 
-static int go_on(struct as_judge *j, struct as_fsck_verdict *v, const struct as_damage *damage,
-		 struct as_err *err)
+/*
+ * The second run says "clean": no run after it has anything to change. A checker whose status says
+ * nothing of repairs is left out: jfs_fsck keeps a log of its own runs on the disk, in two places
+ * by turns.
+ */
+static int settle(struct as_judge *j, const struct as_fsck_base *base, struct as_fsck_verdict *v,
+		  const struct as_damage *damage, struct as_disk *disk, struct as_err *err)
+{
+	struct as_fsck_seen *s = &v->seen;
+	struct as_damage how = { 0 };
+	bool silent = !as_subject_row_of(j->subject)->quiet && is_silent(j, v, base, disk, 1, &how);
+	bool again = silent;
+	int rc = 0;
+
+	while (!rc && again && s->n < AS_FSCK_RUNS) {
+		rc = run(j, AS_SUBJECT_REPAIR, s->run[s->n - 1]->disk, &s->run[s->n], err);
+		if (rc || !ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[s->n], ordinal[s->n]))
+			break;
+		again = is_silent(j, v, base, disk, s->n++, &how);
+	}
+	if (!rc && again && s->n == AS_FSCK_RUNS)
+		judge_restless(v, damage, &how);
+	if (!rc && silent)
+		judge_silent(j, v, base, damage, disk, 1);
+	as_damage_free(&how);
+	return rc;
+}
+
+static int go_on(struct as_judge *j, const struct as_fsck_base *base, struct as_fsck_verdict *v,
+		 const struct as_damage *damage, struct as_disk *disk, struct as_err *err)
 {
 	struct as_fsck_seen *s = &v->seen;
 	int rc = run(j, AS_SUBJECT_AGAIN, s->run[0]->disk, &s->run[1], err);
@@ -477,10 +480,13 @@ static int go_on(struct as_judge *j, struct as_fsck_verdict *v, const struct as_
 	if (rc)
 		return rc;
 	s->n = 2;
-	if (!ended_well(j, v, damage, AS_SUBJECT_AGAIN, s->run[1], ordinal[1]) ||
-	    as_fsck_agree(s->run[0]->answer, s->run[1]->answer) ||
-	    as_excuse_second(j->subject, s->run[0]->answer, s->run[1]->answer))
+	if (!ended_well(j, v, damage, AS_SUBJECT_AGAIN, s->run[1], ordinal[1]))
 		return 0;
+	if (as_fsck_agree(s->run[0]->answer, s->run[1]->answer) ||
+	    as_excuse_second(j->subject, s->run[0]->answer, s->run[1]->answer))
+		return plain_mode(j, AS_SUBJECT_AGAIN) == AS_SUBJECT_REPAIR
+			       ? settle(j, base, v, damage, disk, err)
+			       : 0;
 	while (s->n < AS_FSCK_RUNS && s->run[s->n - 1]->answer == AS_CHECK_REPAIRED) {
 		rc = run(j, AS_SUBJECT_REPAIR, s->run[s->n - 1]->disk, &s->run[s->n], err);
 		if (rc)
@@ -545,12 +551,12 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 	if (ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[0], ordinal[0])) {
 		if (as_damage_is_none(damage) && !base->sick && s->run[0]->answer != AS_CHECK_CLEAN)
 			judge_healthy(j, v, damage);
-		rc = go_on(j, v, damage, err);
+		rc = go_on(j, base, v, damage, disk, err);
 		if (rc)
 			return rc;
 		/* A log that is replayed changes the disk, and nothing was wrong. */
 		if (!damage->crashed && !base->dirty)
-			judge_silent(j, v, base, damage, disk);
+			judge_silent(j, v, base, damage, disk, 0);
 		judge_loss(v, base, damage);
 		rc = as_judge_ask_kernel(j, base, damage, v, err);
 		if (rc)

@@ -8,8 +8,9 @@
  *
  * What a damage touches: loss_touch.c.
  *
- * An inode that was not touched must be there with the same contents, type, permissions, owner and
- * size; if it has lost its names, it may be anywhere. A name that was not touched must lead to it.
+ * An inode that was not touched must be there with the same contents, type, permissions, owner,
+ * size and time of modification, and a right number of links; if it has lost its names, it may be
+ * anywhere. A name that was not touched must lead to it.
  */
 #include "fsck/loss.h"
 
@@ -95,6 +96,10 @@ static void read_inode(struct as_loss_files *t, const struct as_field *f, struct
 		node->uid = as_field_get(f, disk);
 	} else if (as_loss_has_role(f, "file.gid")) {
 		node->gid = as_field_get(f, disk);
+	} else if (as_loss_has_role(f, "file.mtime")) {
+		node->mtime = as_field_get(f, disk);
+	} else if (as_loss_has_role(f, "file.links")) {
+		node->links = as_field_get(f, disk);
 	} else if (as_loss_has_role(f, "file.link_text") || as_loss_has_role(f, "file.device")) {
 		n = as_field_bytes(f, disk, bytes, sizeof(bytes));
 		node->content = as_digest_add(node->content, as_hash(bytes, n));
@@ -295,6 +300,12 @@ static int read_files(const char *type, bool whole, struct as_disk *disk, struct
 	}
 	for (size_t i = 0; i < as_fields_areas(t->fields); i++)
 		read_area(t, as_fields_area(t->fields, i), disk);
+	for (size_t i = 0; i < t->n_names; i++) {
+		struct as_loss_node *node = as_loss_node_of(t, t->names[i].ino);
+
+		if (node)
+			node->names++;
+	}
 	return 0;
 }
 
@@ -303,7 +314,27 @@ static int read_files(const char *type, bool whole, struct as_disk *disk, struct
 static bool is_same(const struct as_loss_node *a, const struct as_loss_node *b)
 {
 	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
-	       (S_ISDIR(a->mode) || (a->size == b->size && as_digest_eq(a->content, b->content)));
+	       (S_ISDIR(a->mode) || (a->size == b->size && a->mtime == b->mtime &&
+				     as_digest_eq(a->content, b->content)));
+}
+
+/* A number of links that was right is not; directories have links of their own kind. */
+static bool is_miscounted(const struct as_loss_node *was, const struct as_loss_node *now)
+{
+	return !S_ISDIR(was->mode) && was->links == was->names && now->links != now->names;
+}
+
+/* Nothing of the inode was touched, and none of its names. */
+static bool is_safe(const struct as_loss_files *was, uint64_t ino)
+{
+	const struct as_loss_node *node = as_loss_node_of(was, ino);
+
+	if (!node || node->touched)
+		return false;
+	for (size_t i = 0; i < was->n_names; i++)
+		if (was->names[i].ino == ino && was->names[i].touched)
+			return false;
+	return true;
 }
 
 static const struct as_loss_node *find_like(const struct as_loss_files *now,
@@ -358,7 +389,15 @@ static void look_at(struct as_loss_files *was, const struct as_loss_files *now,
 		const struct as_loss_node *node = as_loss_node_of(was, name->ino);
 		const struct as_loss_node *at = there ? as_loss_node_of(now, there->ino) : NULL;
 
-		if (!node || (at && is_same(node, at)))
+		if (node && at && is_same(node, at)) {
+			if (is_miscounted(node, at) && is_safe(was, name->ino)) {
+				found->files++;
+				note(found, &found->unexcused, name->path,
+				     "has a wrong number of links");
+			}
+			continue;
+		}
+		if (!node)
 			continue;
 		if (!strcmp(name->path, LOST_FOUND) || S_ISDIR(node->mode)) {
 			if (!at && !node->touched && !name->touched && !find_like(now, node))
@@ -371,6 +410,8 @@ static void look_at(struct as_loss_files *was, const struct as_loss_files *now,
 		else if (!find_like(now, node))
 			note(found, &found->unexcused, name->path,
 			     at ? "has other contents or attributes" : "is nowhere");
+		else if (at && is_safe(was, name->ino) && is_safe(was, there->ino))
+			note(found, &found->unexcused, name->path, "leads to another file");
 		else if (!name->touched && !there && !went_along(was, now, name))
 			note(found, &found->moved, name->path, "has lost this name");
 	}
@@ -382,7 +423,7 @@ static struct as_digest sum_of(const struct as_loss_files *t)
 
 	for (size_t i = 0; i < t->n_names; i++) {
 		const struct as_loss_node *node = as_loss_node_of(t, t->names[i].ino);
-		uint64_t parts[8] = { t->names[i].ino };
+		uint64_t parts[10] = { t->names[i].ino };
 
 		if (node) {
 			parts[1] = node->mode;
@@ -391,6 +432,8 @@ static struct as_digest sum_of(const struct as_loss_files *t)
 			parts[4] = node->gid;
 			parts[5] = node->content.lo;
 			parts[6] = node->content.hi;
+			parts[8] = S_ISDIR(node->mode) ? 0 : node->mtime;
+			parts[9] = S_ISDIR(node->mode) ? 0 : node->links;
 		}
 		parts[7] = as_hash64(t->names[i].path, strlen(t->names[i].path));
 		sum = as_digest_add(sum, as_hash(parts, sizeof(parts)));

@@ -9,7 +9,9 @@
 #include "layout/field.h"
 
 struct as_loss_node {
-	uint64_t ino, mode, size, uid, gid;
+	uint64_t ino, mode, size, uid, gid, mtime;
+	uint64_t links; /* as the inode says */
+	uint64_t names; /* that lead to it */
 	const char *path; /* one of its names */
 	struct as_digest content;
 	bool touched;

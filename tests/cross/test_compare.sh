@@ -102,6 +102,15 @@ if command -v e2fsck >/dev/null && command -v mkfs.minix >/dev/null; then
 	printf x | dd of="$kept" bs=1 conv=notrunc status=none
 	tap_run "a file that is none" 2 "$ASSAY" fsck "${same[@]}"
 	tap_like "a file that is none: said" "$WORK/err" "it is not of this version"
+	# A score that was counted by the first rules, as it was written then: its head.
+	mkdir -p "$WORK/rules/fsck"
+	cp -r "$WORK/jobs-2/." "$WORK/rules"
+	printf 'FRM1\r\0\0\0\140\117\334\173\203\063\124\101assay-score 1' \
+		>"$WORK/rules/fsck/score"
+	tap_run "a score by other rules does not go on" 2 "$ASSAY" fsck --score labfs-fsck \
+		--for 1s --resume -o "$WORK/rules"
+	tap_like "a score by other rules does not go on: said" "$WORK/err" \
+		"it is of assay-score 1; begin anew"
 	for jobs in 1 3; do
 		same=(--score labfs-fsck --for $((300 * TAP_SLOWER))s --json --jobs $jobs
 			-o "$WORK/score-of-$jobs")

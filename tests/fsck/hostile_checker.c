@@ -42,6 +42,27 @@ static int repair_mapped(int fd)
 	return 1;
 }
 
+/* It has repaired the disk but for its first byte, which it goes on changing: the second run says
+ * that all is well, and the third one repairs it (later), or all of them do the same (restless). */
+static int unfinished(int fd, const char *what, int bad)
+{
+	unsigned char first = disk[0];
+	int later = !strcmp(what, "later");
+
+	for (int i = 1; i < SIZE; i++)
+		bad |= (disk[i] != 'h') << 1;
+	if (first == 'h' && !bad)
+		return 0;
+	if (bad & 2 || first < '0' || first > '9') {
+		memset(disk, 'h', SIZE);
+		disk[0] = '0';
+		return pwrite(fd, disk, SIZE, 0) == SIZE ? 1 : 8;
+	}
+	bad = later && first == '1';
+	disk[0] = bad ? 'h' : first == '9' ? '0' : first + 1;
+	return pwrite(fd, disk, 1, 0) == 1 ? bad : 8;
+}
+
 static void leave_behind(void)
 {
 	if (fork())
@@ -81,6 +102,8 @@ int main(int argc, char **argv)
 			pause();
 	if (bad && !strcmp(what, "loud"))
 		shout();
+	if (!strcmp(what, "later") || !strcmp(what, "restless"))
+		return unfinished(fd, what, bad);
 	if (!bad)
 		return 0;
 	if (!strcmp(what, "lies"))

@@ -38,6 +38,13 @@ for what in hang stubborn loud; do
 	tap_like "a checker that does not end is told so: $what" "$WORK/out" "did not end"
 done
 nothing_left "of those that do not end"
+# The second run says "clean", and goes on changing the disk.
+for what in later:"the second run says that the disk is clean, but changes it" \
+	restless:"each run until the fifth changes it again"; do
+	judged "a checker that is not done: ${what%%:*}" 1 "$bin/hostile ${what%%:*}" \
+		--max-findings 2
+	tap_like "a checker that is not done is told so: ${what%%:*}" "$WORK/out" "${what#*:}"
+done
 
 cp "$bin/hostile" "$bin/setuid"
 chmod 4755 "$bin/setuid"

@@ -307,6 +307,132 @@ static void test_pointers(void **state)
 	as_chunks_free(store);
 }
 
+/* ---- Attributes, links, and files that change places ---- */
+
+/* Where the field of this role of the path is, or of the entry of this name; 0: nowhere. */
+static uint64_t place_of(const struct as_fields *fields, struct as_disk *disk, const char *role,
+			 const char *path, const char *name)
+{
+	uint64_t number = 0;
+	char text[64];
+
+	for (size_t i = 0; i < as_fields_n(fields); i++) {
+		const struct as_field *f = as_fields_at(fields, i);
+
+		if (!f->role || !f->path || strcmp(f->path, path))
+			continue;
+		if (!name && !strcmp(f->role, role))
+			return f->off;
+		if (!strcmp(f->role, role))
+			number = f->off;
+		if (name && !strcmp(f->role, "dir.entry.name") &&
+		    as_field_bytes(f, disk, text, sizeof(text)) == strlen(name) &&
+		    !memcmp(text, name, strlen(name)))
+			return number;
+	}
+	return 0;
+}
+
+/* An inode of two names is known by one of them. */
+static uint64_t place_of_two(const struct as_fields *fields, struct as_disk *disk, const char *role)
+{
+	uint64_t off = place_of(fields, disk, role, "/two", NULL);
+
+	return off ? off : place_of(fields, disk, role, "/twin", NULL);
+}
+
+struct change {
+	uint64_t off;
+	unsigned char to;
+};
+
+/* The damage is byte `at`; these bytes are others on the repaired disk. */
+static unsigned count_changed(struct as_disk *healthy, struct as_loss *loss, uint64_t at,
+			      const struct change *changes, unsigned n, const char *words)
+{
+	struct as_damage damage = { .bytes = &(struct as_damaged_byte){ at, 0, 1 }, .n = 1 };
+	struct as_disk *repaired = as_disk_snapshot(healthy);
+	struct as_loss_found found;
+	unsigned lost;
+
+	for (unsigned i = 0; i < n; i++)
+		set_bytes(repaired, changes[i].off, &changes[i].to, 1);
+	as_loss_look(loss, &damage, repaired, &found);
+	lost = found.unexcused + found.moved;
+	if (lost && !strstr(as_buf_str(&found.words), words))
+		fail_msg("expected '%s': %s", words, as_buf_str(&found.words));
+	as_loss_found_free(&found);
+	as_disk_free(repaired);
+	return lost;
+}
+
+static void judge_attributes(struct as_disk *disk, struct as_fields *fields, struct as_loss *loss)
+{
+	uint64_t mtime = place_of_two(fields, disk, "file.mtime");
+	uint64_t links = place_of_two(fields, disk, "file.links");
+	uint64_t one = place_of(fields, disk, "dir.entry.inode", "/", "one");
+	uint64_t two = place_of(fields, disk, "dir.entry.inode", "/", "two");
+	uint64_t twin = place_of(fields, disk, "dir.entry.inode", "/", "twin");
+	unsigned char bytes[AS_DISK_SECTOR_BYTES];
+	struct change time[] = { { mtime, 7 } }, more[] = { { links, 9 } };
+	struct change swap[] = { { one, 0 }, { two, 0 } };
+	struct change gone[] = { { twin, 0 }, { links, 1 } };
+
+	assert_true(mtime && links && one && two && twin);
+	/* Numbers of inodes and of links are small here. */
+	assert_int_equal(as_bd_read(as_disk_bd(disk), one / 512 * 512, bytes, sizeof(bytes)), 0);
+	assert_int_equal(one / 512, two / 512);
+	swap[0].to = bytes[two % 512];
+	swap[1].to = bytes[one % 512];
+	assert_int_not_equal(swap[0].to, swap[1].to);
+	assert_true(count_changed(disk, loss, 8, time, 1, "/two has other contents"));
+	assert_int_equal(count_changed(disk, loss, mtime, time, 1, ""), 0);
+	assert_true(count_changed(disk, loss, 8, more, 1, "/two has a wrong number of links"));
+	assert_int_equal(count_changed(disk, loss, links, more, 1, ""), 0);
+	assert_true(count_changed(disk, loss, 8, swap, 2, "/one leads to another file"));
+	/* Who sees two files of one name may take either. */
+	assert_int_equal(count_changed(disk, loss, one, swap, 2, ""), 0);
+	/* A name that was damaged is gone, and the number of links follows. */
+	assert_int_equal(count_changed(disk, loss, twin, gone, 2, ""), 0);
+	assert_true(count_changed(disk, loss, 8, gone, 2, "/twin has lost this name"));
+}
+
+static void test_attributes(void **state)
+{
+	struct as_chunks *store = as_chunks_new();
+	struct as_temp *temp = NULL;
+	struct as_disk *disk = NULL;
+	struct as_buf path = { 0 };
+	struct as_fields *fields;
+	struct as_loss *loss;
+	struct as_err err;
+
+	(void)state;
+	assert_int_equal(as_temp_new("/tmp", &temp, &err), 0);
+	as_buf_addf(&path, "%s/disk", as_temp_path(temp));
+	if (!run("mkdir %s/tree && cd %s/tree && echo first >one && echo second >two && "
+		 "ln two twin && touch -d @1000000000 one two && test -d %s/tree",
+		 as_temp_path(temp)) ||
+	    !run("mke2fs -q -F -t ext2 -b 1024 -d %s/tree %s/disk 1M", as_temp_path(temp))) {
+		as_buf_free(&path);
+		as_temp_free(temp);
+		as_chunks_free(store);
+		skip_because("there is no mke2fs that fills a disk");
+		return;
+	}
+	assert_int_equal(as_image_import_raw(store, as_buf_str(&path), &disk, &err), 0);
+	assert_int_equal(as_fields_read("ext2", disk, &fields, &err), 0);
+	loss = as_loss_new("ext2", disk, AS_LOSS_DROPS_NOTHING);
+	assert_non_null(loss);
+	judge_attributes(disk, fields, loss);
+	as_loss_free(loss);
+	as_fields_free(fields);
+	as_disk_free(disk);
+	as_buf_free(&path);
+	as_temp_free(temp);
+	as_chunks_free(store);
+}
+
 /* The fields of that role of the entries of /, but for its "." and "..", in their order. */
 static size_t entries_of_root(const struct as_fields *fields, const char *role,
 			      const struct as_field *out[8])
@@ -380,6 +506,7 @@ int main(void)
 		cmocka_unit_test(test_pointers),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_vfat),
+		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_nameless),
 	};
 

@@ -16,8 +16,8 @@ static int compare_heads(const struct as_frames *frames, const char *head, struc
 	if (!strcmp(was, head))
 		return 0;
 	if (len != strcspn(head, "\n") || strncmp(was, head, len) != 0)
-		return as_fail(err, AS_EUSE, "%s: it is of %.*s", as_frames_path(frames), (int)len,
-			       was);
+		return as_fail(err, AS_EUSE, "%s: it is of %.*s; begin anew without --resume",
+			       as_frames_path(frames), (int)len, was);
 	return as_fail(err, AS_EUSE,
 		       "%s: a checker, its disk or the options are not those of before; begin anew "
 		       "without --resume",
