@@ -503,10 +503,8 @@ static void test_nameless(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pointers),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_vfat),
-		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_pointers), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_vfat),	 cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_nameless),
 	};
 
