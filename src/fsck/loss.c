@@ -102,6 +102,9 @@ static void read_inode(struct as_loss_files *t, const struct as_field *f, struct
 		node->links = as_field_get(f, disk);
 	} else if (as_loss_has_role(f, "file.link_text") || as_loss_has_role(f, "file.device")) {
 		n = as_field_bytes(f, disk, bytes, sizeof(bytes));
+		/* How many zeros come after a text does not matter. */
+		if (as_loss_has_role(f, "file.link_text"))
+			n = strnlen((const char *)bytes, n);
 		node->content = as_digest_add(node->content, as_hash(bytes, n));
 	}
 }
@@ -198,7 +201,8 @@ static void read_area(struct as_loss_files *t, const struct as_disk_area *a, str
 
 /*
  * The number of an inode that an entry leads to may stand before the name, after it (xfs), or in
- * another structure before it (reiserfs): what is in the same instance wins.
+ * another structure before it (reiserfs): what is in the same instance wins. Two entries of one
+ * name are two instances with the same text.
  */
 struct entry_number {
 	const struct as_field *f; /* the last one that was met; NULL: none */
@@ -211,7 +215,7 @@ static void read_number(struct as_loss_files *t, const struct as_field *f, struc
 	struct as_loss_name *last = t->n_names ? &t->names[t->n_names - 1] : NULL;
 
 	*number = (struct entry_number){ f, as_field_get(f, disk) };
-	if (last && last->text_off < f->off && !strcmp(last->instance, f->instance)) {
+	if (last && last->text_off < f->off && last->instance == f->instance) {
 		last->ino = number->ino;
 		last->off = last->text_off;
 	}
@@ -221,7 +225,7 @@ static void read_name(struct as_loss_files *t, const struct as_field *f, struct 
 		      const struct entry_number *number)
 {
 	bool of_another = number->f && !strcmp(number->f->structure, f->structure) &&
-			  strcmp(number->f->instance, f->instance);
+			  number->f->instance != f->instance;
 
 	if (!number->f || of_another)
 		add_name(t, f, disk, 0, f->off);
@@ -273,6 +277,21 @@ static void add_entry(struct as_loss_files *t, const struct as_field *f, uint64_
 	as_table_add(&t->by_ino, f->off, t->n_nodes++);
 }
 
+/* Data is told by its path: where one path leads to two files, nobody knows whose it is. */
+static void count_names(struct as_loss_files *t)
+{
+	for (size_t i = 0; i < t->n_names; i++) {
+		uint64_t ino = t->names[i].ino, other = as_loss_name_at(t, t->names[i].path)->ino;
+		struct as_loss_node *node = as_loss_node_of(t, ino),
+				    *rival = other == ino ? NULL : as_loss_node_of(t, other);
+
+		if (node)
+			node->names++;
+		if (node && rival)
+			node->unsure = rival->unsure = true;
+	}
+}
+
 /* 0, or an error: nothing can be read, and nothing is known. whole: all fields are wanted, to tell
  * which of them a damage touches. */
 static int read_files(const char *type, bool whole, struct as_disk *disk, struct as_loss_files *t)
@@ -300,12 +319,7 @@ static int read_files(const char *type, bool whole, struct as_disk *disk, struct
 	}
 	for (size_t i = 0; i < as_fields_areas(t->fields); i++)
 		read_area(t, as_fields_area(t->fields, i), disk);
-	for (size_t i = 0; i < t->n_names; i++) {
-		struct as_loss_node *node = as_loss_node_of(t, t->names[i].ino);
-
-		if (node)
-			node->names++;
-	}
+	count_names(t);
 	return 0;
 }
 
@@ -315,13 +329,29 @@ static bool is_same(const struct as_loss_node *a, const struct as_loss_node *b)
 {
 	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
 	       (S_ISDIR(a->mode) || (a->size == b->size && a->mtime == b->mtime &&
-				     as_digest_eq(a->content, b->content)));
+				     (b->unsure || as_digest_eq(a->content, b->content))));
 }
 
-/* A number of links that was right is not; directories have links of their own kind. */
-static bool is_miscounted(const struct as_loss_node *was, const struct as_loss_node *now)
+/* Entries that lead to it, those without a name, "." and ".." with them. */
+static uint64_t count_entries(const struct as_loss_files *t, struct as_disk *disk, uint64_t ino)
 {
-	return !S_ISDIR(was->mode) && was->links == was->names && now->links != now->names;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < as_fields_n(t->fields); i++) {
+		const struct as_field *f = as_fields_at(t->fields, i);
+
+		n += as_loss_has_role(f, "dir.entry.inode") && as_field_get(f, disk) == ino;
+	}
+	return n;
+}
+
+/* A number of links that was right is not; directories have links of their own kind. An entry that
+ * the damage made lead there counts, too, whatever its name is. */
+static bool is_miscounted(const struct as_loss_node *was, const struct as_loss_files *t,
+			  struct as_disk *disk, const struct as_loss_node *now)
+{
+	return !S_ISDIR(was->mode) && was->links == was->names && now->links != now->names &&
+	       now->links != count_entries(t, disk, now->ino);
 }
 
 /* Nothing of the inode was touched, and none of its names. */
@@ -381,7 +411,7 @@ static bool went_along(const struct as_loss_files *was, const struct as_loss_fil
 }
 
 static void look_at(struct as_loss_files *was, const struct as_loss_files *now,
-		    struct as_loss_found *found)
+		    struct as_disk *disk, struct as_loss_found *found)
 {
 	for (size_t i = 0; i < was->n_names; i++) {
 		const struct as_loss_name *name = &was->names[i],
@@ -390,7 +420,7 @@ static void look_at(struct as_loss_files *was, const struct as_loss_files *now,
 		const struct as_loss_node *at = there ? as_loss_node_of(now, there->ino) : NULL;
 
 		if (node && at && is_same(node, at)) {
-			if (is_miscounted(node, at) && is_safe(was, name->ino)) {
+			if (is_safe(was, name->ino) && is_miscounted(node, now, disk, at)) {
 				found->files++;
 				note(found, &found->unexcused, name->path,
 				     "has a wrong number of links");
@@ -492,7 +522,7 @@ void as_loss_look(struct as_loss *loss, const struct as_damage *damage, struct a
 		}
 	} else if (!as_digest_eq(sum_of(&now), loss->sum)) {
 		as_loss_touch(&loss->was, damage, loss->drops);
-		look_at(&loss->was, &now, found);
+		look_at(&loss->was, &now, repaired, found);
 	} else if (loss->same.n < SAME_MAX) {
 		as_table_add(&loss->same, digest, 1);
 	}

@@ -366,6 +366,18 @@ static unsigned count_changed(struct as_disk *healthy, struct as_loss *loss, uin
 	return lost;
 }
 
+static uint64_t dot_of_root(const struct as_fields *fields)
+{
+	for (size_t i = 0; i < as_fields_n(fields); i++) {
+		const struct as_field *f = as_fields_at(fields, i);
+
+		if (f->role && !strcmp(f->role, "dir.entry.inode") && f->path &&
+		    !strcmp(f->path, "/") && !strcmp(f->class, "itself"))
+			return f->off;
+	}
+	return 0;
+}
+
 static void judge_attributes(struct as_disk *disk, struct as_fields *fields, struct as_loss *loss)
 {
 	uint64_t mtime = place_of_two(fields, disk, "file.mtime");
@@ -377,8 +389,13 @@ static void judge_attributes(struct as_disk *disk, struct as_fields *fields, str
 	struct change time[] = { { mtime, 7 } }, more[] = { { links, 9 } };
 	struct change swap[] = { { one, 0 }, { two, 0 } };
 	struct change gone[] = { { twin, 0 }, { links, 1 } };
+	uint64_t dot = dot_of_root(fields),
+		 links_one = place_of(fields, disk, "file.links", "/one", NULL);
+	uint64_t text = place_of(fields, disk, "dir.entry.name", "/", "six");
+	struct change more_one[] = { { dot, 0 }, { links_one, 2 } };
+	struct change same[] = { { text, 'o' }, { text + 1, 'n' }, { text + 2, 'e' } };
 
-	assert_true(mtime && links && one && two && twin);
+	assert_true(mtime && links && one && two && twin && dot && links_one && text);
 	/* Numbers of inodes and of links are small here. */
 	assert_int_equal(as_bd_read(as_disk_bd(disk), one / 512 * 512, bytes, sizeof(bytes)), 0);
 	assert_int_equal(one / 512, two / 512);
@@ -395,6 +412,13 @@ static void judge_attributes(struct as_disk *disk, struct as_fields *fields, str
 	/* A name that was damaged is gone, and the number of links follows. */
 	assert_int_equal(count_changed(disk, loss, twin, gone, 2, ""), 0);
 	assert_true(count_changed(disk, loss, 8, gone, 2, "/twin has lost this name"));
+	/* "." leads to it now: that is a link more. */
+	more_one[0].to = bytes[one % 512];
+	assert_int_equal(count_changed(disk, loss, dot, more_one, 2, ""), 0);
+	more_one[1].to = 3;
+	assert_true(count_changed(disk, loss, dot, more_one, 2, "/one has a wrong number"));
+	/* Two files of one name: nobody is lost. */
+	assert_int_equal(count_changed(disk, loss, text, same, 3, ""), 0);
 }
 
 static void test_attributes(void **state)
@@ -411,6 +435,7 @@ static void test_attributes(void **state)
 	assert_int_equal(as_temp_new("/tmp", &temp, &err), 0);
 	as_buf_addf(&path, "%s/disk", as_temp_path(temp));
 	if (!run("mkdir %s/tree && cd %s/tree && echo first >one && echo second >two && "
+		 "echo third >six && "
 		 "ln two twin && touch -d @1000000000 one two && test -d %s/tree",
 		 as_temp_path(temp)) ||
 	    !run("mke2fs -q -F -t ext2 -b 1024 -d %s/tree %s/disk 1M", as_temp_path(temp))) {
