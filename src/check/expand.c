@@ -411,16 +411,6 @@ int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err
 	return judge_reached(w, op, id, known, as_shard_owns(c, key), err);
 }
 
-bool as_worker_quiet(struct as_expander *w, unsigned code)
-{
-	struct as_kwatch_news news;
-
-	if (!w->watch || !as_kwatch_look(w->watch, w->plan, &news))
-		return true;
-	(void)suspect(w, AS_FIND_KERNEL, code, news.title);
-	return false;
-}
-
 /* Whether what it did and left is as the model says. */
 static bool move_agrees(struct as_expander *w, const struct as_op *op, struct as_err *err, int *rc)
 {
@@ -455,7 +445,10 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 	w->lane->move = i;
 	w->lane->phase = AS_CHECK_MOVE;
 	w->lane->alive++;
-	(void)(w->owned ? AS_CHECK_ADD(w->c, transitions, 1) : AS_CHECK_ADD(w->c, followed, 1));
+	if (w->owned)
+		AS_CHECK_ADD(w->c, transitions, 1);
+	else
+		AS_CHECK_ADD(w->c, followed, 1);
 	before = as_model_digest(w->model);
 	was = w->past;
 	if (as_shard_predicts(w->c))
@@ -496,9 +489,11 @@ int as_worker_read_trace(struct as_expander *w, uint32_t id, struct as_err *err)
 	as_store_trace(w->c->store, id, &w->trace);
 	as_seq_free(w->seq);
 	as_seq_free(w->moves);
-	free(w->upto), free(w->still);
+	free(w->upto);
+	free(w->still);
 	w->seq = w->moves = NULL;
-	w->upto = NULL, w->still = NULL;
+	w->upto = NULL;
+	w->still = NULL;
 	as_try_begin(&w->lane->tried, "");
 	w->lane->phase = AS_CHECK_BACK;
 	rc = as_cuts_base(w->cuts, as_buf_str(&w->trace), &part, &w->base, err);

@@ -101,8 +101,14 @@ int as_worker_rest(struct as_expander *w, struct as_err *err)
 	w->lane->phase = AS_CHECK_MOVE;
 	if (!do_still(w))
 		return 0;
-	as_space_end(&w->space, as_instance_vfs(w->instance), w->model);
-	if (is_done(w, AS_OP_UMOUNT) && is_clean(w, &rc, err) && is_done(w, AS_OP_MOUNT))
-		judge(w, space);
+	as_instance_aside(w->instance, true);
+	if (space)
+		as_space_end(&w->space, as_instance_vfs(w->instance), w->model);
+	as_instance_aside(w->instance, false);
+	if (!is_done(w, AS_OP_UMOUNT) || !is_clean(w, &rc, err) || !is_done(w, AS_OP_MOUNT))
+		return rc;
+	as_instance_aside(w->instance, true);
+	judge(w, space);
+	as_instance_aside(w->instance, false);
 	return rc;
 }

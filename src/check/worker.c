@@ -33,6 +33,17 @@ static int work(struct as_expander *w, struct as_err *err)
 	return rc;
 }
 
+bool as_worker_quiet(struct as_expander *w, unsigned code)
+{
+	struct as_kwatch_news news;
+
+	if (!w->watch || !as_kwatch_look(w->watch, w->plan, &news))
+		return true;
+	as_suspect_add(w->c, w->lane, false, as_suspect_key(AS_FIND_KERNEL, code, news.title),
+		       news.title);
+	return false;
+}
+
 /* ---- The process ----------------------------------------------------------------------------- */
 
 /* A disk in memory is quicker, but nothing can be made to fail there. */

@@ -46,6 +46,7 @@ void as_child_space_begin(struct child *c)
 void as_child_space_end(struct child *c)
 {
 	struct as_buf why = { 0 };
+	int rc = 0;
 
 	if (!is_judged(c, ~0u) || !as_model_mounted(c->model) || as_model_lost(c->model))
 		return;
@@ -54,9 +55,11 @@ void as_child_space_end(struct child *c)
 	if (!c->disk && is_judged(c, AS_SPACE_FILES))
 		(void)as_space_files(as_instance_vfs(c->instance), c->model, false, &why);
 	tell(c, &why);
-	if (c->space.fresh_known &&
-	    as_space_end(&c->space, as_instance_vfs(c->instance), c->model) == ENOSPC &&
-	    c->args->traits->quirks & AS_QUIRK_FULL_DROPS)
+	as_instance_aside(c->instance, true);
+	if (c->space.fresh_known)
+		rc = as_space_end(&c->space, as_instance_vfs(c->instance), c->model);
+	as_instance_aside(c->instance, false);
+	if (rc == ENOSPC && c->args->traits->quirks & AS_QUIRK_FULL_DROPS)
 		as_child_loosen(c);
 }
 
@@ -67,7 +70,9 @@ bool as_child_space_agrees(struct child *c)
 	if (!is_judged(c, ~0u) || !as_model_mounted(c->model) || as_model_lost(c->model))
 		return true;
 	as_vfs_watch(as_instance_vfs(c->instance), NULL);
+	as_instance_aside(c->instance, true);
 	(void)as_space_agrees(&c->space, as_instance_vfs(c->instance), c->model, &why);
+	as_instance_aside(c->instance, false);
 	tell(c, &why);
 	return !c->sh->found;
 }

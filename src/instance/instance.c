@@ -215,6 +215,12 @@ void as_instance_bind(struct as_instance *i, const char *path)
 
 /* ---- Operations ------------------------------------------------------------------------------ */
 
+void as_instance_aside(struct as_instance *i, bool begins)
+{
+	if (i->ops->aside)
+		i->ops->aside(i, begins);
+}
+
 void as_instance_set_op(struct as_instance *i, uint32_t op)
 {
 	if (i->ops->set_op)

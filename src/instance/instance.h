@@ -135,6 +135,9 @@ int64_t as_instance_time_until(struct as_instance *instance);
 void as_instance_trail_tree(struct as_instance *instance);
 /* In the record of the disk, what follows belongs to this operation. as_instance_do() does it. */
 void as_instance_set_op(struct as_instance *instance, uint32_t op);
+/* Calls of the file system that are no operation of the workload stand between these two: what they
+ * leave behind is told and ended, as that of operations is. */
+void as_instance_aside(struct as_instance *instance, bool begins);
 /* The calls that follow are made for this thread of the workload. Only libraries are told. */
 void as_instance_set_caller(struct as_instance *instance, uint32_t thread);
 /* After an operation that must have made everything stable: flushes the disk for a type that does

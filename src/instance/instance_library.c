@@ -206,7 +206,9 @@ static int library_make(struct as_instance *i)
 	/* The erases of mkfs are none of a run's. */
 	if (flash)
 		as_emuflash_tells(flash, NULL);
+	call_begins(i);
 	rc = ops_of(i)->mkfs(&args);
+	call_ends(i);
 	if (flash)
 		as_emuflash_tells(flash, as_target_wear(i->args.target));
 	as_host_drop(i->host);
@@ -263,6 +265,14 @@ static void library_answered(struct as_instance *i, const struct as_outcome *got
 	call_ends(i);
 	as_trail_mark(as_target_trail(i->args.target), AS_TRAIL_END, 0, NULL, 0);
 	as_host_end_op(i->host);
+}
+
+static void library_aside(struct as_instance *i, bool begins)
+{
+	if (begins)
+		call_begins(i);
+	else
+		call_ends(i);
 }
 
 static void library_set_caller(struct as_instance *i, uint32_t thread)
@@ -335,7 +345,9 @@ static int library_check(struct as_instance *i, unsigned deadline_ms,
 
 	(void)deadline_ms; /* it is this process that would have to end */
 	(void)err;
+	call_begins(i);
 	rc = ops_of(i)->fsck(&args, AS_FSCK_FULL);
+	call_ends(i);
 	why = library_trouble(i, &kind);
 	if (!why) {
 		kind = AS_FIND_MISUSE;
@@ -435,8 +447,11 @@ static int library_fsck(struct as_instance *i, enum as_check_mode mode)
 		[AS_CHECK_FULL] = AS_FSCK_FULL,
 	};
 	struct as_mount_args args = mount_args(i);
-	int rc = ops_of(i)->fsck(&args, modes[mode]);
+	int rc;
 
+	call_begins(i);
+	rc = ops_of(i)->fsck(&args, modes[mode]);
+	call_ends(i);
 	as_host_drop(i->host);
 	return rc;
 }
@@ -457,6 +472,7 @@ const struct as_instance_ops as_instance_library = {
 	.give_up = library_give_up,
 	.set_op = library_set_op,
 	.answered = library_answered,
+	.aside = library_aside,
 	.set_caller = library_set_caller,
 	.trouble = library_trouble,
 	.trail_tree = library_trail_tree,

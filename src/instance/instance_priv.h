@@ -33,6 +33,8 @@ struct as_instance_ops {
 	void (*set_op)(struct as_instance *instance, uint32_t op);
 	void (*set_caller)(struct as_instance *instance, uint32_t thread);
 	void (*answered)(struct as_instance *instance, const struct as_outcome *got);
+	/* Calls beside the operations begin or end; may be NULL. */
+	void (*aside)(struct as_instance *instance, bool begins);
 	void (*flush)(struct as_instance *instance);
 	void (*set_delay)(struct as_instance *instance, void (*before)(void *ctx), void *ctx);
 
