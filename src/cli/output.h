@@ -8,8 +8,7 @@
 #include "cli/forms.h"
 #include "cli/live/live.h"
 #include "os/dir.h"
-
-#define AS_OUT_DEFAULT "assay.out"
+#include "os/rundir.h"
 
 /* clang-format off */
 #define AS_CLI_OUTPUT_OPTS                                                               \

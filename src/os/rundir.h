@@ -18,6 +18,7 @@
 #include "os/dir.h"
 
 #define AS_RUN_MARK ".assay-run"
+#define AS_OUT_DEFAULT "assay.out" /* the run folder, if none is given */
 #define AS_RUN_FINDINGS "findings"
 #define AS_RUN_HUNT "hunt"
 #define AS_RUN_STATE "state.json" /* of a hunt, in AS_RUN_HUNT */

@@ -100,7 +100,7 @@ static void put_which(const struct as_letter *l)
 	if (len > end.len && !strcmp(path + len - end.len, as_buf_str(&end))) {
 		as_buf_adds(l->out, id);
 		as_buf_add(&run, path, len - end.len);
-		if (strcmp(as_buf_str(&run), "assay.out") != 0) {
+		if (strcmp(as_buf_str(&run), AS_OUT_DEFAULT) != 0) {
 			as_buf_adds(l->out, " -o ");
 			as_show_word(l->out, as_buf_str(&run));
 		}
