@@ -35,51 +35,21 @@ struct value {
 
 static const bool usual[AS_OP_COUNT] = {
 #define USUAL(id) [AS_OP_##id] = true,
-#define VALUE(id, kind, value)
-#define ANY(kind, value)
-#define FEW(kind, value)
-#define WIDE(kind, value)
-#define TEXT(bytes)
 #include "check/universe.def"
-#undef USUAL
-#undef VALUE
-#undef ANY
-#undef FEW
-#undef WIDE
-#undef TEXT
 };
 
 static const struct value values[] = {
-#define USUAL(id)
 #define VALUE(id, kind, value) { AS_OP_##id, AS_ARG_##kind, value, false, false },
 #define ANY(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, false, false },
 #define FEW(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, false, true },
 #define WIDE(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value, true, false },
-#define TEXT(bytes)
 #include "check/universe.def"
-#undef USUAL
-#undef VALUE
-#undef ANY
-#undef FEW
-#undef WIDE
-#undef TEXT
 };
 
 /* What texts of links begin with. */
 static const char *const beginnings[] = {
-#define USUAL(id)
-#define VALUE(id, kind, value)
-#define ANY(kind, value)
-#define FEW(kind, value)
-#define WIDE(kind, value)
 #define TEXT(bytes) bytes,
 #include "check/universe.def"
-#undef USUAL
-#undef VALUE
-#undef ANY
-#undef FEW
-#undef WIDE
-#undef TEXT
 };
 
 #define N_BEGINNINGS (sizeof(beginnings) / sizeof(beginnings[0]))
