@@ -51,6 +51,47 @@ static bool make_tree(const char *dir)
 		   dir);
 }
 
+/* A disk with a tree, and what it has. */
+struct rig {
+	struct as_chunks *store;
+	struct as_temp *temp;
+	struct as_disk *disk;
+	struct as_fields *fields;
+};
+
+static void rig_free(struct rig *r)
+{
+	as_fields_free(r->fields);
+	as_disk_free(r->disk);
+	as_temp_free(r->temp);
+	as_chunks_free(r->store);
+}
+
+/* tree: a command for the folder that becomes the tree, NULL: the usual one. False: there is no
+ * program that makes such a disk. */
+static bool rig_new(struct rig *r, const char *type, const char *tree, const char *mkfs)
+{
+	struct as_buf path = { 0 };
+	struct as_err err;
+	const char *dir;
+
+	*r = (struct rig){ .store = as_chunks_new() };
+	assert_int_equal(as_temp_new("/tmp", &r->temp, &err), 0);
+	dir = as_temp_path(r->temp);
+	assert_true(tree ? run(tree, dir) : make_tree(dir));
+	if (!run(mkfs, dir)) {
+		rig_free(r);
+		return false;
+	}
+	as_buf_addf(&path, "%s/disk", dir);
+	assert_int_equal(as_image_import_raw(r->store, as_buf_str(&path), &r->disk, &err), 0);
+	assert_int_equal(as_fields_read(type, r->disk, &r->fields, &err), 0);
+	as_buf_free(&path);
+	return true;
+}
+
+#define MKE2FS "mke2fs -q -F -t ext2 -b 1024 -d %s/tree %s/disk 1M"
+
 /* Changes the first letter of the name wherever it is in an entry. */
 static unsigned rename_entries(struct as_fields *fields, struct as_disk *disk)
 {
@@ -119,27 +160,15 @@ static void test_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
-		struct as_chunks *store = as_chunks_new();
-		struct as_temp *temp = NULL;
-		struct as_disk *disk = NULL;
-		struct as_buf path = { 0 };
-		struct as_err err;
+		struct rig r;
 
-		assert_int_equal(as_temp_new("/tmp", &temp, &err), 0);
-		as_buf_addf(&path, "%s/disk", as_temp_path(temp));
-		assert_true(make_tree(as_temp_path(temp)));
-		if (run(made[i].command, as_temp_path(temp))) {
-			assert_int_equal(as_image_import_raw(store, as_buf_str(&path), &disk, &err),
-					 0);
-			judge_names(made[i].type, disk);
-			done++;
-		} else {
+		if (!rig_new(&r, made[i].type, NULL, made[i].command)) {
 			print_message("%s: no disk can be made here\n", made[i].type);
+			continue;
 		}
-		as_disk_free(disk);
-		as_buf_free(&path);
-		as_temp_free(temp);
-		as_chunks_free(store);
+		judge_names(made[i].type, r.disk);
+		rig_free(&r);
+		done++;
 	}
 	if (!done)
 		skip_because("no mkfs is installed");
@@ -262,49 +291,32 @@ static uint64_t unused_pointer(const struct as_fields *fields, const char *what)
 
 static void test_pointers(void **state)
 {
-	struct as_chunks *store = as_chunks_new();
-	struct as_temp *temp = NULL;
-	struct as_disk *disk = NULL;
-	struct as_buf path = { 0 };
-	struct as_fields *fields;
 	uint64_t mode = 0, at;
 	struct as_loss *loss;
-	struct as_err err;
+	struct rig r;
 
 	(void)state;
-	assert_int_equal(as_temp_new("/tmp", &temp, &err), 0);
-	as_buf_addf(&path, "%s/disk", as_temp_path(temp));
-	if (!run("mkdir %s/tree && seq 4000 >%s/tree/long", as_temp_path(temp)) ||
-	    !run("mke2fs -q -F -t ext2 -b 1024 -d %s/tree %s/disk 1M", as_temp_path(temp))) {
-		as_buf_free(&path);
-		as_temp_free(temp);
-		as_chunks_free(store);
+	if (!rig_new(&r, "ext2", "mkdir %s/tree && seq 4000 >%s/tree/long", MKE2FS)) {
 		skip_because("there is no mke2fs that fills a disk");
 		return;
 	}
-	assert_int_equal(as_image_import_raw(store, as_buf_str(&path), &disk, &err), 0);
-	assert_int_equal(as_fields_read("ext2", disk, &fields, &err), 0);
-	for (size_t i = 0; i < as_fields_n(fields); i++) {
-		const struct as_field *f = as_fields_at(fields, i);
+	for (size_t i = 0; i < as_fields_n(r.fields); i++) {
+		const struct as_field *f = as_fields_at(r.fields, i);
 
 		if (f->role && f->path && !strcmp(f->role, "file.mode") &&
 		    !strcmp(f->path, "/long"))
 			mode = f->off + 1;
 	}
-	at = unused_pointer(fields, "pointers of /long");
+	at = unused_pointer(r.fields, "pointers of /long");
 	assert_true(mode && at);
-	loss = as_loss_new("ext2", disk, AS_LOSS_DROPS_NOTHING);
+	loss = as_loss_new("ext2", r.disk, AS_LOSS_DROPS_NOTHING);
 	assert_non_null(loss);
 	/* A checker that cannot make sense of the pointers may clear the file. */
-	assert_int_equal(count_lost(disk, loss, at, mode, 0), 0);
+	assert_int_equal(count_lost(r.disk, loss, at, mode, 0), 0);
 	/* The mutant: the damage was in the boot sector. */
-	assert_true(count_lost(disk, loss, 8, mode, 0));
+	assert_true(count_lost(r.disk, loss, 8, mode, 0));
 	as_loss_free(loss);
-	as_fields_free(fields);
-	as_disk_free(disk);
-	as_buf_free(&path);
-	as_temp_free(temp);
-	as_chunks_free(store);
+	rig_free(&r);
 }
 
 /* ---- Attributes, links, and files that change places ---- */
@@ -423,39 +435,22 @@ static void judge_attributes(struct as_disk *disk, struct as_fields *fields, str
 
 static void test_attributes(void **state)
 {
-	struct as_chunks *store = as_chunks_new();
-	struct as_temp *temp = NULL;
-	struct as_disk *disk = NULL;
-	struct as_buf path = { 0 };
-	struct as_fields *fields;
 	struct as_loss *loss;
-	struct as_err err;
+	struct rig r;
 
 	(void)state;
-	assert_int_equal(as_temp_new("/tmp", &temp, &err), 0);
-	as_buf_addf(&path, "%s/disk", as_temp_path(temp));
-	if (!run("mkdir %s/tree && cd %s/tree && echo first >one && echo second >two && "
-		 "echo third >six && "
-		 "ln two twin && touch -d @1000000000 one two && test -d %s/tree",
-		 as_temp_path(temp)) ||
-	    !run("mke2fs -q -F -t ext2 -b 1024 -d %s/tree %s/disk 1M", as_temp_path(temp))) {
-		as_buf_free(&path);
-		as_temp_free(temp);
-		as_chunks_free(store);
+	if (!rig_new(&r, "ext2",
+		     "mkdir %s/tree && cd %s/tree && echo first >one && echo second >two && "
+		     "echo third >six && ln two twin && touch -d @1000000000 one two",
+		     MKE2FS)) {
 		skip_because("there is no mke2fs that fills a disk");
 		return;
 	}
-	assert_int_equal(as_image_import_raw(store, as_buf_str(&path), &disk, &err), 0);
-	assert_int_equal(as_fields_read("ext2", disk, &fields, &err), 0);
-	loss = as_loss_new("ext2", disk, AS_LOSS_DROPS_NOTHING);
+	loss = as_loss_new("ext2", r.disk, AS_LOSS_DROPS_NOTHING);
 	assert_non_null(loss);
-	judge_attributes(disk, fields, loss);
+	judge_attributes(r.disk, r.fields, loss);
 	as_loss_free(loss);
-	as_fields_free(fields);
-	as_disk_free(disk);
-	as_buf_free(&path);
-	as_temp_free(temp);
-	as_chunks_free(store);
+	rig_free(&r);
 }
 
 /* The fields of that role of the entries of /, but for its "." and "..", in their order. */
@@ -477,37 +472,30 @@ static size_t entries_of_root(const struct as_fields *fields, const char *role,
 /* An entry without a name leads to a file that has a name further on: the file is told by that. */
 static void test_nameless(void **state)
 {
-	struct as_chunks *store = as_chunks_new();
-	struct as_disk *healthy = NULL, *repaired;
 	const struct as_field *inodes[8], *lengths[8];
 	struct as_damage damage = { 0 };
 	struct as_loss_found found;
-	struct as_temp *temp = NULL;
-	struct as_fields *fields;
-	struct as_buf path = { 0 };
+	struct as_disk *repaired;
 	struct as_loss *loss;
-	struct as_err err;
 	uint32_t number;
+	struct rig r;
 	size_t n;
 
 	(void)state;
-	assert_int_equal(as_temp_new("/tmp", &temp, &err), 0);
-	as_buf_addf(&path, "%s/disk", as_temp_path(temp));
-	assert_true(make_tree(as_temp_path(temp)));
-	if (!run(made[0].command, as_temp_path(temp)))
-		skip_because("there is no mke2fs");
-	assert_int_equal(as_image_import_raw(store, as_buf_str(&path), &healthy, &err), 0);
-	assert_int_equal(as_fields_read(made[0].type, healthy, &fields, &err), 0);
-	n = entries_of_root(fields, "dir.entry.inode", inodes);
+	if (!rig_new(&r, made[0].type, NULL, made[0].command)) {
+		skip_because("there is no mke2fs that fills a disk");
+		return;
+	}
+	n = entries_of_root(r.fields, "dir.entry.inode", inodes);
 	assert_true(n >= 3);
-	assert_int_equal(entries_of_root(fields, "dir.entry.name_length", lengths), n);
+	assert_int_equal(entries_of_root(r.fields, "dir.entry.name_length", lengths), n);
 	for (size_t i = 1; i < n; i++) {
-		loss = as_loss_new(made[0].type, healthy, AS_LOSS_DROPS_NOTHING);
-		repaired = as_disk_snapshot(healthy);
-		number = (uint32_t)as_field_get(inodes[i], healthy);
+		loss = as_loss_new(made[0].type, r.disk, AS_LOSS_DROPS_NOTHING);
+		repaired = as_disk_snapshot(r.disk);
+		number = (uint32_t)as_field_get(inodes[i], r.disk);
 		set_bytes(repaired, inodes[0]->off, &number, sizeof(number));
 		set_bytes(repaired, lengths[0]->off, "", 1);
-		assert_true(as_damage_diff(&damage, healthy, repaired));
+		assert_true(as_damage_diff(&damage, r.disk, repaired));
 		as_loss_look(loss, &damage, repaired, &found);
 		/* The first entry is lost+found. */
 		if (found.unexcused || found.moved)
@@ -518,11 +506,7 @@ static void test_nameless(void **state)
 		as_disk_free(repaired);
 		as_loss_free(loss);
 	}
-	as_fields_free(fields);
-	as_disk_free(healthy);
-	as_buf_free(&path);
-	as_temp_free(temp);
-	as_chunks_free(store);
+	rig_free(&r);
 }
 
 int main(void)
