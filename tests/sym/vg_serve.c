@@ -5,6 +5,7 @@
  * nothing changes. With -s, nothing changes either, and the run's symbolic bytes are LENGTH bytes
  * at OFFSET + i * LENGTH; the counts of all logs are added up. Prints a line for each answer. A
  * word "@" in the command becomes --cmd-fd and --answer-fd. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -132,11 +133,26 @@ static int run(int i, int cmd, int answer)
 	return failed;
 }
 
+static int count_open(int pid)
+{
+	char path[64];
+	int n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	dir = opendir(path);
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
 int main(int argc, char **argv)
 {
 	struct as_symlog_cmd quit = { .kind = AS_SYMLOG_QUIT };
 	struct as_symlog_answer a;
-	int cmd, answer, pid, log, status = 1, ended;
+	int cmd, answer, pid, log, status = 1, ended, open_first = 0;
 	size_t log_size;
 
 	if (argc > 2 && strcmp(argv[1], "-s") == 0) {
@@ -156,8 +172,16 @@ int main(int argc, char **argv)
 	pid = start(argv + 7, &cmd, &answer);
 	if (pid > 0 && hear(answer, &a) == 0 && a.kind == AS_SYMLOG_READY) {
 		status = 0;
-		for (int i = 0; i < atoi(argv[1]) && status == 0; i++)
+		for (int i = 0; i < atoi(argv[1]) && status == 0; i++) {
 			status = run(i, cmd, answer);
+			/* What the server opens for a run, it closes. */
+			if (i && status == 0 && count_open(pid) > open_first) {
+				printf("the server has left something open\n");
+				status = 3;
+			}
+			if (!i)
+				open_first = count_open(pid);
+		}
 	}
 	if (write(cmd, &quit, sizeof quit) != (ssize_t)sizeof quit)
 		status = 1;

@@ -222,16 +222,20 @@ static Bool run(const struct as_symlog_cmd *c)
 	struct as_symlog_answer a = { .kind = AS_SYMLOG_DONE };
 	ThreadId tid = VG_(get_running_tid)();
 	ULong began = micros();
-	Int life[2], pid, status = 0;
+	Int life[2], low[2], pid, status = 0;
 
 	restore_positions();
 	as_vg_log_start();
 	tl_assert(VG_(pipe)(life) == 0);
+	/* VG_(fork) makes a pipe, too, with these numbers, and leaves one end open on each side. */
+	low[0] = life[0];
+	low[1] = life[1];
 	life[0] = VG_(safe_fd)(life[0]);
 	life[1] = VG_(safe_fd)(life[1]);
 	is_forking = True;
 	VG_(do_atfork_pre)(tid);
 	pid = VG_(fork)();
+	VG_(close)(low[pid == 0]);
 	if (pid == 0) {
 		VG_(do_atfork_child)(tid);
 		is_child = True;
