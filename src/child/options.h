@@ -39,6 +39,8 @@ enum as_sweep {
 	AS_SWEEP_KIO,
 };
 
+#define AS_SWEEP_MOUNT UINT32_MAX
+
 /* How far a sweep by operations is. */
 struct as_sweep_at {
 	/* The run in flight, or the last one. Two operations: a pair of failures; pairs come after
@@ -64,6 +66,8 @@ struct as_run_options {
 	const char *faults; /* see host/medium.h; NULL: none */
 	uint32_t max_faults; /* 2: a sweep by operations goes on with pairs of failures */
 	struct as_sweep_at sweep_at; /* the sweep of the first workload was interrupted there */
+	/* A sweep by operations does only this one; AS_SWEEP_MOUNT: only the mount; 0: all. */
+	uint64_t sweep_only;
 	bool draw_faults; /* in place of these, what is drawn for each workload (run/draw.h) */
 	/* A finding with this symptom is looked for: if the faults do not show it, they are tried
 	 * at earlier calls, as the workload may be a shorter one. NULL: nothing is looked for. */

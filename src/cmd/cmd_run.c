@@ -181,6 +181,30 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 	return rc;
 }
 
+/* --sweep-op */
+static int read_sweep_only(const char *text, struct as_run_options *o, struct as_err *err)
+{
+	char *end;
+
+	if (!text)
+		return 0;
+	if (!as_sweep_by_op(o->sweep))
+		return as_fail(err, AS_EUSE,
+			       "--sweep-op: needs --sweep kalloc, --sweep kpage or --sweep kio");
+	if (o->max_faults > 1)
+		return as_fail(err, AS_EUSE, "--sweep-op and --max-faults 2 exclude each other");
+	o->sweep_only = AS_SWEEP_MOUNT;
+	if (!strcmp(text, "mount"))
+		return 0;
+	o->sweep_only = strtoull(text, &end, 10);
+	if (text[0] < '1' || text[0] > '9' || *end || o->sweep_only >= AS_SWEEP_MOUNT)
+		return as_fail(err, AS_EUSE,
+			       "--sweep-op: '%s' is not the number of an operation (from 1), nor "
+			       "'mount'",
+			       text);
+	return 0;
+}
+
 static int read_options(const struct as_args *args, struct as_buf *faults, struct as_run_options *o,
 			struct as_err *err)
 {
@@ -203,6 +227,8 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 	if (!rc && o->max_faults > 1 && !as_sweep_by_op(o->sweep))
 		rc = as_fail(err, AS_EUSE,
 			     "--max-faults: needs --sweep kalloc, --sweep kpage or --sweep kio");
+	if (!rc)
+		rc = read_sweep_only(as_args_text(args, "sweep-op", NULL), o, err);
 	if (!rc && o->sweep && faults->len)
 		rc = as_fail(err, AS_EUSE, "--sweep and --fault exclude each other");
 	return rc;
@@ -404,6 +430,11 @@ static const struct as_opt opts[] = {
 		  "flash, with EIO; or read:eilseq, read:flip, write:enospc, write:eilseq, "
 		  "write:drop, write:flip, erase:drop. In a kernel that can do it (--kernel "
 		  "debug): kalloc, kpage or kio, of the mount and of each operation in turn" },
+	{ .name = "sweep-op",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "N|mount",
+	  .help = "with a sweep in a kernel: only the calls of operation N fail, or only those of "
+		  "the mount; default: of all" },
 	{ .name = "max-faults",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",

@@ -3,8 +3,9 @@
  * make: configures and compiles, out of tree.
  *
  * Method. Make is asked first what it would do (-n), and the compilations in its answer are
- * counted. That is how "objects done of all" is known, also after a build that was killed. This is
- * left out once a tree was complete, because then only a few files are compiled.
+ * counted; -k, because it stops otherwise at files that a build makes first. That is how "objects
+ * done of all" is known, also after a build that was killed. This is left out once a tree was
+ * complete, because then only a few files are compiled.
  *
  * KCOV. The kernel's makefiles ask in each folder for KCOV_INSTRUMENT. We give it a value that make
  * expands there: y below fs/, n elsewhere. So neither the scheduler nor the memory management,
@@ -157,7 +158,7 @@ static int configure(struct making *m, struct as_kernel_job *job, struct as_err 
 static int look_ahead(struct making *m, struct as_err *err)
 {
 	static const char *const prepare[] = { "prepare", NULL };
-	static const char *const dry[] = { "-n", "linux", NULL };
+	static const char *const dry[] = { "-nk", "linux", NULL };
 	struct as_buf path = { 0 }, text = { 0 };
 	unsigned all = 0;
 	int status, rc;

@@ -12,6 +12,7 @@
 #include "klog/kmsg.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,7 @@ struct as_kmsg_scan {
 	const char *what;
 	unsigned lines;
 	char where[WHERE_BYTES];
+	unsigned long ip; /* that the message names as a number, or 0 */
 	struct as_buf title, text, signature;
 };
 
@@ -185,6 +187,36 @@ static bool is_ip(const char *line)
 	       !strncmp(line, "pc : ", 5);
 }
 
+/* The number that a message names as its instruction pointer ("..., ip 0x60731860"), or 0. */
+static unsigned long named_ip(const char *text)
+{
+	const char *at = strstr(text, ", ip 0x");
+
+	return at ? strtoul(at + strlen(", ip "), NULL, 16) : 0;
+}
+
+/*
+ * Is `ip` in the function of this frame, " [<60731660>] ? name+0x0/0x5f0"? User-Mode Linux names the
+ * place of a fault as a number. All of its frames are guessed, but each says where its function
+ * begins and ends.
+ */
+static bool frame_has(const char *line, unsigned long ip, char where[WHERE_BYTES])
+{
+	unsigned long address, offset, size;
+	const char *at;
+	int taken = 0;
+
+	line = skip_blanks(line);
+	if (!ip || sscanf(line, "[<%lx>]%n", &address, &taken) != 1 || !taken)
+		return false;
+	at = skip_blanks(line + taken);
+	at = skip_blanks(*at == '?' ? at + 1 : at);
+	if (!take_function(at, where) ||
+	    sscanf(strstr(at, "+0x") + 1, "%lx/%lx", &offset, &size) != 2)
+		return false;
+	return ip >= address - offset && ip - (address - offset) < size;
+}
+
 /* Looks for the function to blame in one message of a report. */
 static void blame(struct as_kmsg_scan *s, const char *text)
 {
@@ -198,7 +230,7 @@ static void blame(struct as_kmsg_scan *s, const char *text)
 	if (is_ip(text)) {
 		if (!find_function(text, name))
 			return;
-	} else {
+	} else if (!s->in_stack || !frame_has(text, s->ip, name)) {
 		at = s->in_stack ? frame(text) : NULL;
 		if (!at || !take_function(at, name))
 			return;
@@ -329,6 +361,7 @@ static void begin(struct as_kmsg_scan *s, const char *text, const struct as_kmsg
 	s->what = m->what;
 	s->lines = 0;
 	s->where[0] = '\0';
+	s->ip = named_ip(text);
 	as_buf_clear(&s->title);
 	as_buf_adds(&s->title, text);
 	as_buf_clear(&s->text);

@@ -65,14 +65,17 @@ static int sweep_singles(struct as_runner *r, const struct as_run_batch *one,
 			 struct as_err *err)
 {
 	/* The mount is the last one. */
+	uint64_t only = r->options.sweep_only, op = from->op ? from->op : 1;
 	bool in_mount = from->n && !from->op;
 	uint64_t n = from->n ? from->n : 1;
 	int rc = 0;
 
-	for (uint64_t op = from->op ? from->op : 1; !in_mount && op <= one->seqs[0]->n && !rc;
-	     op++, n = 1)
-		rc = sweep_calls(r, one, op, n, result, err);
-	return rc ? rc : sweep_calls(r, one, 0, n, result, err);
+	for (; !in_mount && op <= one->seqs[0]->n && !rc; op++, n = 1)
+		if (!only || op == only)
+			rc = sweep_calls(r, one, op, n, result, err);
+	if (rc || (only && only != AS_SWEEP_MOUNT))
+		return rc;
+	return sweep_calls(r, one, 0, n, result, err);
 }
 
 /* After the failure of `from`, those of all later operations. *most: so many of the two have

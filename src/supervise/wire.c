@@ -89,6 +89,7 @@ static const struct number_row {
 	ROW(deadline_ms), ROW(size_bytes),   ROW(seed),	       ROW(max_bytes),
 	ROW(max_entries), ROW(kmemleak),     ROW(max_faults),  ROW(sweep_at.op),
 	ROW(sweep_at.n),  ROW(sweep_at.op2), ROW(sweep_at.n2), ROW(sweep_at.points),
+	ROW(sweep_only),
 #undef ROW
 };
 

@@ -24,6 +24,18 @@ done
 tap_is "pairs of a library" $? 2
 tap_like "pairs of a library: why" "$WORK/err" "needs --sweep kalloc"
 
+"$ASSAY" run --target lab --sweep write --sweep-op 1 "$WORK/w.txt" >"$WORK/out" 2>"$WORK/err"
+tap_is "one operation of a library" $? 2
+tap_like "one operation of a library: why" "$WORK/err" "needs --sweep kalloc"
+for op in 0 -1 1x "" 99999999999999999999; do
+	"$ASSAY" run --target ext4 --sweep kalloc --sweep-op "$op" "$WORK/w.txt" >"$WORK/out" 		2>"$WORK/err"
+	tap_is "no operation: '$op'" $? 2
+	tap_like "no operation: '$op': why" "$WORK/err" "number of an operation"
+done
+"$ASSAY" run --target ext4 --sweep kio --sweep-op 1 --max-faults 2 "$WORK/w.txt" >"$WORK/out" \
+	2>"$WORK/err"
+tap_is "pairs of one operation" $? 2
+
 # "All" is said of a sweep that came to its end, and of no other.
 "$ASSAY" run --target lab --no-store --sweep write "$WORK/w.txt" >"$WORK/out" 2>&1
 tap_is "a sweep to its end" $? 0
@@ -78,5 +90,14 @@ else
 	tap_is "a whole sweep of minix3" $? 0
 	tap_like "a whole sweep of minix3: all" "$WORK/out" \
 		"^all [1-9][0-9][0-9]* failures of this workload were tried"
+	all=$(sed -n 's/^all \([0-9]*\) failures.*/\1/p' "$WORK/out")
+	for op in 1 mount; do
+		"$ASSAY" run --kernel "$kernel" --target minix3 --sweep kalloc --sweep-op $op \
+			--no-store "$WORK/one.txt" >"$WORK/out" 2>"$WORK/err"
+		tap_is "a sweep of minix3, $op" $? 0
+		part=$(sed -n 's/^all \([0-9]*\) failures.*/\1/p' "$WORK/out")
+		all=$((all - ${part:-0}))
+	done
+	tap_is "both parts together are the whole" "$all" 0
 fi
 tap_done
