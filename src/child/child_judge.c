@@ -120,6 +120,8 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 		/* What an operation before had written may be what could not reach the disk now. */
 		if (c->kfault && got->err == EIO)
 			c->blind = true;
+		if (c->kfault && as_child_kfail_in_doubt(c, op))
+			c->blind = true;
 		if (as_op_writes_then_syncs(op) || as_model_view_in_doubt(c->model, op) ||
 		    (as_op_table[op->code].calls == AS_CALLS_MANY && got->done))
 			c->blind = true;

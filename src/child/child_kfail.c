@@ -5,6 +5,8 @@
  *
  *   1. The operation in which it hit may answer any error. If it answers one, it has changed
  *      nothing: the model stays where it is. If it answers success, it has done what it says.
+ *      A write with O_SYNC or O_DSYNC writes, and then waits for the disk: if it answers an error,
+ *      the bytes may be there, and the tree is not judged any more.
  *   2. Every later operation is judged as usual. There is one exception: a file system may turn
  *      itself off, and then it says so to every call (EROFS, EIO, EUCLEAN, ESHUTDOWN). What follows
  *      is not judged, but the next mount must work.
@@ -13,6 +15,7 @@
  *   4. A mount that failed is tried again, and works then.
  */
 #include "child/child_priv.h"
+#include "model/persist.h"
 
 #include <errno.h>
 
@@ -40,6 +43,14 @@ void as_child_kfail_end(struct child *c)
 		return;
 	c->sh->fired = true;
 	c->sh->kfired++;
+}
+
+bool as_child_kfail_in_doubt(const struct child *c, const struct as_op *op)
+{
+	const struct as_outcome wrote = { .ret = 1 };
+
+	return as_op_table[op->code].changes & AS_CHANGES_AS_OPENED &&
+	       as_model_persists(c->model, op, &wrote, 0).kind != AS_PERSIST_NOTHING;
 }
 
 bool as_child_kfail_aborts(int err)

@@ -100,6 +100,8 @@ enum as_full_rule as_child_full_rule(const struct child *c, const struct as_op *
 /* Around a call that may meet a failure inside the kernel; op 0 is the mount. */
 void as_child_kfail_begin(struct child *c, uint64_t op);
 void as_child_kfail_end(struct child *c);
+/* Whether an operation that answered an error may have done its work all the same. */
+bool as_child_kfail_in_doubt(const struct child *c, const struct as_op *op);
 /* While it is mounted: whether it has turned itself off. */
 void as_child_kfail_look(struct child *c);
 /* Whether such an answer means that it has. */

@@ -5,8 +5,8 @@
  * Method. A message of class crash or warning begins a report and includes the messages after it,
  * up to a line that ends reports or LINES_MAX lines; a second message of such a class in the same
  * report (Oops after BUG) changes nothing. A notice of corruption is complete by itself. The
- * function to blame is the first of these: the one that the message names, the one at the
- * instruction pointer, those on the stack from the top. Functions that are on the stack only
+ * function to blame is the first of these: the one that the message names, the one that takes the
+ * lock, the one at the instruction pointer, those on the stack from the top. Functions that are on the stack only
  * because something was reported (KMSG_SKIP) are left out.
  */
 #include "klog/kmsg.h"
@@ -187,6 +187,13 @@ static bool is_ip(const char *line)
 	       !strncmp(line, "pc : ", 5);
 }
 
+/* "000000008cba63b8 (&mm->mmap_lock){++++}-{3:3}, at: handle_page_fault+0x1aa/0x920": the first one
+ * in a report of lockdep is the lock that was to be taken. */
+static bool is_lock(const struct as_kmsg_scan *s, const char *text)
+{
+	return !strcmp(s->what, "lockdep") && strstr(text, ", at: ");
+}
+
 /* The number that a message names as its instruction pointer ("..., ip 0x60731860"), or 0. */
 static unsigned long named_ip(const char *text)
 {
@@ -227,7 +234,7 @@ static void blame(struct as_kmsg_scan *s, const char *text)
 		s->in_stack = true;
 	if (s->where[0])
 		return;
-	if (is_ip(text)) {
+	if (is_ip(text) || is_lock(s, text)) {
 		if (!find_function(text, name))
 			return;
 	} else if (!s->in_stack || !frame_has(text, s->ip, name)) {
