@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum stamp_how { KEPT, MAY, MUST, OPTS };
+enum stamp_how { KEPT, MAY, MUST, OPTS, TYPE };
 enum which { ATIME, MTIME, CTIME, TIMES };
 
 static const struct {
@@ -185,6 +185,8 @@ void as_stamp(struct as_model *m, uint32_t ino, enum as_event event)
 
 		if (how == OPTS)
 			how = s->atime;
+		if (how == TYPE)
+			how = m->traits->stamps & AS_STAMPS_RENAMED ? MUST : MAY;
 		move(s, &at->span[i], how);
 		if (how != KEPT)
 			at->since[i] = (uint8_t)event;

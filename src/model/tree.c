@@ -413,7 +413,7 @@ void as_node_move(struct as_model *m, uint32_t from, const char *fs, size_t flen
 	link_record_del(m, inode, from, old);
 	edge_in(m, to, fresh, inode);
 	link_record_add(m, edit(m, ino), to, fresh);
-	as_stamp(m, ino, AS_EVENT_MOVED);
+	as_stamp(m, ino, AS_EVENT_RENAMED);
 	as_name_put(old);
 	as_name_put(fresh);
 }
