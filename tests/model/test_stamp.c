@@ -37,6 +37,9 @@ static const struct row rows[] = {
 	{ "replaced, with another name",
 	  "create /f 0644\nhardlink /f /g\ncreate /h 0644\nrename /h /g", "/f", 1, 1, 4 },
 	{ "links of one file", "create /f 0644\nhardlink /f /g\nrename /f /g", "/f", 1, 1, 2 },
+	{ "renamed", "create /f 0644\nrename /f /g", "/g", 1, 1, 2 },
+	{ "a folder that is renamed", "mkdir /b 0755\nmkdir /c 0755\nrename /b /a", "/a", 1, 1,
+	  3 },
 	{ "the folder of what is made", "mkdir /a 0755\ncreate /a/f 0644", "/a", 1, 2, 2 },
 	{ "the folder of what is removed", "mkdir /a 0755\ncreate /a/f 0644\nunlink /a/f", "/a", 1,
 	  3, 3 },
@@ -118,7 +121,7 @@ static void check_row(const struct row *row)
 	struct as_buf why = { 0 };
 	struct as_model *m;
 
-	traits.stamps = AS_STAMPS_ALL;
+	traits.stamps = AS_STAMPS_ALL | AS_STAMPS_RENAMED;
 	m = as_model_new(&traits);
 	as_model_follow_times(m, "");
 	play(m, seq);
@@ -146,6 +149,41 @@ static void test_rows(void **state)
 }
 
 /* The last operation answers as it is told, not as the model likes best. */
+/* Where the type does not say so, a rename moves the ctime or not. An exchange always may. */
+static void test_renamed_maybe(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned stamps;
+	} maybe[] = {
+		{ "create /f 0644\ncreate /h 0644\nrename /f /g", 0 },
+		{ "create /f 0644\ncreate /g 0644\nrename2 /f /g RENAME_EXCHANGE",
+		  AS_STAMPS_RENAMED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(maybe) / sizeof(maybe[0]); i++) {
+		struct as_traits traits = t_full_traits;
+		struct as_seq *seq = t_parse(maybe[i].text);
+		struct as_buf why = { 0 };
+		struct as_model *m;
+
+		traits.stamps = AS_STAMPS_ALL | maybe[i].stamps;
+		m = as_model_new(&traits);
+		as_model_follow_times(m, "");
+		play(m, seq);
+		for (int ctime = 1; ctime <= 3; ctime += 2) {
+			const int64_t ns[3] = { middle(1), middle(1), middle(ctime) };
+
+			if (!agrees(m, "/g", ns, &why))
+				fail_msg("%s: %s", maybe[i].text, as_buf_str(&why));
+		}
+		as_buf_free(&why);
+		as_seq_free(seq);
+		as_model_free(m);
+	}
+}
+
 static void refuse_last(struct as_model *m, struct as_seq *seq, int err)
 {
 	struct as_outcome got = { .ret = -1, .err = err };
@@ -344,6 +382,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_future_atime), cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_renamed_maybe),
 		cmocka_unit_test(test_unknown),	     cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_future),	     cmocka_unit_test(test_granularity),
 		cmocka_unit_test(test_same_xattr),
