@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* opt: the one parser of options. "--name VALUE", "--name=VALUE", "-n VALUE"; "--" ends them. */
+/* opt: the one parser of options. "--name VALUE", "--name=VALUE", "-n VALUE",
+ * "-nVALUE"; "--" ends them. */
 #include "cli/cli.h"
 #include "target/target.h"
 
@@ -76,6 +77,11 @@ static int take_option(struct as_args *args, int argc, char **argv, int *i, stru
 	uint64_t number = 0;
 	int rc = 0;
 
+	if (!o && word[1] != '-') {
+		o = find_opt(args->command, word, 2);
+		o = o && o->kind != AS_OPT_FLAG ? o : NULL;
+		value = word + 2;
+	}
 	if (!o)
 		return as_fail(err, AS_EUSE, "%s: unknown option %.*s; `assay help %s` lists them",
 			       args->command->name, (int)len, word, args->command->name);

@@ -41,6 +41,11 @@ build() {
 refuses "no command" 2 "no command given" "$ASSAY"
 refuses "unknown command" 2 "unknown command 'frobnicate'" "$ASSAY" frobnicate
 refuses "unknown option" 2 "unknown option --frob" "$ASSAY" run --frob good.txt
+refuses "unknown letter" 2 "unknown option -zlab" "$ASSAY" run -zlab good.txt
+refuses "a letter and its value are one word" 2 "unknown target 'nosuch'" \
+	"$ASSAY" run -tnosuch good.txt
+refuses "a dash alone before a value" 2 "unknown option -target=lab" \
+	"$ASSAY" emit-c -target=lab good.txt
 refuses "no operand" 2 "expected FILE" "$ASSAY" run --target lab
 refuses "one operand too many" 2 "too many" "$ASSAY" emit-c good.txt good.txt
 refuses "option given twice" 2 "--target was given twice" \
