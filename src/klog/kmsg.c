@@ -6,8 +6,8 @@
  * up to a line that ends reports or LINES_MAX lines; a second message of such a class in the same
  * report (Oops after BUG) changes nothing. A notice of corruption is complete by itself. The
  * function to blame is the first of these: the one that the message names, the one that takes the
- * lock, the one at the instruction pointer, those on the stack from the top. Functions that are on the stack only
- * because something was reported (KMSG_SKIP) are left out.
+ * lock, the one at the instruction pointer, those on the stack from the top. Functions that are on
+ * the stack only because something was reported (KMSG_SKIP) are left out.
  */
 #include "klog/kmsg.h"
 
@@ -203,8 +203,8 @@ static unsigned long named_ip(const char *text)
 }
 
 /*
- * Is `ip` in the function of this frame, " [<60731660>] ? name+0x0/0x5f0"? User-Mode Linux names the
- * place of a fault as a number. All of its frames are guessed, but each says where its function
+ * Is `ip` in the function of this frame, " [<60731660>] ? name+0x0/0x5f0"? User-Mode Linux names
+ * the place of a fault as a number. All of its frames are guessed, but each says where its function
  * begins and ends.
  */
 static bool frame_has(const char *line, unsigned long ip, char where[WHERE_BYTES])

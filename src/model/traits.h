@@ -168,7 +168,7 @@ enum as_stamps_judged {
 	AS_STAMPS_MTIME = 1 << 1,
 	AS_STAMPS_CTIME = 1 << 2,
 	AS_STAMPS_ALL = AS_STAMPS_ATIME | AS_STAMPS_MTIME | AS_STAMPS_CTIME,
-	AS_STAMPS_RENAMED = 1 << 3, /* a rename moves the ctime of what it renames, as on most Unixes */
+	AS_STAMPS_RENAMED = 1 << 3, /* a rename moves the ctime of what it renames */
 };
 
 /* What statfs promises; child/child_space.c judges it. */

@@ -28,7 +28,8 @@ tap_like "pairs of a library: why" "$WORK/err" "needs --sweep kalloc"
 tap_is "one operation of a library" $? 2
 tap_like "one operation of a library: why" "$WORK/err" "needs --sweep kalloc"
 for op in 0 -1 1x "" 99999999999999999999; do
-	"$ASSAY" run --target ext4 --sweep kalloc --sweep-op "$op" "$WORK/w.txt" >"$WORK/out" 		2>"$WORK/err"
+	"$ASSAY" run --target ext4 --sweep kalloc --sweep-op "$op" "$WORK/w.txt" >"$WORK/out" \
+		2>"$WORK/err"
 	tap_is "no operation: '$op'" $? 2
 	tap_like "no operation: '$op': why" "$WORK/err" "number of an operation"
 done
