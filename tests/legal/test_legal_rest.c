@@ -274,6 +274,30 @@ static void test_rows(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* Blocks are missing at every point. That is what is told, although at the last point, which the
+ * tree is not of, the size of another file is wrong as well. */
+static void test_told(void **state)
+{
+	static const struct rest fewer = { 100, 200, 300, 14, 0 };
+	const struct as_policy policy = policy_of(P, true);
+	struct as_legal verdict = { 0 };
+	struct as_moment end = { 0 };
+	struct as_buf why = { 0 };
+	struct as_tree *tree;
+	struct told told;
+
+	(void)state;
+	tell(&told, &policy, "$1 = open /e O_RDWR|O_CREAT 0644\n" SYNCED "ftruncate $1 700\n");
+	end.done = end.begun = as_history_len(told.history);
+	tree = tree_with(told.history, end.done - 1, &fewer);
+	assert_false(as_legal_judge(told.history, end, tree, &verdict));
+	t_verdict_say(&verdict, &why);
+	assert_non_null(strstr(as_buf_str(&why), "16 blocks"));
+	as_buf_free(&why);
+	as_tree_put(tree);
+	t_told_end(&told);
+}
+
 /* utimens makes no state of its own. Verdicts that were remembered must not be mixed up: not those
  * of trees that differ in times only, nor those before it began and while it was under way. */
 static void test_remembered(void **state)
@@ -303,6 +327,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_uncounted),
+		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_remembered),
 	};
 
