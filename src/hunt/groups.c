@@ -36,6 +36,7 @@
 #include <string.h>
 
 #define BOTH_NAMES "both names" /* after a rename: the opposite of "neither name" */
+#define UNREADABLE "crash: unreadable: "
 #define CUT_STEPS_MAX 8
 
 static const char *const plain_steps[] = { "make", "write", "remove" };
@@ -276,10 +277,12 @@ static bool breaks_promise(const char *a, const char *b)
 	return steps_within(change, b, is_same_cut_step);
 }
 
-/* If recovery is wrong after one single change, it is wrong after others, too. */
-static bool is_wrong_always(const struct as_hunt_sign *a, enum harm a_harm)
+/* If recovery is wrong after one single change, it is wrong after others, too. But that one object
+ * cannot be read breaks no promise about others that can be. */
+static bool is_wrong_always(const struct as_hunt_sign *a, const char *a_name, enum harm b_harm)
 {
-	return a->steps && is_single(a->steps) && a_harm == DAMAGED && freedom_of(a) == IN_ORDER;
+	return a->steps && is_single(a->steps) && harm_of(a_name) == DAMAGED &&
+	       freedom_of(a) == IN_ORDER && !(begins(a_name, UNREADABLE) && b_harm == LOST);
 }
 
 /* Promises are among the steps, so even "make,sync," is not what every workload does: where that is
@@ -289,7 +292,8 @@ static bool explains_cut(const struct as_hunt_sign *a, const char *a_name,
 			 const struct as_hunt_sign *b, const char *b_name)
 {
 	enum harm a_harm = harm_of(a_name), b_harm = harm_of(b_name);
-	bool total = a->steps && is_single(a->steps) && a_harm < UNTIDY;
+	bool total = a->steps && is_single(a->steps) && a_harm < UNTIDY &&
+		     !(begins(a_name, UNREADABLE) && b_harm == LOST);
 	bool both = strstr(a_name, BOTH_NAMES), other = strstr(b_name, BOTH_NAMES);
 
 	if (!is_reduced(a) || !freedom_of(a) || freedom_of(a) > freedom_of(b))
@@ -303,7 +307,7 @@ static bool explains_cut(const struct as_hunt_sign *a, const char *a_name,
 	if (freedom_of(b) == AGAIN)
 		return freedom_of(a) == IN_ORDER && strstr(b->cause, "full check") &&
 		       (a_harm >= UNTIDY || total);
-	if (is_wrong_always(a, a_harm) || (a_harm == UNTIDY && b_harm == NOTED))
+	if (is_wrong_always(a, a_name, b_harm) || (a_harm == UNTIDY && b_harm == NOTED))
 		return true;
 	/* The problem that a checker named says more than the operation that led to it. */
 	if (a_harm == UNTIDY && b_harm == UNTIDY && as_signature_same_symptom(a_name, b_name))
@@ -320,7 +324,7 @@ static bool explains_cut(const struct as_hunt_sign *a, const char *a_name,
 
 /* What a checker finds after a power cut during recovery, it finds without that one, too. */
 static bool explains_unreduced(const struct as_hunt_sign *a, const char *a_name,
-			       const struct as_hunt_sign *b)
+			       const struct as_hunt_sign *b, const char *b_name)
 {
 	enum harm a_harm = harm_of(a_name);
 
@@ -328,7 +332,7 @@ static bool explains_unreduced(const struct as_hunt_sign *a, const char *a_name,
 		return false;
 	if (freedom_of(b) == AGAIN)
 		return strstr(b->cause, "full check") && a_harm >= UNTIDY;
-	return is_wrong_always(a, a_harm);
+	return is_wrong_always(a, a_name, harm_of(b_name));
 }
 
 /* The names of their groups are given, too. */
@@ -341,7 +345,7 @@ static bool explains(const struct as_hunt_sign *a, const char *a_name, const str
 	if (!is_reduced(b))
 		return (as_signature_same_symptom(a_name, b_name) &&
 			(is_reduced(a) || is_smaller(a, b))) ||
-		       explains_unreduced(a, a_name, b);
+		       explains_unreduced(a, a_name, b, b_name);
 	if (freedom_of(b))
 		return explains_cut(a, a_name, b, b_name);
 	/* Who has an old size appends in the wrong place, and not the other way round. */

@@ -253,12 +253,17 @@ static bool as_it_is(struct as_legal *verdict, bool unjudged)
 	return verdict->legal = true;
 }
 
+enum way_to { MOUNTED, COMMIT, CHECKED };
+
 static bool judge_at(struct as_history *h, struct as_moment moment, const struct as_tree *tree,
-		     bool commit, struct as_legal *verdict)
+		     enum way_to way, struct as_legal *verdict)
 {
-	struct as_legal_judge j = {
-		.h = h, .moment = moment, .tree = tree, .commit = commit, .verdict = verdict
-	};
+	struct as_legal_judge j = { .h = h,
+				    .moment = moment,
+				    .tree = tree,
+				    .commit = way == COMMIT,
+				    .checked = way == CHECKED,
+				    .verdict = verdict };
 	struct legal_cache *cache = cache_of(h);
 	struct remembered key;
 
@@ -276,7 +281,7 @@ static bool judge_at(struct as_history *h, struct as_moment moment, const struct
 		.tree = as_tree_digest(tree),
 		.rest = as_tree_digest_of_rest(tree),
 		.moment = { j.n_promises, j.n_begun, policies_until(h, moment.begun), j.n_touches,
-			    j.hi, commit },
+			    j.hi, way },
 	};
 	if (j.policy.none)
 		return as_it_is(verdict, true);
@@ -292,13 +297,13 @@ static bool judge_at(struct as_history *h, struct as_moment moment, const struct
 bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct as_tree *tree,
 		    struct as_legal *verdict)
 {
-	return judge_at(h, moment, tree, false, verdict);
+	return judge_at(h, moment, tree, MOUNTED, verdict);
 }
 
 bool as_legal_judge_commit(struct as_history *h, struct as_moment moment,
 			   const struct as_tree *tree, struct as_legal *verdict)
 {
-	return judge_at(h, moment, tree, true, verdict);
+	return judge_at(h, moment, tree, COMMIT, verdict);
 }
 
 bool as_legal_judge_quotas(struct as_history *h, struct as_moment moment,
@@ -336,13 +341,13 @@ bool as_legal_judge_checked(struct as_history *h, struct as_moment moment,
 {
 	struct as_tree *without;
 
-	if (as_legal_judge(h, moment, tree, verdict))
+	if (judge_at(h, moment, tree, CHECKED, verdict))
 		return true;
 	without = as_legal_without_found(h, tree, false);
 	/* If it has to be there, the first verdict says more. */
-	if (without && !as_legal_judge(h, moment, without, verdict) &&
+	if (without && !judge_at(h, moment, without, CHECKED, verdict) &&
 	    as_history_child_at(h, ROOT_INO, FOUND, h->after[moment.begun]))
-		(void)as_legal_judge(h, moment, tree, verdict);
+		(void)judge_at(h, moment, tree, CHECKED, verdict);
 	as_tree_put(without);
 	return verdict->legal;
 }

@@ -44,22 +44,28 @@ static bool map_nodes(const struct as_legal_judge *j, uint32_t point)
 	return true;
 }
 
-static bool data_fits(struct as_legal_judge *j, uint32_t point, struct as_legal_fault *fault,
-		      uint32_t *where)
+enum files_fit { OTHER_DATA, OTHER_REST, FITS };
+
+/* The rest is looked at where all data fits: it is the same at all points, so that it is what is
+ * wrong, although at other points some data does not fit, either. */
+static enum files_fit look_at_files(struct as_legal_judge *j, uint32_t point,
+				    struct as_legal_fault *fault, uint32_t *where)
 {
 	uint32_t n = as_tree_len(j->tree);
 
-	for (uint32_t i = 1; i < n; i++) {
-		const struct as_tree_node *node = as_tree_at(j->tree, i);
+	for (int rest = 0; rest < 2; rest++)
+		for (uint32_t i = 1; i < n; i++) {
+			const struct as_tree_node *node = as_tree_at(j->tree, i);
 
-		if (node->twin != i || !S_ISREG(node->mode))
-			continue;
-		*where = i;
-		if (!as_legal_data_ok(j, j->ino[i], node, point, fault) ||
-		    !as_legal_rest_ok(j, j->ino[i], node, fault))
-			return false;
-	}
-	return true;
+			if (node->twin != i || !S_ISREG(node->mode))
+				continue;
+			*where = i;
+			if (!rest && !as_legal_data_ok(j, j->ino[i], node, point, fault))
+				return OTHER_DATA;
+			if (rest && !as_legal_rest_ok(j, j->ino[i], node, fault))
+				return OTHER_REST;
+		}
+	return FITS;
 }
 
 /* The tree is legal: of which points can it be, by its names and attributes? */
@@ -79,23 +85,24 @@ bool as_legal_prefix(struct as_legal_judge *j)
 	uint32_t lo = stable_point(j, &by), where = 0, at;
 	struct as_digest shape = as_history_shape_of_tree(j->h, j->tree);
 	struct as_legal_fault fault = { 0 }, first = { 0 };
-	bool found = false;
+	enum files_fit best = FITS, fits;
 
 	for (uint32_t p = j->hi + 1; p-- > lo;) {
 		if (!as_digest_eq(j->h->point[p].shape, shape) || !map_nodes(j, p))
 			continue;
-		if (data_fits(j, p, &fault, &at)) {
+		fits = look_at_files(j, p, &fault, &at);
+		if (fits == FITS) {
 			span(j, lo, shape);
 			return true;
 		}
 		/* The reason is told for the latest point: a person expects that one. */
-		if (!found) {
+		if (best == FITS || fits > best) {
 			first = fault;
 			where = at;
+			best = fits;
 		}
-		found = true;
 	}
-	if (found)
+	if (best != FITS)
 		as_legal_say_fault(j, &first, where);
 	else
 		as_legal_explain_shape(j, lo, by);

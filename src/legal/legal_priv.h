@@ -13,6 +13,7 @@ struct as_legal_judge {
 	const struct as_tree *tree;
 	struct as_legal *verdict;
 	bool commit; /* the tree is that of the last commit, without logs of fsync */
+	bool checked; /* a checker's run has led to the tree */
 	struct as_policy policy; /* the weakest since the last sync */
 	uint32_t n_promises; /* given by operations that had answered */
 	uint32_t n_begun; /* with those of the operation that was under way */

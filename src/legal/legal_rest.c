@@ -14,7 +14,11 @@
  *      is of a moment of its own, it may be later.
  *   2. A ctime is never earlier than it was then: only the clock sets it. A touched atime or mtime
  *      may be anything, since utimensat(2) sets them.
- *   3. A file that nobody touched has at least the blocks that it had then. It may have more.
+ *   3. A file that nobody touched has at least the blocks that it had then. It may have more. Where
+ *      stat(2) counted others than those of data, it may have lost these: blocks of its map, which
+ *      e2fsck writes anew ("extent tree could be narrower"); blocks that wait in memory for a copy
+ *      on write (xfs_bmap_btalloc_accounting(), of the fork for copies), once something was shared.
+ *      It has those of its data.
  *   4. Data is never called a hole (lseek(2)), after whatever happened. Holes may be called data.
  *   5. A file has no more blocks than the data of some version can need (model/footprint.h): of the
  *      first one of that size or of a later one, whose data may be there before its size is. A
@@ -88,9 +92,9 @@ enum {
 	DATA_SHARE = 16,
 };
 
-static uint64_t data_blocks(const struct as_history_version *v, uint64_t block)
+static uint64_t held_blocks(const struct as_history_version *v, uint64_t block)
 {
-	uint64_t n = 0, next = 0, map;
+	uint64_t n = 0, next = 0;
 
 	for (uint32_t i = 0; i < v->n_runs; i++) {
 		uint64_t first = v->run[i].start / block;
@@ -100,6 +104,13 @@ static uint64_t data_blocks(const struct as_history_version *v, uint64_t block)
 		n += end > first ? end - first : 0;
 		next = end > next ? end : next;
 	}
+	return n;
+}
+
+static uint64_t data_blocks(const struct as_history_version *v, uint64_t block)
+{
+	uint64_t n = held_blocks(v, block), map;
+
 	map = (uint64_t)v->n_runs * RUN_BLOCKS;
 	return n + n / DATA_SHARE + (map < n * BLOCK_BLOCKS ? map : n * BLOCK_BLOCKS);
 }
@@ -143,6 +154,36 @@ static bool leaves_nothing(const struct as_legal_judge *j, uint32_t ino,
 	       broken(fault, AS_RULE_BLOCKS, FAULT_LEFT, most, node->blocks);
 }
 
+/* ---- Blocks that were made stable ---- */
+
+static bool shares(const struct as_history *h)
+{
+	for (size_t i = 0; i < h->ops->n; i++)
+		switch (h->ops->ops[i].code) {
+		case AS_OP_CLONE:
+		case AS_OP_CLONE_RANGE:
+		case AS_OP_DEDUPE_RANGE:
+		case AS_OP_COPY_FILE_RANGE: /* vfs_copy_file_range() clones where it can */
+			return true;
+		default:
+			break;
+		}
+	return false;
+}
+
+/* In blocks of 512 bytes, of which every file system has at least one for each that holds data. */
+static uint64_t stable_blocks(const struct as_legal_judge *j, uint32_t ino,
+			      const struct as_history_promise *by)
+{
+	const struct as_policy *policy = &j->policy;
+	uint64_t seen = by->seen->blocks, held;
+
+	if (!(policy->map_anew && j->checked) && !(policy->copies_ahead && shares(j->h)))
+		return seen;
+	held = held_blocks(as_history_version_at(j->h, ino, by->point), 512);
+	return held < seen ? held : seen;
+}
+
 bool as_legal_rest_ok(const struct as_legal_judge *j, uint32_t ino, const struct as_tree_node *node,
 		      struct as_legal_fault *fault)
 {
@@ -160,7 +201,8 @@ bool as_legal_rest_ok(const struct as_legal_judge *j, uint32_t ino, const struct
 	fault->by = by;
 	touched = touched_since(j, ino, by->op);
 	if (j->policy.blocks && !(touched & (AS_STAMPS_MTIME | AS_STAMPS_CTIME)) &&
-	    node->blocks < by->seen->blocks)
-		return broken(fault, AS_RULE_BLOCKS, FAULT_BLOCKS, by->seen->blocks, node->blocks);
+	    node->blocks < stable_blocks(j, ino, by))
+		return broken(fault, AS_RULE_BLOCKS, FAULT_BLOCKS, stable_blocks(j, ino, by),
+			      node->blocks);
 	return !j->policy.times || times_ok(j, by->seen, touched, node, fault);
 }

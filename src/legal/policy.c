@@ -177,6 +177,8 @@ struct as_policy as_policy_of(const struct as_target *target)
 		.whole_files = promise.crash & AS_CRASH_WHOLE_FILES,
 		.times = promise.crash & AS_CRASH_TIMES,
 		.blocks = promise.crash & AS_CRASH_BLOCKS,
+		.map_anew = promise.crash & AS_CRASH_MAP_ANEW,
+		.copies_ahead = promise.crash & AS_CRASH_COPIES_AHEAD,
 		.lost_found = promise.crash & AS_CRASH_RESCUES,
 		.makes_found = promise.crash & AS_CRASH_MAKES_FOUND,
 		.no_remount = promise.crash & AS_CRASH_NO_REMOUNT,

@@ -49,6 +49,9 @@ struct as_policy {
 	bool whole_files;
 	/* fsync of a file makes its times stable; the blocks that it has. */
 	bool times, blocks;
+	/* ... but for blocks of its map, after a checker's run; or that it had in memory alone,
+	 * once blocks were shared. */
+	bool map_anew, copies_ahead;
 	/* After a checker's run, what has no name is in lost+found. */
 	bool lost_found;
 	/* It makes /lost+found if there is none. */

@@ -258,10 +258,38 @@ void as_model_changes(const struct as_model *before, const struct as_model *afte
 
 /* ---- What an operation makes stable ---- */
 
+/* Operations that answer success and leave every name as it was: nothing is written for them, and
+ * so nothing waits (IS_DIRSYNC()). rename(2): if both are names of one file, "rename() does
+ * nothing". */
+static bool leaves_names(const struct as_model *m, const struct as_op *op)
+{
+	struct as_walk from, to;
+	const struct as_inode *dir;
+
+	switch (op->code) {
+	case AS_OP_RENAME:
+	case AS_OP_RENAME2:
+		from = as_walk_path(m, op->path, WALK_NOFOLLOW);
+		to = as_walk_path(m, op->path2, WALK_NOFOLLOW);
+		return !from.err && !to.err && from.ino == to.ino;
+	case AS_OP_DEEPEN:
+	case AS_OP_ENLARGE:
+		return !op->len;
+	case AS_OP_PRUNE:
+		to = as_walk_path(m, op->path, WALK_FOLLOW);
+		dir = to.err ? NULL : inode_at(m, to.ino);
+		return dir && is_dir(dir) && !dir->dir.entries;
+	default:
+		return false;
+	}
+}
+
 static bool makes_names(const struct as_model *m, const struct as_op *op)
 {
 	struct as_walk w;
 
+	if (leaves_names(m, op))
+		return false;
 	switch (as_op_table[op->code].changes) {
 	case AS_CHANGES_NAMES:
 		return true;

@@ -94,7 +94,7 @@ enum { AS_MOUNTED_SYNC = 1, AS_MOUNTED_DIRSYNC = 2, AS_MOUNTED_CLOSE = 4 };
  *                           generic_write_sync())
  *   a write with O_DSYNC    as fdatasync, of the bytes written; so with mount -o sync (mount(8))
  *   msync, mmap_write, both with MS_SYNC: as fdatasync, of the range (msync(2), vfs_fsync_range())
- *   names, -o dirsync       the operation itself (mount(8), IS_DIRSYNC())
+ *   names, -o dirsync       the operation itself (mount(8), IS_DIRSYNC()), if it changes a name
  *   close, AS_MOUNTED_CLOSE as fdatasync
  *   sync_file_range         nothing (its manual page: "extremely dangerous", no metadata)
  *   remount, read-only      everything (reconfigure_super(), sync_filesystem())

@@ -114,7 +114,9 @@ enum as_quirk {
 	/* the same: no directory can be made (AS_MEANS_FLAT) */
 	AS_QUIRK_FLAT = AS_TRAIT_BIT(41),
 	/* jfs: a transaction of its lazy commit holds the inode that it removes (txCommit()) until
-	 * the next sync: s_remove_count keeps a remount from being read-only */
+	 * the next sync: s_remove_count keeps a remount from being read-only. btrfs: so does data
+	 * of a removed file on its way to the disk (BTRFS_INODE_FLUSH_ON_CLOSE, igrab()); nilfs2:
+	 * data that waits for a segment (nilfs_set_file_dirty()) */
 	AS_QUIRK_REMOVED_LINGER = AS_TRAIT_BIT(42),
 	/* udf: udf_name_from_CS0() takes "..a" for "." with the extension ".a" and shows another
 	 * name, so what was made under it cannot be found; workloads have no such names */

@@ -76,6 +76,11 @@ enum as_crash_trait {
 	AS_CRASH_APART = 131072,
 	/* "sync" of a remount is for data alone; that of a mount is for names, too. */
 	AS_CRASH_LATE_SYNC = 262144,
+	/* Its checker may write the map of a file's blocks anew, with fewer blocks. */
+	AS_CRASH_MAP_ANEW = 524288,
+	/* Of a file with shared blocks, stat(2) also counts those that wait in memory for a copy on
+	 * write. */
+	AS_CRASH_COPIES_AHEAD = 1048576,
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at

@@ -191,6 +191,60 @@ static bool judge(struct told *told, struct as_moment moment, const struct rest 
 	return legal;
 }
 
+/* Blocks that stat(2) counted and that hold no data: of 16, the data has 8. */
+static void test_uncounted(void **state)
+{
+	static const struct {
+		const char *name, *workload;
+		bool map_anew, copies_ahead, checked;
+		uint64_t blocks;
+		bool legal;
+	} uncounted[] = {
+		{ "a map that a checker wrote anew", SYNCED, true, false, true, 8, true },
+		{ "data that a checker has lost", SYNCED, true, false, true, 7, false },
+		{ "a map, without a checker", SYNCED, true, false, false, 8, false },
+		{ "a map that no checker writes anew", SYNCED, false, false, true, 8, false },
+		{ "copies in memory", SYNCED "$1 = open /g O_RDWR|O_CREAT 0644\nclone $0 $1\n",
+		  false, true, false, 8, true },
+		{ "copied data that is lost",
+		  SYNCED "$1 = open /g O_RDWR|O_CREAT 0644\nclone $0 $1\n", false, true, false, 7,
+		  false },
+		{ "copies where nothing was shared", SYNCED, false, true, false, 8, false },
+	};
+	int wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(uncounted) / sizeof(uncounted[0]); i++) {
+		struct rest rest = SEEN;
+		struct as_policy policy = policy_of(P, true);
+		struct as_legal verdict = { 0 };
+		struct as_moment end = { 0 };
+		struct as_tree *tree;
+		struct told told;
+		bool legal;
+
+		policy.map_anew = uncounted[i].map_anew;
+		policy.copies_ahead = uncounted[i].copies_ahead;
+		rest.blocks = uncounted[i].blocks;
+		tell(&told, &policy, uncounted[i].workload);
+		end.done = end.begun = as_history_len(told.history);
+		tree = tree_with(told.history, end.done, &rest);
+		/* A verdict of the other way must not be taken for that of this one. */
+		(void)(uncounted[i].checked ? as_legal_judge : as_legal_judge_checked)(
+			told.history, end, tree, &verdict);
+		legal = (uncounted[i].checked ? as_legal_judge_checked
+					      : as_legal_judge)(told.history, end, tree, &verdict);
+		if (legal != uncounted[i].legal) {
+			print_error("%s: %s\n", uncounted[i].name, as_buf_str(&verdict.why));
+			wrong++;
+		}
+		as_legal_free(&verdict);
+		as_tree_put(tree);
+		t_told_end(&told);
+	}
+	assert_int_equal(wrong, 0);
+}
+
 static void test_rows(void **state)
 {
 	struct as_buf why = { 0 };
@@ -218,6 +272,30 @@ static void test_rows(void **state)
 		}
 	as_buf_free(&why);
 	assert_int_equal(wrong, 0);
+}
+
+/* Blocks are missing at every point. That is what is told, although at the last point, which the
+ * tree is not of, the size of another file is wrong as well. */
+static void test_told(void **state)
+{
+	static const struct rest fewer = { 100, 200, 300, 14, 0 };
+	const struct as_policy policy = policy_of(P, true);
+	struct as_legal verdict = { 0 };
+	struct as_moment end = { 0 };
+	struct as_buf why = { 0 };
+	struct as_tree *tree;
+	struct told told;
+
+	(void)state;
+	tell(&told, &policy, "$1 = open /e O_RDWR|O_CREAT 0644\n" SYNCED "ftruncate $1 700\n");
+	end.done = end.begun = as_history_len(told.history);
+	tree = tree_with(told.history, end.done - 1, &fewer);
+	assert_false(as_legal_judge(told.history, end, tree, &verdict));
+	t_verdict_say(&verdict, &why);
+	assert_non_null(strstr(as_buf_str(&why), "16 blocks"));
+	as_buf_free(&why);
+	as_tree_put(tree);
+	t_told_end(&told);
 }
 
 /* utimens makes no state of its own. Verdicts that were remembered must not be mixed up: not those
@@ -248,6 +326,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_uncounted),
+		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_remembered),
 	};
 

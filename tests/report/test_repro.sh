@@ -51,6 +51,15 @@ whole() { # NAME FOLDER: what the folder of each finding has
 	tap_is "$1: the script is one for sh" "$(sh -n "$2/repro.sh" 2>&1)" ""
 }
 
+# ---- The tree ------------------------------------------------------------------------------------
+
+# What mkfs has made is not in expected.tree, so it must not be found, either.
+mkdir -p "$WORK/fresh/lost+found" "$WORK/fresh/d"
+touch "$WORK/fresh/.nilfs" "$WORK/fresh/d/.nilfs"
+sed -n '/^tree() {/,/^}/p' src/report/emitted/repro.sh >"$WORK/tree.sh"
+tap_is "what mkfs has made is left out, at the top alone" \
+	"$(. "$WORK/tree.sh" && tree "$WORK/fresh" | sed 's/.* //' | tr '\n' ' ')" "/ /d /d/.nilfs "
+
 # ---- Libraries -----------------------------------------------------------------------------------
 
 library() { # NAME COMMAND...

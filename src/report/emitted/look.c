@@ -133,7 +133,8 @@ int main(int argc, char **argv)
 		path += *path == '/';
 		if (entry->fts_info == FTS_DP)
 			continue;
-		if (entry->fts_level == 1 && !strcmp(entry->fts_name, "lost+found"))
+		if (entry->fts_level == 1 &&
+		    (!strcmp(entry->fts_name, "lost+found") || !strcmp(entry->fts_name, ".nilfs")))
 			fts_set(walk, entry, FTS_SKIP);
 		else if (attrs)
 			look_at_attrs(entry->fts_accpath, path);

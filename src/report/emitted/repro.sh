@@ -75,9 +75,10 @@ finish() {
 }
 
 # Type, mode, owners, links, size, name: one line for each name, in the order of bytes; a line
-# end in a name is shown as '?'.
+# end in a name is shown as '?'. What mkfs has made is not a part of it.
 tree() {
-	(cd "$1" && find . -path ./lost+found -prune -o -type d -printf 'd %m %U:%G - - /%P\0' -o \
+	(cd "$1" && find . \( -path ./lost+found -o -path ./.nilfs \) -prune -o \
+		-type d -printf 'd %m %U:%G - - /%P\0' -o \
 		-type l -printf 'l - %U:%G %n %s /%P\0' -o \
 		-type f -printf 'f %m %U:%G %n %s /%P\0' -o -printf '%y %m %U:%G %n - /%P\0') |
 		LC_ALL=C sort -z | tr '\0\n' '\n?'
