@@ -222,9 +222,8 @@ static void follow_open(struct as_gen_walk *w, const struct as_op *op)
 		const struct as_item *item = &r->item[i];
 		bool dir = item->kind == AS_ITEM_DIR;
 
-		if (((flags & AS_O_CREAT) && ((flags & AS_O_EXCL) || dir)) ||
-		    (dir && writes) || (!dir && (flags & AS_O_DIRECTORY)) ||
-		    item->kind == AS_ITEM_NODE)
+		if (((flags & AS_O_CREAT) && ((flags & AS_O_EXCL) || dir)) || (dir && writes) ||
+		    (!dir && (flags & AS_O_DIRECTORY)) || item->kind == AS_ITEM_NODE)
 			return;
 		handle.file = item->file;
 		handle.kind = item->kind;
