@@ -100,13 +100,14 @@ static int set_rest(struct as_fs *fs, struct lab_node *node, const struct as_sta
 	uint8_t why =
 		set & ~(unsigned)(AS_SET_ATIME | AS_SET_MTIME) ? LAB_WHY_OTHER : LAB_WHY_TIMES;
 	int rc = lab_idirty(fs, node, why);
+	uint32_t ids = LAB_BUG_ON(fs, IDS_16) ? UINT16_MAX : UINT32_MAX;
 
 	if (rc)
 		return rc;
 	if (set & AS_SET_UID)
-		raw->uid = st->uid;
+		raw->uid = st->uid & ids;
 	if (set & AS_SET_GID)
-		raw->gid = st->gid;
+		raw->gid = st->gid & ids;
 	/* As in Linux: a new owner does not get the set-id rights of the old one. */
 	if (set & (AS_SET_UID | AS_SET_GID) && !S_ISDIR(raw->mode)) {
 		raw->mode &= ~(uint32_t)S_ISUID;

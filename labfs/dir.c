@@ -146,8 +146,9 @@ static int grow_slots(struct as_fs *fs, struct lab_dirindex *ix)
 {
 	struct dir_slot *old = ix->slots;
 	uint32_t old_count = old ? ix->mask + 1 : 0, count = 16;
+	uint32_t filled = LAB_BUG_ON(fs, GONE_FREE) ? ix->live : ix->filled;
 
-	if (old && (ix->filled + 1) * 4 <= old_count * 3)
+	if (old && (filled + 1) * 4 <= old_count * 3)
 		return 0;
 	while (count < (ix->live + 1) * 2)
 		count *= 2;

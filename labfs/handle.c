@@ -43,7 +43,9 @@ static int open_tmpfile(struct as_fs *fs, const char *path, unsigned flags, uint
 		rc = -EINVAL;
 	if (rc)
 		return rc;
-	return LAB_RUN(fs, lab_ns_credits(fs), do_tmpfile(fs, dir, mode, !(flags & O_EXCL), node));
+	return LAB_RUN(fs, lab_ns_credits(fs),
+		       do_tmpfile(fs, dir, mode, !(flags & O_EXCL) || LAB_BUG_ON(fs, TMPFILE_EXCL),
+				  node));
 }
 
 /* Whether an existing inode may be opened with these flags. */

@@ -253,7 +253,7 @@ static int destroy(struct as_fs *fs, struct lab_node *node)
 		rc = lab_free_range(fs, node, 0, LAB_MAX_BLOCKS);
 	if (!rc)
 		rc = lab_idirty(fs, node, LAB_WHY_OTHER);
-	if (!rc && raw->xattr_block) {
+	if (!rc && raw->xattr_block && !(S_ISLNK(raw->mode) && LAB_BUG_ON(fs, LINK_ATTRS))) {
 		rc = lab_bfree(fs, raw->xattr_block, !LAB_BUG_ON(fs, XATTR_UNREVOKED));
 		raw->xattr_block = 0;
 	}

@@ -74,16 +74,19 @@ static int fill_slot(struct as_fs *fs, struct lab_node *node, struct lab_buf *ho
 	return 0;
 }
 
-/* Gives the buffer of an existing block that is about to be changed. */
+/* Gives the buffer of an existing block that is about to be changed. Its old contents are read also
+ * where all of it is overwritten: a commit that fails has written the new ones home, and then they
+ * are all that is left to undo the operation with. */
 static int take_mapped(struct as_fs *fs, uint32_t block, enum lab_state state, bool whole,
 		       struct lab_buf **buf)
 {
-	int rc;
+	int rc = lab_bread(fs, block, LAB_K_RAW, buf);
 
-	if (whole)
-		return lab_bfresh(fs, block, LAB_K_RAW, state, buf);
-	rc = lab_bread(fs, block, LAB_K_RAW, buf);
-	return rc ? rc : lab_dirty(fs, *buf, state);
+	if (!rc)
+		rc = lab_dirty(fs, *buf, state);
+	if (!rc && whole)
+		memset((*buf)->data, 0, LAB_BLOCK);
+	return rc;
 }
 
 int lab_bmap_get(struct as_fs *fs, struct lab_node *node, uint64_t lblk, enum lab_state state,

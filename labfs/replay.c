@@ -213,7 +213,7 @@ int lab_replay(struct as_fs *fs)
 		s.revokes_whole = s.nrevokes;
 		s.seq++;
 	}
-	if (rc >= 0)
+	if (rc >= 0 || LAB_BUG_ON(fs, SCAN_EIO))
 		rc = install(&s);
 	fs->head = end;
 	if (s.begun && s.seq - fs->seq > 1) {

@@ -134,6 +134,10 @@ static int go_writable(struct as_fs *fs)
 {
 	int rc = 0;
 
+	/* With bug LOOK_LOSES, files that were looked at while it was read-only are taken for a
+	 * sign that the replay is done. */
+	while (fs->nnodes > 1 && fs->count[LAB_S_CKPT] && LAB_BUG_ON(fs, LOOK_LOSES))
+		lab_set_state(fs, (struct lab_buf *)fs->list[LAB_S_CKPT].next, LAB_S_CLEAN);
 	if (!fs->journal_empty || fs->head != 1)
 		rc = lab_checkpoint(fs, LAB_FLUSH_REPLAY_HOME, LAB_FLUSH_REPLAY_CLEAR, true);
 	if (rc)

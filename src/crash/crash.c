@@ -26,6 +26,7 @@
  * a call that the workload is known to make, and how many recoveries each has. */
 #define SHORT_RUNS 2u
 #define SHORT_BUDGET 8u
+#define FAILING 12u /* one workload in so many has calls of its recoveries fail */
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
@@ -160,6 +161,16 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 
 /* ---- Workloads ------------------------------------------------------------------------------- */
 
+/* Whether calls of a recovery fail, too: in some workloads of a hunt, but for those in which
+ * something fails while they run. */
+static bool fails_in_recovery(const struct as_crasher *c, const struct as_seq *seq,
+			      const char *drawn, const struct drawn_how *how)
+{
+	return c->options.draws && !c->options.faults && !as_target_recovery(c->target).programs &&
+	       !c->options.race.threads && !*drawn && !how->is_short &&
+	       as_seq_digest(seq).hi % FAILING == 0;
+}
+
 /* The options of one workload. What a flush leaves open that failed, or that came before a write
  * was complete, shows only if writes are reordered. */
 static struct as_crash_options options_of(const struct as_crasher *c, const struct as_seq *seq,
@@ -176,6 +187,8 @@ static struct as_crash_options options_of(const struct as_crasher *c, const stru
 		options.views &= few;
 		options.again = 0;
 	}
+	if (fails_in_recovery(c, seq, drawn, how))
+		options.faults = AS_CRASH_FAIL_ALL | AS_CRASH_FAIL_FEW;
 	if (*drawn || !options.rounds || options.race.threads)
 		options.rounds = 1;
 	/* What is written back early is written between operations, and there is no such time. */

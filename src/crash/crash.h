@@ -56,6 +56,9 @@ enum as_crash_fault {
 	AS_CRASH_FAIL_WRITE = 2, /* and flushes */
 	AS_CRASH_FAIL_ALLOC = 4,
 	AS_CRASH_FAIL_ALL = 7,
+	/* Of few recoveries of a workload, as each of their calls is a recovery more. These are not
+	 * paid for: the budget is for power cuts. It is drawn, and not said of a finding. */
+	AS_CRASH_FAIL_FEW = 8,
 };
 
 /* What fails while the workload runs (draw.h), besides what run->faults says. */

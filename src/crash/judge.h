@@ -22,6 +22,7 @@ struct as_flight {
 	volatile bool all; /* how the state was enumerated: as_perm_begin() */
 	volatile unsigned way;
 	volatile uint64_t turn, index; /* of the plan (plan.h), and of the states of the turn */
+	unsigned failing; /* recoveries of which calls might have failed (faults.h) */
 	volatile uint64_t spent, spent_again; /* cost, and what of it was for then[] */
 	volatile uint64_t spent_view[AS_VIEWS]; /* the rest, by view */
 };

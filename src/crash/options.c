@@ -122,7 +122,7 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 	if (o->prune != standard.prune)
 		as_buf_addf(out, ",prune=%u", o->prune);
 	if (o->faults)
-		as_buf_addf(out, ",faults=%u", o->faults);
+		as_buf_addf(out, ",faults=%u", o->faults & AS_CRASH_FAIL_ALL);
 	if (o->record)
 		as_buf_addf(out, ",record=%s", record_names[o->record]);
 	if (o->hold)

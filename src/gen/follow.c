@@ -14,6 +14,8 @@
 
 #define BURST_MAX 24
 #define KEPT_MAX 3
+#define CHURN_MIN 8u
+#define CHURN_MAX 56u
 #define FULL_TRIES 4
 #define DEEP_KEPT 2 /* of what deepen makes: this many on the way, and the last */
 
@@ -190,14 +192,17 @@ static void follow_open(struct as_gen_walk *w, const struct as_op *op)
 {
 	struct as_roster *r = &w->roster;
 	size_t i = at(w, w->at);
-	bool writes = (op->flags & O_ACCMODE) != O_RDONLY;
+	/* fs/open.c, build_open_flags(): O_PATH leaves no others than these. */
+	int64_t flags = op->flags & AS_O_PATH ? op->flags & AS_O_DIRECTORY : op->flags;
+	bool writes = (flags & O_ACCMODE) != O_RDONLY;
 	struct as_gen_handle handle = { .slot = op->slot };
 
-	if (op->flags & AS_O_TMPFILE_ONLY) {
+	if (flags & AS_O_TMPFILE_ONLY) {
 		if (i == SIZE_MAX || r->item[i].kind != AS_ITEM_DIR || !writes ||
-		    (op->flags & AS_O_CREAT))
+		    (flags & AS_O_CREAT))
 			return;
-		handle.tmpfile = !(op->flags & AS_O_EXCL);
+		handle.tmpfile = !(flags & AS_O_EXCL);
+		handle.nameless = !handle.tmpfile;
 		handle.kind = AS_ITEM_REG;
 		handle.file = ++r->next_file;
 		as_roster_open(r, handle);
@@ -206,7 +211,7 @@ static void follow_open(struct as_gen_walk *w, const struct as_op *op)
 	if (i == SIZE_MAX) {
 		const struct as_item *made;
 
-		if (!(op->flags & AS_O_CREAT) || (op->flags & AS_O_DIRECTORY))
+		if (!(flags & AS_O_CREAT) || (flags & AS_O_DIRECTORY))
 			return;
 		made = make(w, w->at, AS_ITEM_REG, 0);
 		if (!made)
@@ -217,9 +222,8 @@ static void follow_open(struct as_gen_walk *w, const struct as_op *op)
 		const struct as_item *item = &r->item[i];
 		bool dir = item->kind == AS_ITEM_DIR;
 
-		if (((op->flags & AS_O_CREAT) && ((op->flags & AS_O_EXCL) || dir)) ||
-		    (dir && writes) || (!dir && (op->flags & AS_O_DIRECTORY)) ||
-		    item->kind == AS_ITEM_NODE)
+		if (((flags & AS_O_CREAT) && ((flags & AS_O_EXCL) || dir)) || (dir && writes) ||
+		    (!dir && (flags & AS_O_DIRECTORY)) || item->kind == AS_ITEM_NODE)
 			return;
 		handle.file = item->file;
 		handle.kind = item->kind;
@@ -234,7 +238,7 @@ static void follow_link_tmpfile(struct as_gen_walk *w, const struct as_op *op)
 	for (unsigned i = 0; i < r->n_handles; i++) {
 		if (r->handle[i].slot != op->fd)
 			continue;
-		if (make(w, w->at, AS_ITEM_REG, r->handle[i].file))
+		if (!r->handle[i].nameless && make(w, w->at, AS_ITEM_REG, r->handle[i].file))
 			r->handle[i].tmpfile = false;
 		return;
 	}
@@ -383,12 +387,37 @@ static void drain_one(struct as_gen_walk *w, size_t dir)
 	on_path(w, AS_OP_RMDIR, path);
 }
 
+/* Names come and go in one directory, few at a time: what they leave behind must not add up. */
+static void churn_one(struct as_gen_walk *w)
+{
+	const char *path = w->roster.item[as_pick_item(w, AS_SUBJECT_PARENT)].path;
+	const char *made[KEPT_MAX] = { 0 };
+	unsigned n = CHURN_MIN + as_gen_walk_choose(w, CHURN_MAX),
+		 most = 1 + as_gen_walk_choose(w, KEPT_MAX);
+
+	for (unsigned i = 0; i < n; i++) {
+		size_t dir = as_roster_find(&w->roster, path, strlen(path));
+
+		if (made[i % most])
+			on_path(w, AS_OP_UNLINK, made[i % most]);
+		w->bursting = true;
+		made[i % most] = as_pick_new_in(w, dir, false);
+		w->bursting = false;
+		on_path(w, AS_OP_CREATE, made[i % most]);
+	}
+}
+
 void as_gen_burst(struct as_gen_walk *w)
 {
 	bool full = w->roster.n >= w->profile->tree;
-	unsigned how = as_gen_walk_choose(w, 3);
-	size_t dir = full || !how ? pick_full(w) : fill_one(w);
+	unsigned how = as_gen_walk_choose(w, 4);
+	size_t dir;
 
+	if (how == 3) {
+		churn_one(w);
+		return;
+	}
+	dir = full || !how ? pick_full(w) : fill_one(w);
 	if (full || how < 2)
 		drain_one(w, dir);
 }

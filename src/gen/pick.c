@@ -83,6 +83,52 @@ const char *as_pick_attributed(struct as_gen_walk *w)
 	return as_pick_path(w, AS_SUBJECT_ANY);
 }
 
+const char *as_pick_attributable(struct as_gen_walk *w, struct as_op *op)
+{
+	size_t i;
+
+	if (as_gen_walk_choose(w, 8))
+		return as_pick_path(w, AS_SUBJECT_DIR_REG);
+	i = as_pick_item(w, AS_SUBJECT_ANY);
+	if (i == SIZE_MAX)
+		return NULL;
+	if (w->roster.item[i].kind == AS_ITEM_LINK)
+		op->nofollow = 1;
+	if (w->roster.item[i].kind >= AS_ITEM_LINK && as_gen_walk_choose(w, 4))
+		op->name = "trusted.a";
+	return w->roster.item[i].path;
+}
+
+/* ---- Wide numbers ---- */
+
+static const int64_t ids[] = { 65535, 65536, 70000, INT32_MAX, UINT32_MAX - INT64_C(1) };
+static const uint64_t devices[] = { AS_DEV(1, 256), AS_DEV(256, 0), AS_DEV(4095, 1048575) };
+/* From 1901 to 2255. */
+static const int64_t times_s[] = { -1, INT32_MIN, INT64_C(1) << 31, INT64_C(1) << 32, 9000000000 };
+
+#define ANY_OF(w, array) array[as_gen_walk_choose(w, sizeof(array) / sizeof(array[0]))]
+
+static void widen_time(struct as_gen_walk *w, int64_t *time_ns)
+{
+	if (*time_ns != AS_TIME_NOW && *time_ns != AS_TIME_OMIT && as_gen_walk_choose(w, 2))
+		*time_ns = ANY_OF(w, times_s) * 1000000000 + as_gen_walk_choose(w, 2);
+}
+
+/* The rows of types of the kernel say nothing of such limits. */
+void as_pick_wide(struct as_gen_walk *w, struct as_op *op)
+{
+	if (!(w->traits->features & AS_FEAT_LIBRARY))
+		return;
+	if (op->code == AS_OP_CHOWN && !as_gen_walk_choose(w, 6)) {
+		*(as_gen_walk_choose(w, 2) ? &op->uid : &op->gid) = ANY_OF(w, ids);
+	} else if (op->code == AS_OP_MKNOD && op->dev && !as_gen_walk_choose(w, 4)) {
+		op->dev = ANY_OF(w, devices);
+	} else if (op->code == AS_OP_UTIMENS && w->traits->stamps && !as_gen_walk_choose(w, 6)) {
+		widen_time(w, &op->atime);
+		widen_time(w, &op->mtime);
+	}
+}
+
 /* ---- New names ---- */
 
 static void add_long_name(struct as_gen_walk *w, struct as_buf *text)

@@ -21,6 +21,11 @@ size_t as_pick_item(struct as_gen_walk *w, enum as_subject subject);
 const char *as_pick_path(struct as_gen_walk *w, enum as_subject subject);
 /* Of something that was given an attribute, mostly. */
 const char *as_pick_attributed(struct as_gen_walk *w);
+/* What is to be given an attribute: mostly what may have any, now and then a link or a node, which
+ * may have some. */
+const char *as_pick_attributable(struct as_gen_walk *w, struct as_op *op);
+/* Now and then gives a library numbers that need more bits than old formats have. */
+void as_pick_wide(struct as_gen_walk *w, struct as_op *op);
 /* A path in item i, mostly one that is free. */
 const char *as_pick_new_in(struct as_gen_walk *w, size_t i, bool stray);
 /* The same in any directory. */

@@ -31,6 +31,7 @@ struct as_gen_handle {
 	uint32_t file;
 	enum as_item_kind kind;
 	bool tmpfile; /* without a name yet */
+	bool nameless; /* O_TMPFILE with O_EXCL: it never gets one */
 };
 
 struct as_roster {

@@ -115,6 +115,7 @@ struct as_op as_gen_walk_begin(struct as_gen_walk *w, enum as_opcode code)
 	if (w->fill) {
 		as_buf_clear(&w->opts);
 		as_draw_args(&w->view->index, w->profile->dist, w->choice, &op, &w->opts);
+		as_pick_wide(w, &op);
 	}
 	return op;
 }
@@ -184,9 +185,13 @@ static bool walk_open(struct as_gen_walk *w, bool tmpfile)
 	}
 	if (tmpfile) {
 		op.flags = (op.flags & ~(int64_t)(AS_O_CREAT | O_ACCMODE)) | AS_O_TMPFILE | O_RDWR;
+		if (!as_gen_walk_choose(w, 6))
+			op.flags |= AS_O_EXCL;
 		w->at = as_pick_path(w, AS_SUBJECT_DIR);
 	} else if (how == 0) {
-		op.flags = (op.flags & ~(int64_t)(AS_O_CREAT | O_ACCMODE)) | AS_O_DIRECTORY;
+		/* Now and then as one would make a file, to see it refused. */
+		op.flags = (op.flags & ~(int64_t)(AS_O_CREAT | O_ACCMODE)) |
+			   (as_gen_walk_choose(w, 8) ? AS_O_DIRECTORY : AS_O_CREAT);
 		w->at = as_pick_path(w, AS_SUBJECT_DIR);
 	} else if (how < 3) {
 		op.flags |= AS_O_CREAT;
@@ -325,7 +330,8 @@ static bool walk_link_tmpfile(struct as_gen_walk *w)
 	for (unsigned i = 0; i < w->roster.n_handles; i++) {
 		const struct as_gen_handle *handle = &w->roster.handle[i];
 
-		if (!handle->tmpfile && !(any && handle->kind == AS_ITEM_REG))
+		if (!handle->tmpfile && !(any && handle->kind == AS_ITEM_REG) &&
+		    !(handle->nameless && as_gen_walk_choose(w, 2)))
 			continue;
 		op = as_gen_walk_begin(w, AS_OP_LINK_TMPFILE);
 		op.fd = w->roster.handle[i].slot;
@@ -406,6 +412,8 @@ static bool walk_path(struct as_gen_walk *w, enum as_opcode code)
 		subject = AS_SUBJECT_DIR;
 	if (code == AS_OP_READ_XATTR || code == AS_OP_REMOVEXATTR)
 		w->at = as_pick_attributed(w);
+	else if (code == AS_OP_WRITE_XATTR)
+		w->at = as_pick_attributable(w, &op);
 	else
 		w->at = subject == AS_SUBJECT_PARENT ? as_pick_new(w) : as_pick_path(w, subject);
 	if (!w->at)

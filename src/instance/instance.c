@@ -505,6 +505,17 @@ int as_instance_mount_unreplayed(struct as_instance *i)
 	return i->ops->mount_unreplayed(i);
 }
 
+int as_instance_mount_look(struct as_instance *i)
+{
+	as_assert(i->ops->mount_look);
+	return i->ops->mount_look(i);
+}
+
+int as_instance_turn_writable(struct as_instance *i)
+{
+	return i->ops->turn_writable(i);
+}
+
 int as_instance_enter(struct as_instance *i, struct as_instance_reader *reader)
 {
 	return i->ops->enter(i, reader);

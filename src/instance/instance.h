@@ -249,6 +249,9 @@ AS_MUST_CHECK int as_instance_eject(struct as_instance *instance, struct as_err 
 AS_MUST_CHECK int as_instance_mount_writable(struct as_instance *instance);
 /* Read-only, and nothing is replayed (target/fstype.h, unreplayed): only for types that can. */
 AS_MUST_CHECK int as_instance_mount_unreplayed(struct as_instance *instance);
+/* Read-only, and later writable: only for targets that can (target/facts.h, looks). */
+AS_MUST_CHECK int as_instance_mount_look(struct as_instance *instance);
+AS_MUST_CHECK int as_instance_turn_writable(struct as_instance *instance);
 
 /* Goes to the root of what is mounted: 0 or a negative errno. It is left by the unmount. */
 AS_MUST_CHECK int as_instance_enter(struct as_instance *instance,

@@ -215,14 +215,35 @@ static int library_make(struct as_instance *i)
 	return rc;
 }
 
-static int library_mount(struct as_instance *i)
+static int mount_with(struct as_instance *i, const char *opts)
 {
 	int rc;
 
 	call_begins(i);
-	rc = as_vfs_lib_mount(i->vfs, "");
+	rc = as_vfs_lib_mount(i->vfs, opts);
 	call_ends(i);
 	return rc;
+}
+
+static int library_mount(struct as_instance *i)
+{
+	return mount_with(i, "");
+}
+
+static int library_mount_look(struct as_instance *i)
+{
+	return mount_with(i, "ro");
+}
+
+static int library_turn_writable(struct as_instance *i)
+{
+	struct as_op op = as_op_make(AS_OP_REMOUNT);
+	struct as_outcome got;
+
+	call_begins(i);
+	as_vfs_exec(i->vfs, &op, &got);
+	call_ends(i);
+	return got.ret < 0 ? -got.err : 0;
 }
 
 static int library_unmount(struct as_instance *i)
@@ -485,6 +506,8 @@ const struct as_instance_ops as_instance_library = {
 	.insert = library_insert,
 	.eject = library_eject,
 	.mount_writable = library_mount,
+	.mount_look = library_mount_look,
+	.turn_writable = library_turn_writable,
 	.enter = library_enter,
 	.probe = library_probe,
 	.fsck = library_fsck,

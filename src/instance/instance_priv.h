@@ -63,6 +63,8 @@ struct as_instance_ops {
 	int (*eject)(struct as_instance *instance, struct as_err *err);
 	int (*mount_writable)(struct as_instance *instance);
 	int (*mount_unreplayed)(struct as_instance *instance); /* NULL: it cannot */
+	int (*mount_look)(struct as_instance *instance); /* as turn_writable; NULL: it cannot */
+	int (*turn_writable)(struct as_instance *instance);
 	int (*enter)(struct as_instance *instance, struct as_instance_reader *reader);
 	int (*probe)(struct as_instance *instance, const char *directory, const char **doing);
 	int (*fsck)(struct as_instance *instance, enum as_check_mode mode);

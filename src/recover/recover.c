@@ -180,30 +180,55 @@ static int look_for_damage(struct as_recoverer *r, struct as_disk *disk, struct 
 	return rc;
 }
 
+/* Whether a tree is that of the mount; `why` says what differs. */
+static bool is_same(struct walk *w, const struct as_stepped *stepped, const char *name,
+		    struct as_buf *why)
+{
+	w->out->memoised &= stepped->memoised;
+	if (stepped->end != AS_RECOVERED)
+		as_buf_addf(why, "%s", as_buf_str(&stepped->why));
+	else if (as_tree_diff(w->out->tree, "mount", stepped->tree, name, NULL)) {
+		as_buf_addf(why, "a %s does not agree: ", name);
+		as_tree_diff(w->out->tree, "mount", stepped->tree, name, why);
+	}
+	return !why->len;
+}
+
 /* What was recovered is on the disk, and not only in the memory of the mount that did it: without
  * replay, the same tree is there. A mount that wrote nothing has replayed nothing. */
 static int reread(struct walk *w, struct as_buf *why, struct as_err *err)
 {
-	struct as_recovered *out = w->out;
 	struct as_stepped stepped;
-	int rc = as_step(w->recoverer, AS_STEP_REREAD, out->disk, 0, &stepped, err);
+	int rc = as_step(w->recoverer, AS_STEP_REREAD, w->out->disk, 0, &stepped, err);
 
-	if (!rc) {
-		out->memoised &= stepped.memoised;
-		if (stepped.end != AS_RECOVERED)
-			as_buf_addf(why, "%s", as_buf_str(&stepped.why));
-		else if (as_tree_diff(out->tree, "mount", stepped.tree, "without replay", NULL)) {
-			as_buf_adds(why, "a mount without replay does not agree: ");
-			as_tree_diff(out->tree, "mount", stepped.tree, "without replay", why);
-		}
-	}
+	if (!rc)
+		(void)is_same(w, &stepped, "mount without replay", why);
 	as_stepped_free(&stepped);
 	return rc;
 }
 
-/* The recovered disk must be in order, and it must be possible to write to it. */
-static int probe(struct walk *w, bool rereads, struct as_err *err)
+/* A read-only mount of the crashed disk shows what the writable one has recovered. When it is made
+ * writable, that is what gets on the disk. It may refuse, as it must write nothing. */
+static int look(struct walk *w, struct as_disk *crashed, struct as_buf *why, struct as_err *err)
 {
+	struct as_stepped looked, after;
+	int rc = as_step(w->recoverer, AS_STEP_LOOK, crashed, AS_STEP_WANT_DISK, &looked, err);
+
+	if (!rc && looked.end != AS_REFUSED && is_same(w, &looked, "read-only mount", why) &&
+	    looked.disk && !as_disk_eq(looked.disk, w->out->disk)) {
+		rc = as_step(w->recoverer, AS_STEP_MOUNT, looked.disk, 0, &after, err);
+		if (!rc)
+			(void)is_same(w, &after, "mount after a read-only one", why);
+		as_stepped_free(&after);
+	}
+	as_stepped_free(&looked);
+	return rc;
+}
+
+/* The recovered disk must be in order, and it must be possible to write to it. */
+static int probe(struct walk *w, enum as_way way, struct as_disk *crashed, struct as_err *err)
+{
+	bool first = way == AS_WAY_MOUNT && !as_disk_eq(w->out->disk, crashed);
 	const struct as_step_driver *driver = w->recoverer->driver;
 	struct as_recovered *out = w->out;
 	struct as_disk *disk = out->disk;
@@ -211,8 +236,11 @@ static int probe(struct walk *w, bool rereads, struct as_err *err)
 	struct as_stepped stepped;
 	int rc = 0;
 
-	if (rereads)
+	if (first && w->recoverer->rereads)
 		rc = reread(w, &why, err);
+	/* Where the mount is known from another disk, this is, too. */
+	if (!rc && !why.len && first && w->recoverer->looks && !out->memoised)
+		rc = look(w, crashed, &why, err);
 	if (!rc && !why.len && !driver->probe_checks)
 		rc = look_for_damage(w->recoverer, disk, &why, &out->memoised, err);
 	if (!rc && !why.len) {
@@ -245,7 +273,6 @@ int as_recover(struct as_recoverer *recoverer, enum as_way way, struct as_disk *
 	       unsigned flags, struct as_recovered *recovered, struct as_err *err)
 {
 	struct walk w = { .recoverer = recoverer, .out = recovered };
-	bool rereads = way == AS_WAY_MOUNT && recoverer->rereads;
 	int64_t start_us = as_now_us();
 	int rc;
 
@@ -259,7 +286,7 @@ int as_recover(struct as_recoverer *recoverer, enum as_way way, struct as_disk *
 	}
 	rc = walk_path(&w, way, crashed, err);
 	if (!rc && flags & AS_RECOVER_PROBE && recovered->end == AS_RECOVERED)
-		rc = probe(&w, rereads && !as_disk_eq(recovered->disk, crashed), err);
+		rc = probe(&w, way, crashed, err);
 	as_disk_free(w.log_disk);
 	recovered->wrote_sectors = written(recovered->log);
 	recovered->time_us = as_now_us() - start_us;

@@ -24,6 +24,7 @@ static const struct {
 	[AS_STEP_FULL] = { "full fsck", true },
 	[AS_STEP_MOUNT] = { "mount", false },
 	[AS_STEP_REREAD] = { "mount without replay", false },
+	[AS_STEP_LOOK] = { "read-only mount", false },
 	[AS_STEP_PROBE] = { "probe", false },
 };
 

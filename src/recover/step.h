@@ -23,6 +23,7 @@ enum as_step {
 	AS_STEP_FULL,
 	AS_STEP_MOUNT, /* mount, read the tree, unmount */
 	AS_STEP_REREAD, /* the same, but nothing is replayed */
+	AS_STEP_LOOK, /* read-only mount, read the tree, make it writable, unmount */
 	AS_STEP_PROBE, /* mount, a file made and removed in every directory, unmount */
 	AS_STEPS
 };
@@ -48,7 +49,8 @@ struct as_stepped {
 	bool memoised;
 	struct as_buf why;
 	struct as_disk *disk; /* NULL where the step did not come to its end, or nobody wants it */
-	/* Of AS_STEP_MOUNT and AS_STEP_REREAD; of AS_STEP_PROBE, if there are quotas. */
+	/* Of AS_STEP_MOUNT, AS_STEP_REREAD and AS_STEP_LOOK; of AS_STEP_PROBE, if there are
+	 * quotas. */
 	struct as_tree *tree;
 	/* Where asked for: all that it did, reads included. Entries 0..tree_at-1 are recovery; what
 	 * AS_STEP_MOUNT did to read the tree and to unmount follows. */

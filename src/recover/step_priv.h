@@ -44,6 +44,7 @@ struct as_recoverer {
 	bool mounts_unchecked;
 	bool ways_agree;
 	bool uncached; /* the disk has no cache: what is done is stable, in its order */
+	bool looks; /* a crashed disk is also mounted read-only, and then made writable */
 	bool rereads; /* what a mount has recovered is read once more, without replay */
 	bool in_process;
 

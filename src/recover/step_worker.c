@@ -41,6 +41,7 @@ struct work {
 	const struct as_step_driver *driver;
 	enum as_step step;
 	struct as_stepped *out;
+	struct as_disk *from; /* as it was before the step */
 };
 
 static struct as_step_worker *of(struct as_recoverer *r)
@@ -154,8 +155,9 @@ static bool kept_memory(const struct work *w)
 
 static bool mount_disk(struct work *w)
 {
-	const char *doing = w->step == AS_STEP_REREAD ? as_step_name(w->step) : "mount";
+	const char *doing = w->step == AS_STEP_PROBE ? "mount" : as_step_name(w->step);
 	int rc = w->step == AS_STEP_PROBE    ? as_instance_mount_writable(w->instance)
+		 : w->step == AS_STEP_LOOK   ? as_instance_mount_look(w->instance)
 		 : w->step == AS_STEP_REREAD ? as_instance_mount_unreplayed(w->instance)
 					     : as_instance_mount(w->instance);
 
@@ -207,12 +209,29 @@ static bool probe_all(struct work *w)
 	return !rc;
 }
 
+/* After a read-only mount: nothing was written, and it can be made writable. */
+static bool turn(struct work *w)
+{
+	int rc;
+
+	if (!as_disk_eq(w->out->disk, w->from))
+		return ended(w, AS_COMPLAINED, as_step_name(w->step), ": ", "wrote to the disk");
+	rc = as_instance_turn_writable(w->instance);
+	return !rc || ended_errno(w, AS_COMPLAINED, "remount rw after a read-only mount", rc);
+}
+
+/* What else is done before the unmount. */
+static bool go_on(struct work *w)
+{
+	return w->step == AS_STEP_PROBE ? probe_all(w) : w->step != AS_STEP_LOOK || turn(w);
+}
+
 /* Mounts, reads the tree, unmounts; in between, where it is a probe, tries to write. */
 static void go_mount(struct work *w)
 {
 	int rc;
 
-	if (!mount_disk(w) || !read_tree(w) || (w->step == AS_STEP_PROBE && !probe_all(w))) {
+	if (!mount_disk(w) || !read_tree(w) || !go_on(w)) {
 		as_instance_trail_tree(w->instance);
 		/* Where that fails, as_instance_eject() says so. */
 		(void)!as_instance_give_up(w->instance);
@@ -329,7 +348,7 @@ static int run(struct as_recoverer *r, enum as_step step, struct as_disk *disk, 
 	       struct as_stepped *out, struct as_err *err)
 {
 	struct as_step_worker *worker = of(r);
-	struct work w = { worker, worker->instance, r->driver, step, out };
+	struct work w = { worker, worker->instance, r->driver, step, out, disk };
 	struct as_bd *above = NULL;
 	struct as_faulty *faulty;
 	int rc;
@@ -459,6 +478,7 @@ int as_recoverer_new(const struct as_target *target, uint64_t seed, struct as_ho
 		       (uint32_t)rules.shows_commit << AS_WAY_COMMIT;
 	w->base.uncached = as_target_promise(target).crash & AS_CRASH_NO_FLUSH;
 	w->base.rereads = rules.rereads;
+	w->base.looks = rules.looks;
 	w->base.strictest =
 		rules.strictest == AS_CHECK_MODES ? AS_STEPS : (enum as_step)rules.strictest;
 	w->base.mounts_unchecked = rules.mounts_unchecked;

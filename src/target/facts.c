@@ -187,6 +187,7 @@ struct as_recovery as_target_recovery(const struct as_target *target)
 		.strictest = checks ? AS_CHECK_FULL : AS_CHECK_MODES,
 		.ways_agree = !first,
 		.mounts_unchecked = !first,
+		.looks = !first && ops && ops->caps & AS_CAP_READONLY,
 	};
 }
 

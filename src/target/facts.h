@@ -64,6 +64,9 @@ struct as_recovery {
 	 * that the checker would have left. */
 	bool mounts_unchecked;
 	bool rereads; /* after a mount has recovered it, one without replay must show the same */
+	/* A read-only mount of a disk that nobody has recovered must refuse, or show what a
+	 * writable one recovers, write nothing, and can be made writable. */
+	bool looks;
 	bool shows_commit; /* a mount without replay is a way of its own, to an older tree */
 	enum as_journal journal;
 	/* So many bytes at the end of a disk are a disk of the journal (apart.h). */

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 "$ASSAY" targets --bugs --json | grep -v '"class":"checker"' |
 	sed -n 's/.*"number":\([0-9]*\),.*/\1/p' |
-	grep -vxE '71|72|130' | sort -n >"$WORK/bugs"
+	grep -vxE '71|72|130|175|176|178' | sort -n >"$WORK/bugs"
 grep -v '^#' labfs/checks.txt | cut -d ' ' -f 1 >"$WORK/rows"
 tap_is "the rows" "$(cat "$WORK/rows")" "$(cat "$WORK/bugs")"
 tap_run "each is found" 0 env HUNT=0 scripts/score.sh "$ASSAY"

@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "735b12153d5529db18eb9922b474707c" },
-	{ "crash", "d56cd69134b8779f30942201d07cee99" },
+	{ "crash", "16c2f19aa3d30c85ec37b96ef6fb308b" },
 	{ "race", "0428b9e69881b7aa492aab24a9f82f2e" },
 	{ "small", "d5066fc702abe8f993d7953b6494e532" },
 	{ "coverage", "c1eab896e4af612648fec81e5a869b08" },
-	{ "hunt", "e7c22a6fe46a90f3bf6d79c481be5b4a" },
+	{ "hunt", "2a62abd07b01233675edf1ce6fd53085" },
 };
 
 /* Profile, chooser and generator in one. */

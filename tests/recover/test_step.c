@@ -18,7 +18,18 @@
 #define DISK_BYTES (16u * SECTOR)
 
 /* What each byte of sector 0 tells the driver. */
-enum order { REPAIR, REFUSE, MOUNT_REFUSES, PROBE_FAILS, DAMAGED, STALE, ORDERS };
+enum order {
+	REPAIR,
+	REFUSE,
+	MOUNT_REFUSES,
+	PROBE_FAILS,
+	DAMAGED,
+	STALE,
+	LOOK_STALE,
+	LOOK_REFUSES,
+	LOOK_LOSES,
+	ORDERS
+};
 
 struct made_up {
 	struct as_recoverer base;
@@ -62,6 +73,13 @@ static void act(struct made_up *m, enum as_step step, struct as_bd *bd, struct a
 	} else if (step == AS_STEP_PROBE) {
 		if (order[PROBE_FAILS])
 			end(out, AS_COMPLAINED, "made up: cannot write");
+	} else if (step == AS_STEP_LOOK && order[LOOK_REFUSES]) {
+		end(out, AS_REFUSED, "made up: not without a recovery");
+	} else if (step == AS_STEP_LOOK) {
+		out->tree = tree_of(order[LOOK_STALE] ? 3 : 2);
+		memcpy(data, order, sizeof(data));
+		data[MOUNT_REFUSES] = order[LOOK_LOSES];
+		assert_int_equal(as_bd_write(bd, 0, data, SECTOR), 0);
 	} else if (step == AS_STEP_REREAD) {
 		out->tree = tree_of(order[STALE] ? 3 : 2);
 	} else if (order[MOUNT_REFUSES] || as_bd_read(bd, SECTOR, data, SECTOR)) {
@@ -237,6 +255,44 @@ static void test_reread(void **state)
 	}
 }
 
+/* A crashed disk is also mounted read-only, and then made writable. The mutants are a mount that
+ * shows something else as long as it is read-only, and one that loses what it showed. */
+static void test_look(void **state)
+{
+	static const struct {
+		bool looks;
+		int order;
+		enum as_way way;
+		const char *why; /* how it begins; NULL: all is well */
+		unsigned runs;
+	} rows[] = {
+		{ true, REPAIR, AS_WAY_MOUNT, NULL, 5 },
+		{ true, LOOK_STALE, AS_WAY_MOUNT,
+		  "probing: a read-only mount does not agree: ", 2 },
+		{ true, LOOK_LOSES, AS_WAY_MOUNT, "probing: made up: mount says no", 3 },
+		/* It may refuse, and not every target can do it. */
+		{ true, LOOK_REFUSES, AS_WAY_MOUNT, NULL, 4 },
+		{ false, LOOK_STALE, AS_WAY_MOUNT, NULL, 3 },
+		/* A checker's way. */
+		{ true, LOOK_STALE, AS_WAY_FULL, NULL, 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(rows); i++) {
+		struct bench b = open_bench(AS_MEMO_OFF, rows[i].order);
+		const char *why = rows[i].why ? rows[i].why : "";
+		struct as_recovered got;
+
+		b.m.base.looks = rows[i].looks;
+		got = go(&b, rows[i].way, AS_RECOVER_PROBE);
+		assert_int_equal(got.end, rows[i].why ? AS_COMPLAINED : AS_RECOVERED);
+		assert_int_equal(strncmp(as_buf_str(&got.why), why, strlen(why)), 0);
+		assert_int_equal(b.m.runs, rows[i].runs);
+		as_recovered_free(&got);
+		close_bench(&b);
+	}
+}
+
 static void test_peace(void **state)
 {
 	struct as_buf why = { 0 };
@@ -387,10 +443,11 @@ static void test_fail_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ends),	       cmocka_unit_test(test_reread),
-		cmocka_unit_test(test_peace),	       cmocka_unit_test(test_log),
-		cmocka_unit_test(test_log_of_refusal), cmocka_unit_test(test_memo),
-		cmocka_unit_test(test_mutant),	       cmocka_unit_test(test_fail_read),
+		cmocka_unit_test(test_ends),	  cmocka_unit_test(test_reread),
+		cmocka_unit_test(test_look),	  cmocka_unit_test(test_peace),
+		cmocka_unit_test(test_log),	  cmocka_unit_test(test_log_of_refusal),
+		cmocka_unit_test(test_memo),	  cmocka_unit_test(test_mutant),
+		cmocka_unit_test(test_fail_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
