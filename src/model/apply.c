@@ -97,6 +97,14 @@ void as_rule_allow_full(struct as_rule_step *s)
 		as_rule_allow(s, EDQUOT);
 }
 
+void as_rule_allow_wide(struct as_rule_step *s, bool wide)
+{
+	if (!wide || !as_rule_has(s, AS_FEAT_LIBRARY))
+		return;
+	as_rule_allow(s, EINVAL);
+	as_rule_allow(s, EOVERFLOW);
+}
+
 bool as_rule_read_only(struct as_rule_step *s)
 {
 	if (!s->m->readonly)

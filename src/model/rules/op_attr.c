@@ -116,6 +116,7 @@ void as_rule_chown(struct as_rule_step *s)
 		as_rule_allow(s, EPERM);
 		as_rule_allow(s, EINVAL);
 	}
+	as_rule_allow_wide(s, s->op->uid >= UINT16_MAX || s->op->gid >= UINT16_MAX);
 	if (!as_rule_room_to_give(s, inode_at(s->m, w.ino), s->op->uid, s->op->gid))
 		return;
 	inode = edit_accepted(s, w.ino, AS_FEAT_OWNER, &before);
@@ -168,6 +169,13 @@ static int64_t settable(const struct as_rule_step *s, int64_t value)
 	return value == AS_TIME_NOW || value == AS_TIME_OMIT ? value : granular(s, value);
 }
 
+/* More than 31 bits of seconds. */
+static bool is_wide_time(int64_t ns)
+{
+	return ns != AS_TIME_NOW && ns != AS_TIME_OMIT &&
+	       (ns < 0 || ns / 1000000000 > INT32_MAX);
+}
+
 void as_rule_utimens(struct as_rule_step *s)
 {
 	struct as_times *times;
@@ -189,6 +197,7 @@ void as_rule_utimens(struct as_rule_step *s)
 		return;
 	if (as_inode_flags(inode_at(s->m, w.ino)) & (touch ? AS_FS_IMMUTABLE_FL : AS_FLAGS_BAR))
 		return as_rule_refuse(s, EPERM);
+	as_rule_allow_wide(s, is_wide_time(s->op->atime) || is_wide_time(s->op->mtime));
 	inode = edit_accepted(s, w.ino, AS_FEAT_TIMES, &before);
 	if (!inode)
 		return;

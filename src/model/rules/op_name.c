@@ -108,6 +108,7 @@ void as_rule_mknod(struct as_rule_step *s)
 		return as_rule_refuse(s, EPERM);
 	if (as_rule_has(s, AS_FEAT_UNPRIVILEGED) && device && !whiteout)
 		return as_rule_refuse(s, EPERM);
+	as_rule_allow_wide(s, device && (s->op->dev >> 32 > 255 || (uint32_t)s->op->dev > 255));
 	if (!as_rule_room_for_node(s, w.parent) || !as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
