@@ -95,6 +95,7 @@ static void print_json(const struct as_fsck_session *s, const struct as_fsck_sta
 	as_json_kuint(&j, "runs", status->counts.runs);
 	as_json_kuint(&j, "known", status->counts.known);
 	as_json_kuint(&j, "forked", status->counts.forked);
+	as_json_kuint(&j, "unasked", status->counts.unasked);
 	as_json_kuint(&j, "problems", status->problems);
 	as_json_kuint(&j, "clusters", status->clusters);
 	as_json_kuint(&j, "unconfirmed", status->unconfirmed);
@@ -180,6 +181,10 @@ static void say_end(const struct as_fsck_session *s, const struct as_fsck_status
 			     s->corrupt ? "every damage of the model `%s` was tried"
 					: "every path that could be solved was run: %s",
 			     s->model);
+	if (status->counts.unasked)
+		as_emit_note(s->out.chain,
+			     "%llu disks could not be shown to the kernel: its sandbox failed",
+			     (unsigned long long)status->counts.unasked);
 	if (status->unconfirmed)
 		as_emit_note(s->out.chain, "%llu of what was found did not come back",
 			     (unsigned long long)status->unconfirmed);
