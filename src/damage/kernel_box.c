@@ -6,14 +6,18 @@
  * its standard input says what to do, and a line comes back when the answer is in the folder. The
  * console is read all the while; what it says belongs to the present request. If the box ends, or
  * gives no answer in time, the disk that it was given did that; the next request starts another
- * one. A box that never came up is started once more before that is an error.
+ * one. The time in which the box waited for a processor does not count.
+ *
+ * A box that served other disks before may suffer from what those did to its kernel, and one that
+ * did not come up from what else the machine had to do. So both are tried once more, by a box that
+ * is new.
  */
 #include "damage/kernel_priv.h"
 
 #include "box/guest_programs.h"
 #include "klog/kmsg.h"
+#include "os/patience.h"
 #include "os/share.h"
-#include "os/spawn.h"
 #include "target/fstype.h"
 
 #include <poll.h>
@@ -30,8 +34,7 @@ struct as_kernel_box {
 	struct as_fsck_kernel_setup setup;
 	struct as_guest_programs programs;
 	struct as_box *box; /* NULL: it is not up */
-	bool came_up, answered; /* this one: its engine has begun; it has answered once */
-	bool refused; /* the engine of the last one gave up, and said why */
+	bool came_up, answered; /* the last one: its engine began; it answered once */
 	int in_fd, out_fd;
 	struct as_buf events, console;
 };
@@ -176,9 +179,11 @@ enum waited { ANSWERED, FAILED, ENDED, SILENT };
 
 static enum waited wait_for(struct as_kernel_box *b)
 {
-	int64_t end_us = as_now_us() + (b->answered ? ANSWER_MS : BOOT_MS) * INT64_C(1000);
+	struct as_patience patience =
+		as_patience_of(b->box->pid, b->answered ? ANSWER_MS : BOOT_MS);
 
-	while (as_now_us() < end_us) {
+	as_patience_restart(&patience);
+	while (as_patience_left(&patience)) {
 		struct pollfd fds[] = { { .fd = b->box->events_fd, .events = POLLIN },
 					{ .fd = b->box->console_fd, .events = POLLIN },
 					{ .fd = b->box->pidfd, .events = POLLIN } };
@@ -285,7 +290,6 @@ static int give(struct as_kernel_box *b, const struct as_kernel_request *r, stru
 	(void)as_box_say(b->box, as_buf_str(&line));
 	as_buf_free(&line);
 	how = wait_for(b);
-	b->refused = how == FAILED;
 	if (how == ANSWERED) {
 		b->came_up = b->answered = true;
 		return as_share_read(b->out_fd, AS_KERNEL_ANSWER, ANSWER_MAX, answer, err);
@@ -307,10 +311,10 @@ int as_kernel_box_give(struct as_kernel_box *b, const struct as_kernel_request *
 	bool fresh = !b->box;
 	int rc = give(b, r, answer, word, err);
 
-	/* What an engine that was just started says, another one says as well. */
-	if (rc != AS_EIO || (fresh && b->refused))
+	if ((!rc && word->end == AS_WORD_FINE) || (rc && rc != AS_EIO) || (fresh && b->came_up))
 		return rc;
 	end(b);
+	as_word_free(word);
 	as_buf_clear(answer);
 	return give(b, r, answer, word, err);
 }
