@@ -314,7 +314,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			   .exits = as_args_text(args, "exits", NULL),
 			   .check = as_args_text(args, "check", NULL),
 			   .type = as_args_text(args, "type", NULL),
-			   .deadline_ms = (unsigned)as_args_number(args, "deadline", 5) * 1000,
+			   .deadline_ms = (unsigned)as_args_number(args, "deadline", 0) * 1000,
 			   .whole = as_args_has(args, "no-fork") },
 
 		.store = as_chunks_new(),
@@ -327,7 +327,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 
 	/* Runs of the worker processes share what they can. What they find is confirmed and made
 	 * smaller by runs that share nothing. */
-	confirms.whole = true;
+	confirms.whole = confirms.patient = true;
 	rc = as_subject_open(&confirms, &s.subject, err);
 	if (!rc) {
 		const char *type = as_subject_type(s.subject);
@@ -553,7 +553,8 @@ static const struct as_opt opts[] = {
 	  .arg = "SECONDS",
 	  .min = 1,
 	  .max = 3600,
-	  .help = "a run that takes longer than this hangs; default 5" },
+	  .help = "a run that takes longer than this hangs; default 5, and 30 when what was found "
+		  "is confirmed" },
 	{ .name = "exits",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "MAP",

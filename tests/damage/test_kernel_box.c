@@ -155,7 +155,8 @@ static const struct test_row rows[] = {
 	  "",
 	  "?" },
 	{ "it fails twice, and is well again",
-	  "[ $boots = 2 -o $boots = 3 ] && exit 1; up; read r; answer; [ $boots = 1 ] && exit 1; " ANSWERS,
+	  "[ $boots = 2 -o $boots = 3 ] && exit 1; up; read r; answer; [ $boots = 1 ] && exit 1; "
+	  "" ANSWERS,
 	  4,
 	  { FINE, UNASKED, FINE, FINE },
 	  4,
