@@ -373,28 +373,27 @@ static int run_one(const struct as_args *args, struct as_err *err)
 	return rc;
 }
 
-/* Options of a session with one checker. */
-static int refuse(const struct as_args *args, const char *with, struct as_err *err)
+/* Other forms of the command, and options that do not go with them: the last one only not with the
+ * first form. */
+static const char *const forms[] = { "table", "score", "compare" };
+static const char *const not_with[] = { "disk",	 "model", "where", "export", "fields", "type",
+					"exits", "check", "lots",  "size",   "resume" };
+#define N_NOT_WITH (sizeof(not_with) / sizeof(not_with[0]))
+
+static int refuse(const struct as_args *args, struct as_err *err)
 {
-	static const char *const alone[] = { "disk", "model", "where", "export", "fields",
-					     "type", "exits", "check", "lots",	 "size" };
-
-	if (!strcmp(with, "table") && as_args_has(args, "resume"))
-		return as_fail(err, AS_EUSE, "--resume does not go with --table");
-
-	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
-		if (as_args_has(args, alone[i]))
-			return as_fail(err, AS_EUSE, "--%s does not go with --%s", alone[i], with);
+	for (size_t k = 0; k < sizeof(forms) / sizeof(forms[0]); k++)
+		for (size_t i = 0; i < N_NOT_WITH - (k > 0); i++)
+			if (as_args_has(args, forms[k]) && as_args_has(args, not_with[i]))
+				return as_fail(err, AS_EUSE, "--%s does not go with --%s",
+					       not_with[i], forms[k]);
 	return 0;
 }
 
 static int run(const struct as_args *args, struct as_err *err)
 {
-	static const char *const others[] = { "table", "score", "compare" };
-
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (as_args_has(args, others[i]) && refuse(args, others[i], err))
-			return AS_EUSE;
+	if (refuse(args, err))
+		return AS_EUSE;
 	if (as_args_has(args, "table"))
 		return as_fsck_table(args, err);
 	if (as_args_has(args, "score"))
