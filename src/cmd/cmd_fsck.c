@@ -95,6 +95,7 @@ static void print_json(const struct as_fsck_session *s, const struct as_fsck_sta
 	as_json_kuint(&j, "runs", status->counts.runs);
 	as_json_kuint(&j, "known", status->counts.known);
 	as_json_kuint(&j, "forked", status->counts.forked);
+	as_json_kuint(&j, "unasked", status->counts.unasked);
 	as_json_kuint(&j, "problems", status->problems);
 	as_json_kuint(&j, "clusters", status->clusters);
 	as_json_kuint(&j, "unconfirmed", status->unconfirmed);
@@ -180,6 +181,10 @@ static void say_end(const struct as_fsck_session *s, const struct as_fsck_status
 			     s->corrupt ? "every damage of the model `%s` was tried"
 					: "every path that could be solved was run: %s",
 			     s->model);
+	if (status->counts.unasked)
+		as_emit_note(s->out.chain,
+			     "%llu disks could not be shown to the kernel: its sandbox failed",
+			     (unsigned long long)status->counts.unasked);
 	if (status->unconfirmed)
 		as_emit_note(s->out.chain, "%llu of what was found did not come back",
 			     (unsigned long long)status->unconfirmed);
@@ -309,7 +314,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			   .exits = as_args_text(args, "exits", NULL),
 			   .check = as_args_text(args, "check", NULL),
 			   .type = as_args_text(args, "type", NULL),
-			   .deadline_ms = (unsigned)as_args_number(args, "deadline", 5) * 1000,
+			   .deadline_ms = (unsigned)as_args_number(args, "deadline", 0) * 1000,
 			   .whole = as_args_has(args, "no-fork") },
 
 		.store = as_chunks_new(),
@@ -322,7 +327,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 
 	/* Runs of the worker processes share what they can. What they find is confirmed and made
 	 * smaller by runs that share nothing. */
-	confirms.whole = true;
+	confirms.whole = confirms.patient = true;
 	rc = as_subject_open(&confirms, &s.subject, err);
 	if (!rc) {
 		const char *type = as_subject_type(s.subject);
@@ -368,28 +373,27 @@ static int run_one(const struct as_args *args, struct as_err *err)
 	return rc;
 }
 
-/* Options of a session with one checker. */
-static int refuse(const struct as_args *args, const char *with, struct as_err *err)
+/* Other forms of the command, and options that do not go with them: the last one only not with the
+ * first form. */
+static const char *const forms[] = { "table", "score", "compare" };
+static const char *const not_with[] = { "disk",	 "model", "where", "export", "fields", "type",
+					"exits", "check", "lots",  "size",   "resume" };
+#define N_NOT_WITH (sizeof(not_with) / sizeof(not_with[0]))
+
+static int refuse(const struct as_args *args, struct as_err *err)
 {
-	static const char *const alone[] = { "disk", "model", "where", "export", "fields",
-					     "type", "exits", "check", "lots",	 "size" };
-
-	if (!strcmp(with, "table") && as_args_has(args, "resume"))
-		return as_fail(err, AS_EUSE, "--resume does not go with --table");
-
-	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
-		if (as_args_has(args, alone[i]))
-			return as_fail(err, AS_EUSE, "--%s does not go with --%s", alone[i], with);
+	for (size_t k = 0; k < sizeof(forms) / sizeof(forms[0]); k++)
+		for (size_t i = 0; i < N_NOT_WITH - (k > 0); i++)
+			if (as_args_has(args, forms[k]) && as_args_has(args, not_with[i]))
+				return as_fail(err, AS_EUSE, "--%s does not go with --%s",
+					       not_with[i], forms[k]);
 	return 0;
 }
 
 static int run(const struct as_args *args, struct as_err *err)
 {
-	static const char *const others[] = { "table", "score", "compare" };
-
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (as_args_has(args, others[i]) && refuse(args, others[i], err))
-			return AS_EUSE;
+	if (refuse(args, err))
+		return AS_EUSE;
 	if (as_args_has(args, "table"))
 		return as_fsck_table(args, err);
 	if (as_args_has(args, "score"))
@@ -548,7 +552,8 @@ static const struct as_opt opts[] = {
 	  .arg = "SECONDS",
 	  .min = 1,
 	  .max = 3600,
-	  .help = "a run that takes longer than this hangs; default 5" },
+	  .help = "a run that takes longer than this hangs; default 5, and 30 when what was found "
+		  "is confirmed" },
 	{ .name = "exits",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "MAP",

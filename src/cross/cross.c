@@ -79,7 +79,7 @@ static void add_sums(struct as_cross_member *m, unsigned role)
 	struct as_cross_sum *sum = &m->sums[role];
 	uint64_t names = sum->names, others = sum->others;
 
-	if (m->came == AS_CROSS_ABSENT)
+	if (m->came <= AS_CROSS_UNJUDGED)
 		return;
 	sum->damaged++;
 	if (m->came != AS_CROSS_REPAIRED)
@@ -142,6 +142,17 @@ static void tell_odd(struct as_cross *c, const struct as_cross_deed *deed,
 	as_buf_free(&sign);
 }
 
+static void tell_unjudged(const struct as_cross_member *m, const struct as_cross_deed *deed,
+			  struct as_sink *sinks)
+{
+	struct as_buf name = { 0 };
+
+	as_cross_deed_print(deed, &name);
+	as_emit_note(sinks, "%s, %s: not judged: %s", m->spec, as_buf_str(&name),
+		     as_buf_str(&m->why));
+	as_buf_free(&name);
+}
+
 int as_cross_do_deed(struct as_cross *c, const struct as_cross_deed *deed,
 		     const struct as_cross_args *args, struct as_fsck_known *known,
 		     struct as_cross_counts *counts, struct as_err *err)
@@ -154,6 +165,10 @@ int as_cross_do_deed(struct as_cross *c, const struct as_cross_deed *deed,
 		given += c->m[i].came != AS_CROSS_ABSENT;
 		counts->damaged += c->m[i].came != AS_CROSS_ABSENT;
 		counts->repaired += c->m[i].came == AS_CROSS_REPAIRED;
+		if (!rc && c->m[i].came == AS_CROSS_UNJUDGED) {
+			counts->unjudged++;
+			tell_unjudged(&c->m[i], deed, args->sinks);
+		}
 	}
 	if (rc)
 		return rc;

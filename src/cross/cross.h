@@ -36,6 +36,7 @@ void as_cross_free(struct as_cross *cross); /* takes NULL */
 struct as_cross_counts {
 	uint64_t deeds; /* that at least two of them could be given */
 	uint64_t damaged, repaired; /* disks */
+	uint64_t unjudged; /* of the damaged ones: nobody could read their trees */
 	uint64_t differing; /* deeds after which they do not agree */
 	uint64_t findings; /* kinds */
 };

@@ -51,9 +51,10 @@ enum {
 	TEXT_FILES,
 	TEXTS = TEXT_FILES + 3
 };
-/* The same for each text: the number of its member, AGAIN, or END. */
+/* Before each text: the number of its member, AGAIN, NOTE, or END. */
 #define AGAIN (AS_CROSS_MAX + 1)
 #define END (AS_CROSS_MAX + 2)
+#define NOTE (AS_CROSS_MAX + 3)
 
 static const char *const file_names[] = { "README.md", "repro.sh", "damage.txt" };
 
@@ -113,6 +114,14 @@ static void on_again(struct as_sink *sink, const char *signature)
 	put_text(t->out, signature);
 }
 
+static void on_note(struct as_sink *sink, const char *text)
+{
+	struct cross_teller *t = (struct cross_teller *)sink;
+
+	put_number(t->out, NOTE);
+	put_text(t->out, text);
+}
+
 static bool write_all(int fd, const void *data, size_t len)
 {
 	const char *at = data;
@@ -156,8 +165,9 @@ _Noreturn static void work(const struct as_cross_setup *setup, struct cross_shar
 			   const struct as_buf *parts, int fd)
 {
 	struct as_buf data = { 0 };
-	struct cross_teller teller = { .sink = { .finding = on_finding, .again = on_again },
-				       .out = &data };
+	struct cross_teller teller = {
+		.sink = { .finding = on_finding, .again = on_again, .note = on_note }, .out = &data
+	};
 	struct as_cross_args args = { .only = -1, .sinks = &teller.sink };
 	struct as_fsck_known known = { 0 };
 	struct as_cross *c = NULL;
@@ -300,14 +310,17 @@ static bool tell_part(struct cross_lead *l, const char **at, size_t *left)
 		return false;
 	while (get(at, left, &member, sizeof(member)) && member != END) {
 		char *text[TEXTS] = { NULL };
+		bool finding = member != AGAIN && member != NOTE;
 		unsigned n = 0;
 
-		if (member != AGAIN && member >= l->c->n)
+		if (finding && member >= l->c->n)
 			return false;
-		while (n < (member == AGAIN ? 1 : TEXTS) && (text[n] = get_text(at, left)))
+		while (n < (finding ? TEXTS : 1) && (text[n] = get_text(at, left)))
 			n++;
 		if (member == AGAIN && n)
 			as_emit_again(l->args->sinks, text[0]);
+		else if (member == NOTE && n)
+			as_emit_note(l->args->sinks, "%s", text[0]);
 		else if (n == TEXTS)
 			tell(l, &deed, member, text);
 		for (unsigned i = 0; i < TEXTS; i++)
@@ -356,6 +369,7 @@ static int take_part(struct cross_lead *l, struct as_err *err)
 	l->counts->deeds += part.counts.deeds;
 	l->counts->damaged += part.counts.damaged;
 	l->counts->repaired += part.counts.repaired;
+	l->counts->unjudged += part.counts.unjudged;
 	l->counts->differing += part.counts.differing;
 	if (l->args->progress)
 		l->args->progress(l->args->ctx, l->counts);
@@ -421,7 +435,7 @@ void as_cross_keep_head(const struct as_cross *c, const struct as_cross_setup *s
 
 	for (unsigned i = 0; as_cross_deed(i, &deed); i++)
 		as_cross_deed_print(&deed, &deeds);
-	as_buf_addf(out, "%s\nassay-compare 1 %016llx", c->list,
+	as_buf_addf(out, "%s\nassay-compare 2 %016llx", c->list,
 		    (unsigned long long)as_hash64(deeds.data, deeds.len));
 	for (unsigned i = 0; i < c->n; i++)
 		as_buf_addf(out, " %016llx",

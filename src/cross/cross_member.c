@@ -118,10 +118,13 @@ static int read_view(struct as_cross_member *m, struct as_disk *disk, struct as_
 	struct as_tree *tree;
 	int rc;
 
+	as_buf_clear(&m->why);
 	if (m->by_kernel) {
 		rc = as_fsck_kernel_ask(m->kernel, disk, &word, err);
 		if (!rc)
 			as_cross_view_of(word->tree, view);
+		if (!rc && word->end == AS_WORD_UNASKED)
+			as_buf_adds(&m->why, as_buf_str(&word->why));
 		return rc;
 	}
 	tree = as_cross_tree(m->type, disk);
@@ -196,6 +199,7 @@ void as_cross_member_free(struct as_cross_member *m)
 	as_damage_free(&m->damage);
 	as_fsck_verdict_free(&m->v);
 	as_cross_view_free(&m->was);
+	as_buf_free(&m->why);
 	as_fields_free(m->fields);
 	as_judge_free(m->judge);
 	as_subject_free(m->subject);
@@ -255,6 +259,6 @@ int as_cross_member_judge(struct as_cross_member *m, struct as_err *err)
 		return 0;
 	rc = read_view(m, m->v.seen.run[0]->disk, &m->now, err);
 	if (!rc && !m->now.n)
-		m->came = AS_CROSS_UNREAD;
+		m->came = m->why.len ? AS_CROSS_UNJUDGED : AS_CROSS_UNREAD;
 	return rc;
 }

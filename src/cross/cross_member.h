@@ -12,6 +12,7 @@
 
 enum as_cross_came {
 	AS_CROSS_ABSENT, /* the type has no such field */
+	AS_CROSS_UNJUDGED, /* the sandbox that reads its tree failed */
 	AS_CROSS_UNREPAIRED, /* the checker says that it left something, or failed */
 	AS_CROSS_UNREAD, /* it says that all is well, but the tree cannot be read at all */
 	AS_CROSS_REPAIRED, /* it says that all is well */
@@ -42,6 +43,7 @@ struct as_cross_member {
 	struct as_disk *disk;
 	struct as_fsck_verdict v;
 	struct as_cross_view now;
+	struct as_buf why; /* it was not judged */
 };
 
 AS_MUST_CHECK int as_cross_member_open(struct as_cross_member *m, const char *spec,

@@ -184,6 +184,8 @@ static int do_damage(struct as_cross_member *m, const struct as_damage *d, struc
 	as_damage_diff(&m->damage, m->base.disk, m->disk);
 	m->damage.sealed = d->sealed;
 	rc = as_cross_member_judge(m, err);
+	if (!rc && m->came == AS_CROSS_UNJUDGED)
+		one = (struct as_score_sum){ .unjudged = 1 };
 	if (!rc && m->came >= AS_CROSS_UNREAD) {
 		one.content = 1;
 		one.unread = m->came == AS_CROSS_UNREAD;
@@ -304,7 +306,7 @@ static int keep_lot(const struct score_run *r, uint64_t lot, uint32_t end,
 
 	as_buf_add(&out, &kept, sizeof(kept));
 	for (int k = 0; k < AS_SCORE_N; k++)
-		if (part->of[k].disks) {
+		if (part->of[k].disks || part->of[k].unjudged) {
 			struct score_kept_sum one = { (uint64_t)k, part->of[k] };
 
 			as_buf_add(&out, &one, sizeof(one));

@@ -45,6 +45,7 @@ struct as_score_sum {
 	uint64_t content; /* of these: the checker says in the end that all is well */
 	uint64_t unread; /* of these: the tree cannot be read at all; nothing else is counted */
 	uint64_t whole; /* of these: everything is as it was */
+	uint64_t unjudged; /* not in `disks`: the sandbox that reads trees failed */
 	struct as_score_loss touched, untouched; /* by the damage */
 };
 
@@ -73,7 +74,7 @@ struct as_score_args {
 /* For as_frames_open(). The number after "rules" is that of what is counted and how (score.c,
  * fsck/judge.h, fsck/loss.h): who changes that counts it up, so that no sum has parts of two
  * kinds. */
-#define AS_SCORE_HEAD "assay-score 1, rules 2"
+#define AS_SCORE_HEAD "assay-score 2, rules 2"
 
 /* AS_ELACK: the checker is not installed. */
 AS_MUST_CHECK int as_score_run(const struct as_score_args *args, struct as_score *score,

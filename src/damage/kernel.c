@@ -17,6 +17,7 @@
 
 #define KNOWN_MAX 4096u
 #define CHILD_MS 30000u
+#define UNASKED_MAX 3u /* in a row */
 
 struct known_word {
 	struct as_digest digest;
@@ -29,6 +30,9 @@ struct as_fsck_kernel {
 	struct known_word *known;
 	size_t n, cap;
 	struct as_table table;
+	bool heard; /* it has answered */
+	unsigned failed; /* times in a row */
+	struct as_word unasked; /* why the last one failed */
 };
 
 int as_fsck_kernel_open(const struct as_fsck_kernel_setup *setup, struct as_fsck_kernel **out,
@@ -68,6 +72,7 @@ void as_fsck_kernel_free(struct as_fsck_kernel *k)
 	if (!k)
 		return;
 	forget(k);
+	as_word_free(&k->unasked);
 	as_table_free(&k->table);
 	free(k->known);
 	as_kernel_box_free(k->box);
@@ -201,6 +206,18 @@ static bool is_wanted(const void *ctx, size_t i)
 	return as_digest_eq(w->k->known[i].digest, w->digest);
 }
 
+/* One failure is no reason to throw away a session of hours. */
+static bool go_on(struct as_fsck_kernel *k, const struct as_word **word, const struct as_err *err)
+{
+	if (!k->heard || ++k->failed >= UNASKED_MAX)
+		return false;
+	as_word_free(&k->unasked);
+	k->unasked.end = AS_WORD_UNASKED;
+	as_buf_addf(&k->unasked.why, "%s", err->msg);
+	*word = &k->unasked;
+	return true;
+}
+
 int as_fsck_kernel_ask(struct as_fsck_kernel *k, struct as_disk *disk, const struct as_word **word,
 		       struct as_err *err)
 {
@@ -215,8 +232,10 @@ int as_fsck_kernel_ask(struct as_fsck_kernel *k, struct as_disk *disk, const str
 		rc = ask(k, disk, &got, err);
 		if (rc) {
 			as_word_free(&got);
-			return as_fail_in(err, "%s", k->target);
+			return go_on(k, word, err) ? 0 : as_fail_in(err, "%s", k->target);
 		}
+		k->heard = true;
+		k->failed = 0;
 		AS_ARRAY_ROOM(k->known, k->n, k->cap);
 		i = k->n++;
 		k->known[i] = (struct known_word){ w.digest, got };

@@ -24,6 +24,7 @@ enum as_word_end {
 	AS_WORD_COMPLAINED, /* making a file or the unmount failed, or the log says so */
 	AS_WORD_DIED,
 	AS_WORD_HUNG,
+	AS_WORD_UNASKED, /* our sandbox failed, which says nothing of the disk */
 	AS_WORD_ENDS
 };
 
@@ -54,7 +55,11 @@ AS_MUST_CHECK int as_fsck_kernel_open(const struct as_fsck_kernel_setup *setup,
 				      struct as_fsck_kernel **kernel, struct as_err *err);
 void as_fsck_kernel_free(struct as_fsck_kernel *kernel); /* takes NULL */
 
-/* *word belongs to `kernel` and lives until the next call. 0 or an error of ours. */
+/*
+ * *word belongs to `kernel` and lives until the next call. 0 or an error of ours: the sandbox does
+ * not answer at all, from the beginning or several times in a row. When it fails once, after
+ * answers, the word is AS_WORD_UNASKED.
+ */
 AS_MUST_CHECK int as_fsck_kernel_ask(struct as_fsck_kernel *kernel, struct as_disk *disk,
 				     const struct as_word **word, struct as_err *err);
 /* Carries out a workload on a copy of a fresh disk. An operation that the type does not know is

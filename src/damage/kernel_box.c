@@ -4,15 +4,20 @@
  *
  * Method. The files of a request are written to the folder that the box shares with us, a line on
  * its standard input says what to do, and a line comes back when the answer is in the folder. The
- * console is read all the while. If the box ends, or gives no answer in time, the disk that it was
- * given did that; the next request starts another one.
+ * console is read all the while; what it says belongs to the present request. If the box ends, or
+ * gives no answer in time, the disk that it was given did that; the next request starts another
+ * one. The time in which the box waited for a processor does not count.
+ *
+ * A box that served other disks before may suffer from what those did to its kernel, and one that
+ * did not come up from what else the machine had to do. So both are tried once more, by a box that
+ * is new.
  */
 #include "damage/kernel_priv.h"
 
 #include "box/guest_programs.h"
 #include "klog/kmsg.h"
+#include "os/patience.h"
 #include "os/share.h"
-#include "os/spawn.h"
 #include "target/fstype.h"
 
 #include <poll.h>
@@ -29,7 +34,7 @@ struct as_kernel_box {
 	struct as_fsck_kernel_setup setup;
 	struct as_guest_programs programs;
 	struct as_box *box; /* NULL: it is not up */
-	bool answered; /* this one has, once */
+	bool came_up, answered; /* the last one: its engine began; it answered once */
 	int in_fd, out_fd;
 	struct as_buf events, console;
 };
@@ -121,23 +126,52 @@ static int start(struct as_kernel_box *b, struct as_err *err)
 	options.engine_bytes = 64;
 	as_buf_clear(&b->events);
 	as_buf_clear(&b->console);
-	b->answered = false;
+	b->came_up = b->answered = false;
 	return as_box_start(ops, &options, args, &b->box, err);
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
-static void take(int fd, struct as_buf *out, size_t max)
+/* Reads what is there; false: nothing. A log is text, whatever a broken kernel puts into it. */
+static bool take_block(int fd, struct as_buf *out)
 {
 	char block[4096];
-	ssize_t n;
+	ssize_t n = fd >= 0 ? read(fd, block, sizeof(block)) : -1;
 
-	while (fd >= 0 && (n = read(fd, block, sizeof(block))) > 0) {
-		as_buf_add(out, block, (size_t)n);
-		if (out->len > 2 * max) {
-			memmove(out->data, out->data + out->len - max, max + 1);
-			out->len = max;
-		}
+	for (ssize_t i = 0; i < n; i++)
+		as_buf_addc(out, block[i] ? block[i] : '?');
+	return n > 0;
+}
+
+static void keep_end(struct as_buf *out)
+{
+	if (out->len <= 2 * CONSOLE_MAX)
+		return;
+	memmove(out->data, out->data + out->len - CONSOLE_MAX, CONSOLE_MAX + 1);
+	out->len = CONSOLE_MAX;
+}
+
+/* What the kernel says while it boots belongs to no disk. */
+static void end_of_boot(struct as_kernel_box *b)
+{
+	const char *mark = strstr(as_buf_str(&b->console), AS_GUEST_MARK);
+	size_t len;
+
+	if (b->came_up || !mark)
+		return;
+	len = strlen(mark + strlen(AS_GUEST_MARK));
+	memmove(b->console.data, mark + strlen(AS_GUEST_MARK), len + 1);
+	b->console.len = len;
+	b->came_up = true;
+}
+
+static void take(struct as_kernel_box *b)
+{
+	while (take_block(b->box->events_fd, &b->events))
+		keep_end(&b->events);
+	while (take_block(b->box->console_fd, &b->console)) {
+		end_of_boot(b);
+		keep_end(&b->console);
 	}
 }
 
@@ -145,9 +179,11 @@ enum waited { ANSWERED, FAILED, ENDED, SILENT };
 
 static enum waited wait_for(struct as_kernel_box *b)
 {
-	int64_t end_us = as_now_us() + (b->answered ? ANSWER_MS : BOOT_MS) * INT64_C(1000);
+	struct as_patience patience =
+		as_patience_of(b->box->pid, b->answered ? ANSWER_MS : BOOT_MS);
 
-	while (as_now_us() < end_us) {
+	as_patience_restart(&patience);
+	while (as_patience_left(&patience)) {
 		struct pollfd fds[] = { { .fd = b->box->events_fd, .events = POLLIN },
 					{ .fd = b->box->console_fd, .events = POLLIN },
 					{ .fd = b->box->pidfd, .events = POLLIN } };
@@ -157,8 +193,7 @@ static enum waited wait_for(struct as_kernel_box *b)
 		/* A pipe whose writer is gone stays ready: do not spin. */
 		if (fds[0].revents & POLLHUP || fds[1].revents & POLLHUP)
 			poll(NULL, 0, 1);
-		take(b->box->events_fd, &b->events, CONSOLE_MAX);
-		take(b->box->console_fd, &b->console, CONSOLE_MAX);
+		take(b);
 		line = as_buf_str(&b->events);
 		if (strstr(line, "error ") && strchr(strstr(line, "error "), '\n'))
 			return FAILED;
@@ -192,11 +227,10 @@ static void on_report(void *ctx, const struct as_kmsg_report *report)
 
 static void post_mortem(struct as_kernel_box *b, enum waited how, struct as_word *w)
 {
-	const char *text = as_buf_str(&b->console), *mark = strstr(text, AS_GUEST_MARK);
+	const char *text = as_buf_str(&b->console);
 	struct gravest g = { 0 };
 	struct as_kmsg_scan *scan = as_kmsg_scan_new(NULL, on_report, &g);
 
-	text = mark ? mark + strlen(AS_GUEST_MARK) : text;
 	as_kmsg_scan_console(scan, text, strlen(text));
 	as_kmsg_scan_end(scan);
 	as_kmsg_scan_free(scan);
@@ -227,13 +261,13 @@ static bool is_ours(const struct as_kernel_box *b, enum waited how)
 {
 	if (!(b->setup.sandbox->caps & AS_SANDBOX_OWN_KERNEL))
 		return how != SILENT;
-	return how == FAILED || b->box->state->error[0] ||
-	       !strstr(as_buf_str(&b->console), AS_GUEST_MARK) ||
+	return how == FAILED || b->box->state->error[0] || !b->came_up ||
 	       (how == ENDED && b->box->state->ended);
 }
 
-int as_kernel_box_give(struct as_kernel_box *b, const struct as_kernel_request *r,
-		       struct as_buf *answer, struct as_word *word, struct as_err *err)
+/* An error is ours and not the disk's. */
+static int give(struct as_kernel_box *b, const struct as_kernel_request *r, struct as_buf *answer,
+		struct as_word *word, struct as_err *err)
 {
 	struct as_buf line = { 0 };
 	enum waited how;
@@ -246,6 +280,10 @@ int as_kernel_box_give(struct as_kernel_box *b, const struct as_kernel_request *
 		rc = as_share_write(b->in_fd, AS_KERNEL_TEXT, r->text, strlen(r->text), err);
 	if (rc)
 		return rc;
+	if (b->came_up) {
+		take(b);
+		as_buf_clear(&b->console);
+	}
 	as_buf_clear(&b->events);
 	as_buf_addf(&line, "%s\n", r->what);
 	/* If it is gone, that is seen below. */
@@ -253,17 +291,30 @@ int as_kernel_box_give(struct as_kernel_box *b, const struct as_kernel_request *
 	as_buf_free(&line);
 	how = wait_for(b);
 	if (how == ANSWERED) {
-		b->answered = true;
+		b->came_up = b->answered = true;
 		return as_share_read(b->out_fd, AS_KERNEL_ANSWER, ANSWER_MAX, answer, err);
 	}
 	/* After the box has ended, everything that it wrote has arrived. */
 	as_box_end(b->box);
-	take(b->box->events_fd, &b->events, CONSOLE_MAX);
-	take(b->box->console_fd, &b->console, CONSOLE_MAX);
+	take(b);
 	if (is_ours(b, how))
 		rc = complain(b, how, err);
 	else
 		post_mortem(b, how, word);
 	end(b);
 	return rc;
+}
+
+int as_kernel_box_give(struct as_kernel_box *b, const struct as_kernel_request *r,
+		       struct as_buf *answer, struct as_word *word, struct as_err *err)
+{
+	bool fresh = !b->box;
+	int rc = give(b, r, answer, word, err);
+
+	if ((!rc && word->end == AS_WORD_FINE) || (rc && rc != AS_EIO) || (fresh && b->came_up))
+		return rc;
+	end(b);
+	as_word_free(word);
+	as_buf_clear(answer);
+	return give(b, r, answer, word, err);
 }

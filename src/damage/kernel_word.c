@@ -14,7 +14,7 @@
 #define TEXT_MAX ((size_t)1 << 20)
 
 static const char *const names[] = {
-	"fine", "refused", "unreadable", "complained", "died", "hung",
+	"fine", "refused", "unreadable", "complained", "died", "hung", "unasked",
 };
 
 const char *as_word_end_name(enum as_word_end end)
@@ -68,8 +68,8 @@ int as_word_parse(const void *data, size_t len, struct as_word *w, struct as_err
 	memcpy(head, text, (size_t)(at - text));
 	head[at++ - text] = '\0';
 	if (sscanf(head, HEAD " %d %zu %zu %zu %zu", &end, &why, &sign, &log, &tree) != 5 ||
-	    end < 0 || end >= AS_WORD_ENDS || why > TEXT_MAX || sign > TEXT_MAX || log > TEXT_MAX ||
-	    tree > len || why + sign + log + tree != len - (size_t)(at - text))
+	    end < 0 || end >= AS_WORD_UNASKED || why > TEXT_MAX || sign > TEXT_MAX ||
+	    log > TEXT_MAX || tree > len || why + sign + log + tree != len - (size_t)(at - text))
 		return as_fail(err, AS_EIO, "the sandbox gave an answer that makes no sense");
 	w->end = (enum as_word_end)end;
 	take(&w->why, &at, why);

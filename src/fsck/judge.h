@@ -117,8 +117,8 @@ void as_judge_lot_end(struct as_judge *judge);
 /* What it did so far. */
 struct as_judge_counts {
 	/* known: runs whose result was known already; forked: those of `runs` that were begun
-	 * together. */
-	uint64_t disks, runs, known, forked;
+	 * together; unasked: disks that the kernel could not be shown. */
+	uint64_t disks, runs, known, forked, unasked;
 };
 struct as_judge_counts as_judge_counts(const struct as_judge *judge);
 

@@ -34,6 +34,15 @@ static bool promises(const struct as_judge *j, const struct as_fsck_verdict *v)
 	       v->seen.run[1]->answer == AS_CHECK_CLEAN;
 }
 
+static int ask(struct as_judge *j, struct as_disk *disk, const struct as_word **word,
+	       struct as_err *err)
+{
+	int rc = as_fsck_kernel_ask(j->kernel, disk, word, err);
+
+	j->counts.unasked += !rc && (*word)->end == AS_WORD_UNASKED;
+	return rc;
+}
+
 int as_judge_ask_kernel(struct as_judge *j, const struct as_fsck_base *base,
 			const struct as_damage *damage, struct as_fsck_verdict *v,
 			struct as_err *err)
@@ -47,12 +56,12 @@ int as_judge_ask_kernel(struct as_judge *j, const struct as_fsck_base *base,
 	if (!j->kernel || !promises(j, v))
 		return 0;
 	if (!base->sick) {
-		rc = as_fsck_kernel_ask(j->kernel, base->disk, &word, err);
+		rc = ask(j, base->disk, &word, err);
 		if (rc || word->end != AS_WORD_FINE)
 			return rc;
 	}
-	rc = as_fsck_kernel_ask(j->kernel, v->seen.run[0]->disk, &word, err);
-	if (rc || word->end == AS_WORD_FINE)
+	rc = ask(j, v->seen.run[0]->disk, &word, err);
+	if (rc || word->end == AS_WORD_FINE || word->end == AS_WORD_UNASKED)
 		return rc;
 	v->problems |= 1u << AS_FSCK_KERNEL;
 	as_buf_clear(words);

@@ -201,9 +201,10 @@ static int take_turn(const struct as_fsck_args *a, struct as_fsck_subject *subje
 static void count_runs(struct message *m, struct as_judge_counts before,
 		       struct as_judge_counts after)
 {
-	m->counts = (struct as_judge_counts){ after.disks - before.disks, after.runs - before.runs,
-					      after.known - before.known,
-					      after.forked - before.forked };
+	m->counts =
+		(struct as_judge_counts){ after.disks - before.disks, after.runs - before.runs,
+					  after.known - before.known, after.forked - before.forked,
+					  after.unasked - before.unasked };
 }
 
 _Noreturn static void work(const struct as_fsck_args *a, int fd, unsigned number)
@@ -462,6 +463,7 @@ static int on_message(struct fsck_lead *l, struct worker *w, const struct messag
 		s->counts.runs += m->counts.runs;
 		s->counts.known += m->counts.known;
 		s->counts.forked += m->counts.forked;
+		s->counts.unasked += m->counts.unasked;
 		s->damaged += m->damaged;
 		s->lossy += m->lossy;
 		s->lost_files += m->lost_files;

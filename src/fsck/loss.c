@@ -9,8 +9,9 @@
  * What a damage touches: loss_touch.c.
  *
  * An inode that was not touched must be there with the same contents, type, permissions, owner,
- * size and time of modification, and a right number of links; if it has lost its names, it may be
- * anywhere. A name that was not touched must lead to it.
+ * size, time of modification and extended attributes, and a right number of links; if it has lost
+ * its names, it may be anywhere. A name that was not touched must lead to it. Of a directory, type,
+ * permissions, owner and attributes are compared.
  */
 #include "fsck/loss.h"
 
@@ -25,6 +26,7 @@
 #define SECTOR AS_DISK_SECTOR_BYTES
 #define PIECE ((uint64_t)16 << 10)
 #define SAME_MAX 65536u /* digests of disks with the same tree that are remembered */
+#define XATTR "file.xattr." /* name, value */
 #define LOST_FOUND "/lost+found"
 
 struct as_loss {
@@ -90,7 +92,12 @@ static void read_inode(struct as_loss_files *t, const struct as_field *f, struct
 
 	if (!node)
 		return;
-	if (as_loss_has_role(f, "file.size")) {
+	if (!strncmp(f->role, XATTR, strlen(XATTR))) {
+		n = as_field_bytes(f, disk, bytes, sizeof(bytes));
+		node->attributes = as_digest_add(
+			node->attributes,
+			as_hash_seeded(bytes, n, as_hash64(f->role, strlen(f->role))));
+	} else if (as_loss_has_role(f, "file.size")) {
 		node->size |= as_field_get(f, disk);
 	} else if (as_loss_has_role(f, "file.uid")) {
 		node->uid = as_field_get(f, disk);
@@ -328,6 +335,7 @@ static int read_files(const char *type, bool whole, struct as_disk *disk, struct
 static bool is_same(const struct as_loss_node *a, const struct as_loss_node *b)
 {
 	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
+	       as_digest_eq(a->attributes, b->attributes) &&
 	       (S_ISDIR(a->mode) || (a->size == b->size && a->mtime == b->mtime &&
 				     (b->unsure || as_digest_eq(a->content, b->content))));
 }
@@ -410,6 +418,34 @@ static bool went_along(const struct as_loss_files *was, const struct as_loss_fil
 	return there;
 }
 
+/* A directory that is not as it was; `at` is what its name leads to. */
+static void look_at_directory(const struct as_loss_files *now, const struct as_loss_name *name,
+			      const struct as_loss_node *node, const struct as_loss_node *at,
+			      struct as_loss_found *found)
+{
+	if (node->touched || name->touched)
+		return;
+	if (at && at->ino == node->ino && strcmp(name->path, LOST_FOUND)) {
+		found->files++;
+		note(found, &found->unexcused, name->path, "has other attributes");
+	} else if (!at && !find_like(now, node)) {
+		note(found, &found->moved, name->path, "is gone");
+	}
+}
+
+/* The root has no name. */
+static void look_at_root(struct as_loss_files *was, struct as_loss_files *now,
+			 struct as_loss_found *found)
+{
+	const struct as_loss_node *node = as_loss_node_named(was, "/"),
+				  *at = as_loss_node_named(now, "/");
+
+	if (!node || !at || node->touched || at->ino != node->ino || is_same(node, at))
+		return;
+	found->files++;
+	note(found, &found->unexcused, "/", "has other attributes");
+}
+
 static void look_at(struct as_loss_files *was, const struct as_loss_files *now,
 		    struct as_disk *disk, struct as_loss_found *found)
 {
@@ -429,9 +465,8 @@ static void look_at(struct as_loss_files *was, const struct as_loss_files *now,
 		}
 		if (!node)
 			continue;
-		if (!strcmp(name->path, LOST_FOUND) || S_ISDIR(node->mode)) {
-			if (!at && !node->touched && !name->touched && !find_like(now, node))
-				note(found, &found->moved, name->path, "is gone");
+		if (S_ISDIR(node->mode)) {
+			look_at_directory(now, name, node, at, found);
 			continue;
 		}
 		found->files++;
@@ -447,13 +482,21 @@ static void look_at(struct as_loss_files *was, const struct as_loss_files *now,
 	}
 }
 
-static struct as_digest sum_of(const struct as_loss_files *t)
+static struct as_digest sum_of(struct as_loss_files *t)
 {
+	const struct as_loss_node *root = as_loss_node_named(t, "/");
 	struct as_digest sum = AS_DIGEST_ZERO;
+
+	if (root) {
+		const uint64_t own[] = { root->ino, root->mode,		 root->uid,
+					 root->gid, root->attributes.lo, root->attributes.hi };
+
+		sum = as_hash(own, sizeof(own));
+	}
 
 	for (size_t i = 0; i < t->n_names; i++) {
 		const struct as_loss_node *node = as_loss_node_of(t, t->names[i].ino);
-		uint64_t parts[10] = { t->names[i].ino };
+		uint64_t parts[12] = { t->names[i].ino };
 
 		if (node) {
 			parts[1] = node->mode;
@@ -464,6 +507,8 @@ static struct as_digest sum_of(const struct as_loss_files *t)
 			parts[6] = node->content.hi;
 			parts[8] = S_ISDIR(node->mode) ? 0 : node->mtime;
 			parts[9] = S_ISDIR(node->mode) ? 0 : node->links;
+			parts[10] = node->attributes.lo;
+			parts[11] = node->attributes.hi;
 		}
 		parts[7] = as_hash64(t->names[i].path, strlen(t->names[i].path));
 		sum = as_digest_add(sum, as_hash(parts, sizeof(parts)));
@@ -523,6 +568,7 @@ void as_loss_look(struct as_loss *loss, const struct as_damage *damage, struct a
 	} else if (!as_digest_eq(sum_of(&now), loss->sum)) {
 		as_loss_touch(&loss->was, damage, loss->drops);
 		look_at(&loss->was, &now, repaired, found);
+		look_at_root(&loss->was, &now, found);
 	} else if (loss->same.n < SAME_MAX) {
 		as_table_add(&loss->same, digest, 1);
 	}

@@ -14,6 +14,7 @@ struct as_loss_node {
 	uint64_t names; /* that lead to it */
 	const char *path; /* one of its names */
 	struct as_digest content;
+	struct as_digest attributes; /* extended ones */
 	bool unsure; /* whether that is its content */
 	bool touched;
 };

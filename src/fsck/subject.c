@@ -222,12 +222,9 @@ static void set_command(struct as_fsck_subject *s, enum as_subject_mode mode, co
 }
 
 /* The modes of one command share a tool. */
-static int start(struct as_fsck_subject *s, const struct as_subject_setup *setup, unsigned mode,
-		 struct as_err *err)
+static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 {
-	struct as_tool_setup how = { .deadline_ms = setup->deadline_ms ? setup->deadline_ms
-								       : AS_SUBJECT_DEADLINE_MS,
-				     .output_bytes = 256 << 10 };
+	struct as_tool_setup how = { .deadline_ms = s->deadline_ms, .output_bytes = 256 << 10 };
 	char path[4096], *program;
 	int rc;
 
@@ -243,7 +240,6 @@ static int start(struct as_fsck_subject *s, const struct as_subject_setup *setup
 			as_spawn_which(program, path, sizeof(path)) && as_tool_is_dynamic(path);
 	if (!mode)
 		s->program = as_xstrdup(program);
-	s->deadline_ms = how.deadline_ms;
 	free(program);
 	if (rc == AS_ELACK && s->row.package)
 		return as_fail_in(err, "%s (package %s)", s->row.name, s->row.package);
@@ -275,7 +271,7 @@ static int set_up(struct as_fsck_subject *s, const struct as_subject_setup *setu
 	}
 	for (unsigned i = 0; !rc && i < AS_SUBJECT_MODES; i++)
 		if (s->argv[i])
-			rc = start(s, setup, i, err);
+			rc = start(s, i, err);
 	as_buf_free(&words);
 	return rc;
 }
@@ -302,6 +298,10 @@ int as_subject_open(const struct as_subject_setup *setup, struct as_fsck_subject
 
 	*out = NULL;
 	s->spec = as_xstrdup(setup->spec);
+	s->told_ms = setup->deadline_ms;
+	s->deadline_ms = s->told_ms	  ? s->told_ms
+			 : setup->patient ? AS_SUBJECT_PATIENT_MS
+					  : AS_SUBJECT_DEADLINE_MS;
 	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++)
 		s->ready[i].never = setup->whole;
 	rc = set_up(s, setup, err);

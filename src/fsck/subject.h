@@ -42,9 +42,13 @@ struct as_subject_setup {
 	unsigned deadline_ms; /* 0: AS_SUBJECT_DEADLINE_MS */
 	/* Each run begins with main; else runs share what comes before the disk is touched. */
 	bool whole;
+	/* What is found is confirmed: without a deadline of the user's, AS_SUBJECT_PATIENT_MS. A
+	 * run that is slow is no hang. */
+	bool patient;
 };
 
 #define AS_SUBJECT_DEADLINE_MS 5000u
+#define AS_SUBJECT_PATIENT_MS 30000u /* repro.sh waits as long */
 
 struct as_fsck_subject;
 

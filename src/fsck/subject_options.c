@@ -31,8 +31,8 @@ void as_subject_options(const struct as_fsck_subject *s, struct as_buf *out)
 		add_text("exits", s->own[1], out);
 		add_text("check", s->own[2], out);
 	}
-	if (s->deadline_ms != AS_SUBJECT_DEADLINE_MS)
-		as_buf_addf(out, " deadline=%u", s->deadline_ms / 1000);
+	if (s->told_ms && s->told_ms != AS_SUBJECT_DEADLINE_MS)
+		as_buf_addf(out, " deadline=%u", s->told_ms / 1000);
 }
 
 /* Where the value of a key begins; NULL: it is not there. What is in quotes is no key. */

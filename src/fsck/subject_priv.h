@@ -21,6 +21,7 @@ struct as_fsck_subject {
 	bool dynamic;
 	char *program; /* of the first mode */
 	unsigned deadline_ms;
+	unsigned told_ms; /* by the user; 0: nothing */
 	/* Each may have stopped somewhere, and takes no other runs then. */
 	struct as_tool *forks[AS_SUBJECT_FORKS][AS_SUBJECT_MODES];
 };

@@ -4,6 +4,7 @@
  * and does so in a way, or beside something, that checkers do and whoever runs them has to bear.
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,8 @@ int main(int argc, char **argv)
 	if (bad && (!strcmp(what, "hang") || !strcmp(what, "stubborn")))
 		for (;;)
 			pause();
+	if (bad && !strcmp(what, "slow"))
+		poll(NULL, 0, 8000);
 	if (bad && !strcmp(what, "loud"))
 		shout();
 	if (!strcmp(what, "later") || !strcmp(what, "restless"))

@@ -96,4 +96,8 @@ for what in hang lies plain; do
 		--model suite --suite "$WORK/own" --lots 2 --deadline 2 --no-store
 	[ "$what" = plain ] || tap_like "it is said: $what" "$WORK/out" "the image as it is"
 done
+# A run that takes longer than the deadline of the search is slow; it hangs if it takes much longer.
+tap_run "a checker that is slow" 0 timeout -k 5 $((120 * TAP_SLOWER)) "$ASSAY" fsck \
+	"checker:$bin/hostile slow {disk}" --model suite --suite "$WORK/own" --lots 1 --no-store
+tap_like "it was not confirmed that it hangs" "$WORK/out" "did not come back: fsck: hangs"
 tap_done

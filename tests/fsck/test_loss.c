@@ -453,6 +453,40 @@ static void test_attributes(void **state)
 	rig_free(&r);
 }
 
+/* Of directories, the root with them; and extended attributes. */
+static void test_directories(void **state)
+{
+	struct as_loss *loss;
+	uint64_t uid, root, name, value;
+	struct rig r;
+
+	(void)state;
+	if (!rig_new(&r, "ext2", "mkdir %s/tree && cd %s/tree && echo first >one && mkdir sub",
+		     MKE2FS " && debugfs -w -R 'ea_set one user.abc xyz' %s/disk")) {
+		skip_because("there is no mke2fs that fills a disk");
+		return;
+	}
+	uid = place_of(r.fields, r.disk, "file.uid", "/sub", NULL);
+	root = place_of(r.fields, r.disk, "file.uid", "/", NULL);
+	name = place_of(r.fields, r.disk, "file.xattr.name", "/one", NULL);
+	value = place_of(r.fields, r.disk, "file.xattr.value", "/one", NULL);
+	assert_true(uid && root && name && value);
+	loss = as_loss_new("ext2", r.disk, AS_LOSS_DROPS_NOTHING);
+	assert_non_null(loss);
+	for (unsigned i = 0; i < 4; i++) {
+		static const char *const words[] = { "/sub has other attributes",
+						     "/ has other attributes",
+						     "/one has other contents or attributes",
+						     "/one has other contents or attributes" };
+		struct change change = { (const uint64_t[]){ uid, root, name, value }[i], 'q' };
+
+		assert_true(count_changed(r.disk, loss, 8, &change, 1, words[i]));
+		assert_int_equal(count_changed(r.disk, loss, change.off, &change, 1, ""), 0);
+	}
+	as_loss_free(loss);
+	rig_free(&r);
+}
+
 /* The fields of that role of the entries of /, but for its "." and "..", in their order. */
 static size_t entries_of_root(const struct as_fields *fields, const char *role,
 			      const struct as_field *out[8])
@@ -514,7 +548,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pointers), cmocka_unit_test(test_names),
 		cmocka_unit_test(test_vfat),	 cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_nameless),
+		cmocka_unit_test(test_nameless), cmocka_unit_test(test_directories),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

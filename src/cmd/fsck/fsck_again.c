@@ -82,7 +82,8 @@ static int load_disk(struct again *a, const struct as_dir *folder, const char *n
 static int open_subject(struct again *a, const struct as_args *args, struct as_err *err)
 {
 	const char *id = a->stored->record.id;
-	struct as_subject_setup setup = { .spec = a->stored->record.finding.target };
+	struct as_subject_setup setup = { .spec = a->stored->record.finding.target,
+					  .patient = true };
 	char **own = NULL;
 	int rc = 0;
 

@@ -51,6 +51,7 @@ static void print_json(const struct as_cross_counts *n, int64_t wall_us)
 	as_json_kuint(&j, "deeds", n->deeds);
 	as_json_kuint(&j, "disks", n->damaged);
 	as_json_kuint(&j, "repaired", n->repaired);
+	as_json_kuint(&j, "unjudged", n->unjudged);
 	as_json_kuint(&j, "differing", n->differing);
 	as_json_kuint(&j, "findings", n->findings);
 	as_json_kint(&j, "wall_us", wall_us);
@@ -107,6 +108,10 @@ static int compare(const struct as_args *args, const struct as_cross_setup *setu
 			     "%llu damages that two or more of them have; after %llu of them, "
 			     "they do not agree",
 			     (unsigned long long)n.deeds, (unsigned long long)n.differing);
+		if (n.unjudged)
+			as_emit_note(out->chain,
+				     "%llu disks were not judged, since a sandbox failed",
+				     (unsigned long long)n.unjudged);
 	}
 	as_buf_free(&text);
 	return rc;

@@ -77,6 +77,7 @@ static void print_sum(struct as_json *j, const char *key, const struct as_score_
 	as_json_kuint(j, "content", s->content);
 	as_json_kuint(j, "unread", s->unread);
 	as_json_kuint(j, "whole", s->whole);
+	as_json_kuint(j, "unjudged", s->unjudged);
 	as_json_kuint(j, "touched_files", s->touched.files);
 	as_json_kuint(j, "touched_bytes", s->touched.bytes);
 	as_json_kuint(j, "touched_names", s->touched.names);
@@ -120,6 +121,9 @@ static void print_table(const struct as_score *scores, size_t n)
 		printf("%s: %s damaged, trees were read by %s", scores[i].checker,
 		       scores[i].complete ? "every field was" : "not every field was",
 		       scores[i].by_kernel ? "the kernel" : "the description of the type");
+		if (scores[i].all.unjudged)
+			printf("; %llu disks were not judged, since the sandbox failed",
+			       (unsigned long long)scores[i].all.unjudged);
 		printf("%s%s\n", scores[i].note.len ? "; " : "", as_buf_str(&scores[i].note));
 	}
 	as_buf_free(&text);
