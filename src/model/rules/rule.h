@@ -49,7 +49,7 @@ void as_rule_refuse(struct as_rule_step *s, int err);
 void as_rule_allow(struct as_rule_step *s, int err);
 /* Running out of space or quota, where the file system can (open(2), write(2): ENOSPC, EDQUOT). */
 void as_rule_allow_full(struct as_rule_step *s);
-/* A library may refuse a number that it cannot hold, if that is wider than 16 bits (owners), 8 and 8
+/* A library may refuse a number that it cannot hold, if it is wider than 16 bits (owners), 8 and 8
  * (devices) or 31 (seconds). */
 void as_rule_allow_wide(struct as_rule_step *s, bool wide);
 /* The removal of what is open, or has something open below it (AS_QUIRK_NO_OPEN_UNLINKED). */
