@@ -5,7 +5,7 @@
  * optimization, makes all bytes unknown, and asks for the other decision.
  */
 #define _GNU_SOURCE
-#include "sym_vectors.h"
+#include "sym_more.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -169,6 +169,7 @@ EACH_TYPE(DEFINE_OP)
 OTHERS(DEFINE)
 #define F DEFINE
 #include "sym_shapes.def"
+#include "sym_more.def"
 #undef F
 
 enum {
@@ -177,6 +178,7 @@ enum {
 	EACH_TYPE(ROW_OP) OTHERS(ROW)
 #define F ROW
 #include "sym_shapes.def"
+#include "sym_more.def"
 #undef F
 		N
 };
@@ -219,6 +221,7 @@ int main(int argc, char **argv)
 	OTHERS(CALL_OTHER)
 #define F CALL_OTHER
 #include "sym_shapes.def"
+#include "sym_more.def"
 #undef F
 	printf("%s\n", out);
 	return 0;
