@@ -168,8 +168,8 @@ static u64 le64(const u8 *p)
 EACH_TYPE(DEFINE_OP)
 OTHERS(DEFINE)
 #define F DEFINE
-#include "sym_shapes.def"
 #include "sym_more.def"
+#include "sym_shapes.def"
 #undef F
 
 enum {
@@ -177,8 +177,8 @@ enum {
 #define ROW(name, cond) N_##name,
 	EACH_TYPE(ROW_OP) OTHERS(ROW)
 #define F ROW
-#include "sym_shapes.def"
 #include "sym_more.def"
+#include "sym_shapes.def"
 #undef F
 		N
 };
@@ -220,8 +220,8 @@ int main(int argc, char **argv)
 	EACH_TYPE(CALL_OP)
 	OTHERS(CALL_OTHER)
 #define F CALL_OTHER
-#include "sym_shapes.def"
 #include "sym_more.def"
+#include "sym_shapes.def"
 #undef F
 	printf("%s\n", out);
 	return 0;

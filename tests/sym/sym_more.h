@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* The text at p, of at most 15 bytes. Functions of libc read up to 64 bytes at once: what lies after
- * the text must not be what another function left there. */
+/* The text at p, of at most 15 bytes. Functions of libc read up to 64 bytes at once: what lies
+ * after the text must not be what another function left there. */
 struct m_text {
 	char s[96];
 };
