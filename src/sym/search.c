@@ -347,6 +347,9 @@ static int run_path(struct sym_search *s, struct sym_ground *g, const struct sym
 	struct as_sym_run run;
 	int rc = open_server(s, p->base, err);
 
+	/* Somebody may have killed it: once more. */
+	if (rc == AS_EUSE || rc == AS_EIO)
+		rc = open_server(s, p->base, err);
 	if (rc)
 		return leave_out(s, p->base, rc, err);
 	watch(s, p);
