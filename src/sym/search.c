@@ -504,6 +504,7 @@ static int turn(void *own, const struct as_fsck_door *door, bool *more,
 	struct sym_ground *g = choose(s);
 	struct sym_candidate c;
 	int64_t start;
+	bool first;
 	int rc = 0;
 
 	/* The leader has told what was found up to here: now it may be remembered as done. */
@@ -518,7 +519,9 @@ static int turn(void *own, const struct as_fsck_door *door, bool *more,
 	s->tallies = tallies;
 	s->door = door;
 	start = as_now_us();
-	s->until = start + TURN_US;
+	/* The first turn of a disk among many is short, so that each has one soon. */
+	first = s->setup->places->n_of > 1 && s->visits[g->place->base] == 1;
+	s->until = start + (first ? 1 : TURN_US);
 	s->pools[g->place->base].news = 0;
 	g->turns++;
 	g->gain = 0;
@@ -527,7 +530,7 @@ static int turn(void *own, const struct as_fsck_door *door, bool *more,
 		free(c.values);
 	}
 	if (!rc)
-		rc = cross(s, g, start, err);
+		rc = cross(s, g, first ? as_now_us() : start, err);
 	s->tallies = NULL;
 	s->door = NULL;
 	return rc ? rc : as_solver_recorded(s->solver, err);

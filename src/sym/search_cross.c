@@ -25,7 +25,7 @@
 #define KEPT_MAX 512u /* of one disk */
 #define DRAWS 3u /* the one that was used least of so many is taken */
 #define HANGS_MAX 2u /* on one disk: the next one would take as long */
-#define LEAST 16u /* disks of a turn, even if its time is over: a machine may be busy */
+#define LEAST 24u /* disks of a turn, even if its time is over: a machine may be busy */
 #define MISSES_MAX 64u /* in a row: disks that were tried already */
 
 static void part_copy(struct as_place_part *to, const struct as_place_part *from)

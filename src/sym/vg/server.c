@@ -219,9 +219,9 @@ static Bool wait_for(Int pid, Int life, UInt deadline_ms, Int *status)
 
 /*
  * VG_(fork) lets the child wait for a byte from the server, in a pipe whose other end the child
- * has, too: if the server is killed just then, the child waits for ever. This one goes on to on_fork(),
- * which looks whether the server is still there. VG_(fork) also sees to it that the checker gets no
- * SIGCHLD for the child; but the server never goes on with the checker.
+ * has, too: if the server is killed just then, the child waits for ever. This one goes on to
+ * on_fork(), which looks whether the server is still there. VG_(fork) also sees to it that the
+ * checker gets no SIGCHLD for the child; but the server never goes on with the checker.
  */
 static Int plain_fork(void)
 {
