@@ -22,7 +22,8 @@
  *			same CPU time; paths have 600 s by the clock, for e2fsck with the images
  *			of --suite DIR. Where blocks are counted, natively damaged disks are also
  *			run under Valgrind, which is a part of their CPU time. At the end: how many
- *			times the kinds of `bits` paths found, and by how many points of the
+ *			times the kinds of `bits` paths found, all of them and those in which one
+ *			run contradicts another (inconsistent), and by how many points of the
  *			checker's own code they are ahead of `fields`. sym.versus.e2fsck: that
  *			checker alone
  */
@@ -194,8 +195,24 @@ static const struct versus_way {
 
 /* What one way reached. */
 struct versus_got {
-	double kinds, blocks, percent;
+	double kinds, inconsistent, blocks, percent;
 };
+
+/* Of the kinds of findings: those in which one run contradicts what another one said. */
+static double inconsistent(const char *lines)
+{
+	static const char *const words[] = { "\"fsck: twice", "\"fsck: unsettled" };
+	static const char finding[] = "{\"event\":\"finding\"", key[] = "\"signature\":";
+	unsigned n = 0;
+
+	for (; (lines = strstr(lines, finding)); lines++) {
+		const char *at = strstr(lines, key);
+
+		for (size_t i = 0; at && i < sizeof(words) / sizeof(words[0]); i++)
+			n += !strncmp(at + strlen(key), words[i], strlen(words[i]));
+	}
+	return n;
+}
 
 static const char *timed(char *const *words, double seconds, struct as_buf *out, double *cpu_s)
 {
@@ -213,6 +230,24 @@ static void report_versus(const struct versus_row *row, const char *way, const c
 
 	snprintf(name, sizeof(name), "sym.versus.%s.%s.%s", row->name, way, what);
 	report(name, value, unit);
+}
+
+static void report_kinds(const struct versus_row *row, const char *way,
+			 const struct versus_got *got, as_bench_report report)
+{
+	report_versus(row, way, "kinds", got->kinds, "kinds", report);
+	report_versus(row, way, "inconsistent", got->inconsistent, "kinds", report);
+}
+
+static void report_times(const struct versus_row *row, const char *name,
+			 const struct versus_got *paths, const struct versus_got *other,
+			 as_bench_report report)
+{
+	if (other->kinds > 0)
+		report_versus(row, name, "times", paths->kinds / other->kinds, "x", report);
+	if (other->inconsistent > 0)
+		report_versus(row, name, "inconsistent.times",
+			      paths->inconsistent / other->inconsistent, "x", report);
 }
 
 /* How much of a processor a session gets by the clock is known after it: so there may be several,
@@ -234,7 +269,9 @@ static bool versus_native(const struct versus_row *row, const struct versus_way 
 			break;
 		clock_s = want_s / cpu_s * clock_s < most_s ? want_s / cpu_s * clock_s : most_s;
 	}
-	*got = (struct versus_got){ number(json, "clusters"), number(json, "covered_blocks"),
+	*got = (struct versus_got){ number(json, "clusters"),
+				    json ? inconsistent(as_buf_str(&out)) : 0,
+				    number(json, "covered_blocks"),
 				    number(json, "covered_percent") };
 	if (json) {
 		report_versus(row, way->name, "cpu", cpu_s, "s", report);
@@ -242,7 +279,7 @@ static bool versus_native(const struct versus_row *row, const struct versus_way 
 			report_versus(row, way->name, "blocks", got->blocks, "blocks", report);
 			report_versus(row, way->name, "percent", got->percent, "%", report);
 		} else {
-			report_versus(row, way->name, "kinds", got->kinds, "kinds", report);
+			report_kinds(row, way->name, got, report);
 		}
 	}
 	as_buf_free(&out);
@@ -263,9 +300,8 @@ static void versus_others(const struct versus_row *row, const struct versus_got 
 		if (way->blocks)
 			report_versus(row, way->beside, "points", paths->percent - got.percent,
 				      "points", report);
-		else if (got.kinds > 0)
-			report_versus(row, way->beside, "times", paths->kinds / got.kinds, "x",
-				      report);
+		else
+			report_times(row, way->beside, paths, &got, report);
 	}
 }
 
@@ -295,10 +331,11 @@ static void versus(as_bench_report report)
 		json = timed(words, seconds, &out, &cpu_s);
 		if (!json)
 			continue;
-		got = (struct versus_got){ number(json, "clusters"), number(json, "all_blocks"),
+		got = (struct versus_got){ number(json, "clusters"), inconsistent(as_buf_str(&out)),
+					   number(json, "all_blocks"),
 					   number(json, "code_percent") };
 		report_versus(row, "paths", "cpu", cpu_s, "s", report);
-		report_versus(row, "paths", "kinds", got.kinds, "kinds", report);
+		report_kinds(row, "paths", &got, report);
 		report_versus(row, "paths", "blocks", got.blocks, "blocks", report);
 		report_versus(row, "paths", "percent", got.percent, "%", report);
 		versus_others(row, &got, cpu_s, seconds, report);

@@ -45,12 +45,16 @@ static bool warm_open(struct warm *w, const char *checker)
 	if (as_generic_make(w->store, as_subject_type(w->subject), row->bytes, &w->generic, &err))
 		return false;
 	w->base = (struct as_fsck_base){ .disk = w->generic.disk, .name = "generic" };
-	return !as_places_find(&(struct as_places_setup){ .bases = &w->base,
-							  .n = 1,
-							  .type = as_subject_type(w->subject),
-							  .books = row->books,
-							  .seal = true },
-			       &w->places, &err);
+	if (as_places_find(&(struct as_places_setup){ .bases = &w->base,
+						      .n = 1,
+						      .type = as_subject_type(w->subject),
+						      .books = row->books,
+						      .seal = true },
+			   &w->places, &err))
+		return false;
+	for (size_t i = 0; i < w->places.n; i++)
+		as_place_watch(&w->places.items[i], &w->base);
+	return true;
 }
 
 static void warm_close(struct warm *w)

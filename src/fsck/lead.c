@@ -13,6 +13,7 @@
 
 #include "damage/kernel.h"
 #include "fsck/alone.h"
+#include "fsck/voice.h"
 #include "os/spawn.h"
 
 #include <errno.h>
@@ -180,6 +181,13 @@ static int look_only(void *ctx, const struct as_damage *damage, uint32_t *proble
 	return rc;
 }
 
+static void hear_last(void *ctx, struct as_buf *out)
+{
+	struct judging *j = ctx;
+
+	as_fsck_voice(j->subject, &j->v, out);
+}
+
 static int take_turn(const struct as_fsck_args *a, struct as_fsck_subject *subject,
 		     struct as_judge *judge, void *own, int fd, struct message *m,
 		     struct as_err *err)
@@ -187,7 +195,7 @@ static int take_turn(const struct as_fsck_args *a, struct as_fsck_subject *subje
 	struct judging j = {
 		.a = a, .subject = subject, .judge = judge, .fd = fd, .m = m, .carry = true
 	};
-	struct as_fsck_door door = { &j, from_source, look_only };
+	struct as_fsck_door door = { &j, from_source, look_only, hear_last };
 	uint64_t tallies[AS_FSCK_TALLIES] = { 0 };
 	bool more = true;
 	int rc = a->source->turn(own, &door, &more, tallies, err);

@@ -34,7 +34,8 @@ struct as_fsck_status {
 /*
  * Damages that are found on the way, instead of a model's list of lots: each worker has a source of
  * its own, opened in its process, and takes turns. `judge` of the door runs the checker on the
- * damage; *problems is a mask of what is wrong. `look` does so, too, but nobody is told.
+ * damage; *problems is a mask of what is wrong. `look` does so, too, but nobody is told. `hear`
+ * adds what was said of that disk (fsck/voice.h).
  */
 struct as_fsck_door {
 	void *ctx;
@@ -42,6 +43,7 @@ struct as_fsck_door {
 		     struct as_err *err);
 	int (*look)(void *ctx, const struct as_damage *damage, uint32_t *problems,
 		    struct as_err *err);
+	void (*hear)(void *ctx, struct as_buf *out);
 };
 
 struct as_fsck_source {

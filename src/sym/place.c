@@ -5,7 +5,7 @@
  * that, the fields of one instance are places together: what a checker compares with each other
  * can be wrong in both.
  */
-#include "sym/place.h"
+#include "sym/place_priv.h"
 
 #include "base/array.h"
 #include "base/table.h"
@@ -14,8 +14,6 @@
 #include <string.h>
 
 #define FIELD_BYTES_MAX 16u /* of a name: the rest of it decides nothing more */
-#define SUITE_BYTES 16u /* of what a repair changed */
-#define SUITE_PLACES 64u /* of one image */
 
 static void place_free(struct as_place *p)
 {
@@ -83,7 +81,7 @@ static void say_field(const struct as_field *f, struct as_disk *from, struct as_
 }
 
 /* Whether a field has one of the bytes that differ, whose offsets rise. */
-static bool is_touched(const struct as_field *f, const struct as_damage *d)
+bool as_place_is_touched(const struct as_field *f, const struct as_damage *d)
 {
 	size_t low = 0, high = d->n;
 
@@ -103,39 +101,56 @@ static void say_fields(const struct as_place *p, struct as_disk *from, struct as
 		       struct as_damage *d)
 {
 	for (unsigned i = 0; i < p->n_fields; i++)
-		if (p->n_fields == 1 || is_touched(p->field[i], d))
+		if (p->n_fields == 1 || as_place_is_touched(p->field[i], d))
 			say_field(p->field[i], from, to, d);
 }
 
-bool as_place_damage(const struct as_place *p, const struct as_fsck_base *base,
-		     const unsigned char *values, struct as_damage *d)
+static void say_names(const struct as_place_part *parts, unsigned n, struct as_damage *d)
+{
+	for (unsigned i = 0; i < n; i++)
+		as_buf_addf(&d->words, "%s%s", i ? " and " : "", as_buf_str(&parts[i].place->name));
+	as_buf_adds(&d->words, ": ");
+	as_damage_say_bytes(d, &d->words);
+	while (d->words.len && d->words.data[d->words.len - 1] == '\n')
+		d->words.data[--d->words.len] = '\0';
+	for (size_t i = 0; i < d->words.len; i++)
+		if (d->words.data[i] == '\n')
+			d->words.data[i] = ';';
+}
+
+bool as_place_damage_of(const struct as_place_part *parts, unsigned n,
+			const struct as_fsck_base *base, struct as_damage *d)
 {
 	struct as_disk *disk = as_disk_snapshot(base->disk);
 	bool differs;
 
 	as_damage_clear(d);
-	d->base = p->base;
-	set_bytes(p, values, disk);
-	seal(p, disk, d);
+	d->base = parts[0].place->base;
+	for (unsigned i = 0; i < n; i++)
+		set_bytes(parts[i].place, parts[i].values, disk);
+	for (unsigned i = 0; i < n; i++)
+		seal(parts[i].place, disk, d);
 	differs = as_damage_diff(d, base->disk, disk);
-	if (p->n_fields) {
-		say_fields(p, base->disk, disk, d);
-	} else {
-		as_buf_addf(&d->words, "%s: ", as_buf_str(&p->name));
-		as_damage_say_bytes(d, &d->words);
-		while (d->words.len && d->words.data[d->words.len - 1] == '\n')
-			d->words.data[--d->words.len] = '\0';
-		for (size_t i = 0; i < d->words.len; i++)
-			if (d->words.data[i] == '\n')
-				d->words.data[i] = ';';
-	}
+	if (parts[0].place->n_fields)
+		for (unsigned i = 0; i < n; i++)
+			say_fields(parts[i].place, base->disk, disk, d);
+	else
+		say_names(parts, n, d);
 	as_disk_free(disk);
 	return differs;
 }
 
+bool as_place_damage(const struct as_place *p, const struct as_fsck_base *base,
+		     const unsigned char *values, struct as_damage *d)
+{
+	struct as_place_part part = { p, values };
+
+	return as_place_damage_of(&part, 1, base, d);
+}
+
 /* ---- Making one ------------------------------------------------------------------------------ */
 
-static void add_range(struct as_place *p, uint64_t off, uint64_t len, bool symbolic)
+void as_place_add_range(struct as_place *p, uint64_t off, uint64_t len, bool symbolic)
 {
 	struct as_sym_range *last = p->n_ranges ? &p->ranges[p->n_ranges - 1] : NULL;
 
@@ -185,7 +200,7 @@ static void find_watched(struct as_place *p, const struct as_fsck_base *base)
 		as_place_damage(p, base, values, &d);
 		for (size_t i = 0; i < d.n; i++)
 			if (!has_range(p, d.bytes[i].off))
-				add_range(p, d.bytes[i].off, 1, false);
+				as_place_add_range(p, d.bytes[i].off, 1, false);
 	}
 	as_damage_free(&d);
 }
@@ -213,7 +228,7 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static struct as_place *add_place(struct as_places *ps, uint32_t base)
+struct as_place *as_place_add(struct as_places *ps, uint32_t base)
 {
 	AS_ARRAY_ROOM(ps->items, ps->n, ps->cap);
 	ps->items[ps->n] = (struct as_place){ .base = base, .fields = ps->of[base] };
@@ -250,16 +265,22 @@ static void drop_sealed(struct as_place *p, const struct as_fsck_base *base)
 		p->n_seals = 0;
 }
 
-static void finish(struct as_place *p, const struct as_places_setup *s)
+void as_place_finish(struct as_place *p, const struct as_places_setup *s)
 {
 	if (s->seal) {
 		find_seals(p);
 		drop_sealed(p, &s->bases[p->base]);
 	}
 	for (unsigned i = 0; i < p->n; i++)
-		add_range(p, p->offs[i], 1, true);
-	if (s->seal)
-		find_watched(p, &s->bases[p->base]);
+		as_place_add_range(p, p->offs[i], 1, true);
+}
+
+void as_place_watch(struct as_place *p, const struct as_fsck_base *base)
+{
+	if (p->watched)
+		return;
+	p->watched = true;
+	find_watched(p, base);
 }
 
 /* ---- Which ----------------------------------------------------------------------------------- */
@@ -314,10 +335,10 @@ static bool join_field(struct as_place *p, const struct as_field *f, unsigned ma
 static void add_field(struct as_places *ps, const struct as_places_setup *s, uint32_t base,
 		      const struct as_field *f)
 {
-	struct as_place *p = add_place(ps, base);
+	struct as_place *p = as_place_add(ps, base);
 
 	(void)join_field(p, f, FIELD_BYTES_MAX);
-	finish(p, s);
+	as_place_finish(p, s);
 }
 
 /* Of fields that are alike, one. */
@@ -332,7 +353,7 @@ static void add_fields(struct as_places *ps, const struct as_places_setup *s, ui
 		uint64_t hash;
 
 		if (f->kind == AS_FIELD_CHECKSUM || !is_named(s->fields, f) || !f->bytes ||
-		    (s->differs && !s->fields && !is_touched(f, &s->differs[base])))
+		    (s->differs && !s->fields && !as_place_is_touched(f, &s->differs[base])))
 			continue;
 		as_buf_clear(&key);
 		as_buf_addf(&key, "%u/%s/%s/%.*s", base, f->structure, f->class,
@@ -357,7 +378,7 @@ static void add_instances(struct as_places *ps, const struct as_places_setup *s)
 		uint32_t base = ps->items[i].base;
 		size_t made = ps->n;
 
-		add_place(ps, base)->later = true;
+		as_place_add(ps, base)->later = true;
 		for (end = i; end < n; end++) {
 			const struct as_field *f = ps->items[end].field[0];
 
@@ -371,7 +392,7 @@ static void add_instances(struct as_places *ps, const struct as_places_setup *s)
 		}
 		qsort(ps->items[made].offs, ps->items[made].n, sizeof(*ps->items[made].offs),
 		      by_number);
-		finish(&ps->items[made], s);
+		as_place_finish(&ps->items[made], s);
 	}
 }
 
@@ -396,7 +417,7 @@ static int add_joined(struct as_places *ps, const struct as_places_setup *s, uin
 
 		if (!memchr(list, '+', len))
 			continue;
-		p = add_place(ps, base);
+		p = as_place_add(ps, base);
 		for (size_t at = 0; at < len; at += n + 1) {
 			const struct as_field *f;
 
@@ -415,35 +436,9 @@ static int add_joined(struct as_places *ps, const struct as_places_setup *s, uin
 					       AS_PLACE_FIELDS_MAX);
 		}
 		qsort(p->offs, p->n, sizeof(*p->offs), by_number);
-		finish(p, s);
+		as_place_finish(p, s);
 	}
 	return 0;
-}
-
-/* Some of these bytes at a time; those next to each other first. */
-static void add_bytes(struct as_places *ps, const struct as_places_setup *s, uint32_t base,
-		      const struct as_damage *w, const char *how)
-{
-	unsigned made = 0;
-
-	for (size_t i = 0; i < w->n && made < SUITE_PLACES;) {
-		struct as_place *p;
-		size_t first = i;
-
-		if (as_subject_is_book(s->books, w->bytes[i].off)) {
-			i++;
-			continue;
-		}
-		p = add_place(ps, base);
-		p->offs = as_xcalloc(SUITE_BYTES + 1, sizeof(*p->offs));
-		while (i < w->n && p->n < SUITE_BYTES &&
-		       w->bytes[i].off - w->bytes[first].off < AS_DISK_SECTOR_BYTES)
-			p->offs[p->n++] = w->bytes[i++].off;
-		as_buf_addf(&p->name, "%s: what %s at byte %llu", s->bases[base].name, how,
-			    (unsigned long long)w->bytes[first].off);
-		finish(p, s);
-		made++;
-	}
 }
 
 /* What a crash left different: fields that have such bytes, then bytes that are in none. */
@@ -468,7 +463,7 @@ static void add_differs(struct as_places *ps, const struct as_places_setup *s, u
 		if (!(in[d->bytes[i].off / 8] >> d->bytes[i].off % 8 & 1))
 			rest.bytes[rest.n++] = d->bytes[i];
 	if (!s->fields)
-		add_bytes(ps, s, base, &rest, "differs from the sound disk");
+		as_place_add_bytes(ps, s, base, &rest, "differs from the sound disk");
 	free(rest.bytes);
 	free(in);
 }
@@ -483,7 +478,7 @@ static int add_whole(struct as_places *ps, const struct as_places_setup *s, stru
 			       (unsigned long long)size);
 	if (s->len > AS_PLACE_BYTES_MAX)
 		return as_fail(err, AS_EUSE, "--range: more than %u bytes", AS_PLACE_BYTES_MAX);
-	p = add_place(ps, 0);
+	p = as_place_add(ps, 0);
 	p->offs = as_xcalloc(s->len + 1, sizeof(*p->offs));
 	while (p->n < s->len) {
 		p->offs[p->n] = s->off + p->n;
@@ -491,7 +486,7 @@ static int add_whole(struct as_places *ps, const struct as_places_setup *s, stru
 	}
 	as_buf_addf(&p->name, "bytes %llu to %llu", (unsigned long long)s->off,
 		    (unsigned long long)(s->off + s->len - 1));
-	finish(p, s);
+	as_place_finish(p, s);
 	return 0;
 }
 
@@ -508,7 +503,7 @@ static int add_of_disk(struct as_places *ps, const struct as_places_setup *s, ui
 	if (s->whole)
 		return i ? 0 : add_whole(ps, s, err);
 	if (s->suite) {
-		add_bytes(ps, s, i, &s->bases[i].writes, "the repair changes");
+		as_place_add_bytes(ps, s, i, &s->bases[i].writes, "the repair changes");
 		return 0;
 	}
 	if (s->differs)
@@ -528,6 +523,8 @@ int as_places_find(const struct as_places_setup *s, struct as_places *ps, struct
 	for (size_t i = 0; !rc && i < s->n; i++)
 		rc = add_of_disk(ps, s, (uint32_t)i, &seen, err);
 	as_table_free(&seen);
+	for (size_t i = 0; !rc && s->suite && i < s->n; i++)
+		as_place_add_near(ps, s, (uint32_t)i);
 	if (!rc && !s->whole && !s->suite && !s->fields && !s->differs)
 		add_instances(ps, s);
 	if (!rc && !ps->n)

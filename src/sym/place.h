@@ -19,8 +19,9 @@ struct as_place {
 	uint32_t base; /* number of the disk */
 	uint64_t *offs; /* of its bytes, rising */
 	unsigned n;
-	struct as_sym_range *ranges; /* for the server: those bytes, and checksums */
+	struct as_sym_range *ranges; /* for the server: those bytes; if watched, checksums, too */
 	size_t n_ranges, cap_ranges;
+	bool watched;
 	const struct as_fields *fields; /* of the disk; NULL: it is not described */
 	const struct as_field *field[AS_PLACE_FIELDS_MAX]; /* that are unknown together */
 	unsigned n_fields; /* 0: it is no field */
@@ -58,5 +59,18 @@ void as_places_free(struct as_places *places);
 /* The damage that these values of its bytes are. False: none, they are those of the disk. */
 bool as_place_damage(const struct as_place *place, const struct as_fsck_base *base,
 		     const unsigned char *values, struct as_damage *out);
+
+/* Finds where its checksums are, once: what sealing other values changes. */
+void as_place_watch(struct as_place *place, const struct as_fsck_base *base);
+
+/* Values for one place of several on the same disk. */
+struct as_place_part {
+	const struct as_place *place;
+	const unsigned char *values;
+};
+
+/* The damage that all of them are together. */
+bool as_place_damage_of(const struct as_place_part *parts, unsigned n,
+			const struct as_fsck_base *base, struct as_damage *out);
 
 #endif

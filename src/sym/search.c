@@ -33,6 +33,7 @@
 #include <sys/wait.h>
 
 #define TURN_US 400000
+#define CROSS_TIMES 2 /* what paths of a turn took, for combining their answers */
 #define RANGES_MAX 1024u /* at the start of a server */
 #define DEATHS_MAX 5u /* of servers, in a row */
 #define LATER ((uint64_t)1 << 62)
@@ -160,6 +161,15 @@ static size_t merge(struct as_sym_range *all, size_t n, uint64_t gap)
 	return n ? k + 1 : 0;
 }
 
+/* The checksums of a place are looked for when it has its first turn: most places of a large suite
+ * never have one. */
+static void watch(struct sym_search *s, const struct as_place *p)
+{
+	struct as_places *ps = s->setup->places;
+
+	as_place_watch(&ps->items[p - ps->items], &s->setup->bases[p->base]);
+}
+
 /* The server of a disk knows all places of that disk that this worker has. That of several disks
  * turns from one to the other. */
 static int open_server(struct sym_search *s, uint32_t base, struct as_err *err)
@@ -186,6 +196,8 @@ static int open_server(struct sym_search *s, uint32_t base, struct as_err *err)
 	for (size_t i = 0; i < s->n && !several; i++) {
 		const struct as_place *p = s->grounds[i].place;
 
+		if (p->base == base)
+			watch(s, p);
 		for (size_t k = 0; p->base == base && k < p->n_ranges; k++) {
 			AS_ARRAY_ROOM(all, n, cap);
 			all[n++] = p->ranges[k];
@@ -335,8 +347,12 @@ static int run_path(struct sym_search *s, struct sym_ground *g, const struct sym
 	struct as_sym_run run;
 	int rc = open_server(s, p->base, err);
 
+	/* Somebody may have killed it: once more. */
+	if (rc == AS_EUSE || rc == AS_EIO)
+		rc = open_server(s, p->base, err);
 	if (rc)
 		return leave_out(s, p->base, rc, err);
+	watch(s, p);
 	s->tallies[AS_SEARCH_PATHS] += !c->round;
 	if (as_sym_server_run(s->server, damage, p->ranges, p->n_ranges, s->setup->deadline_ms,
 			      &run, err)) {
@@ -362,6 +378,31 @@ static int run_path(struct sym_search *s, struct sym_ground *g, const struct sym
 			tally_unfollowed(s, &path);
 		on_path(s, g, c, &path, run.micros);
 	}
+	as_path_free(&path);
+	return 0;
+}
+
+int as_search_cover(struct sym_search *s, const struct as_place *p, const struct as_damage *damage,
+		    struct as_err *err)
+{
+	struct as_path path = { 0 };
+	struct as_sym_run run;
+	struct as_err why;
+	int rc = open_server(s, p->base, &why);
+
+	/* Whether the disk can be explored at all, run_path() says. */
+	if (rc)
+		return rc == AS_EUSE || rc == AS_EIO ? 0 : as_fail(err, rc, "%s", why.msg);
+	watch(s, p);
+	if (as_sym_server_run(s->server, damage, p->ranges, p->n_ranges, s->setup->deadline_ms,
+			      &run, &why)) {
+		as_sym_server_free(s->server);
+		s->server = NULL;
+		return 0;
+	}
+	s->tallies[AS_SEARCH_RUN_US] += run.micros;
+	if (!as_path_read(run.log, run.log_bytes, &path, &why))
+		(void)note_cover(s, &path);
 	as_path_free(&path);
 	return 0;
 }
@@ -439,12 +480,31 @@ static struct sym_ground *choose(struct sym_search *s)
 	return g;
 }
 
+/* For some time after the paths of the turn. When each disk had a turn, one of which something new
+ * was said comes sooner. */
+static int cross(struct sym_search *s, const struct sym_ground *g, int64_t start,
+		 struct as_err *err)
+{
+	int64_t now = as_now_us();
+	uint32_t base = g->place->base;
+	int rc;
+
+	memcpy(s->note.tallies, s->tallies, sizeof(s->note.tallies));
+	rc = as_search_cross(s, g, now + CROSS_TIMES * (now - start), err);
+	count_live(s);
+	if (s->pools[base].news && s->visits[base] > 1)
+		s->visits[base]--;
+	return rc;
+}
+
 static int turn(void *own, const struct as_fsck_door *door, bool *more,
 		uint64_t tallies[AS_FSCK_TALLIES], struct as_err *err)
 {
 	struct sym_search *s = own;
 	struct sym_ground *g = choose(s);
 	struct sym_candidate c;
+	int64_t start;
+	bool first;
 	int rc = 0;
 
 	/* The leader has told what was found up to here: now it may be remembered as done. */
@@ -458,13 +518,19 @@ static int turn(void *own, const struct as_fsck_door *door, bool *more,
 		return rc;
 	s->tallies = tallies;
 	s->door = door;
-	s->until = as_now_us() + TURN_US;
+	start = as_now_us();
+	/* The first turn of a disk among many is short, so that each has one soon. */
+	first = s->setup->places->n_of > 1 && s->visits[g->place->base] == 1;
+	s->until = start + (first ? 1 : TURN_US);
+	s->pools[g->place->base].news = 0;
 	g->turns++;
 	g->gain = 0;
 	while (!rc && !g->cut && as_now_us() < s->until && as_heap_pop(s, g, &c)) {
 		rc = explore(s, g, &c, err);
 		free(c.values);
 	}
+	if (!rc)
+		rc = cross(s, g, first ? as_now_us() : start, err);
 	s->tallies = NULL;
 	s->door = NULL;
 	return rc ? rc : as_solver_recorded(s->solver, err);

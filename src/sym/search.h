@@ -51,6 +51,7 @@ enum as_search_tally {
 	AS_SEARCH_Z3_US, /* of the time of solving: in the processes of Z3 */
 	AS_SEARCH_Z3_CPU_US, /* the processor time of these */
 	AS_SEARCH_Z3_ASKED, /* questions that they got */
+	AS_SEARCH_CROSSED, /* disks with several answers, or an edge, that were judged */
 	AS_SEARCH_TALLIES
 };
 

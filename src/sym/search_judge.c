@@ -78,10 +78,15 @@ static int judge_joined(struct sym_search *s, const struct sym_ground *g, struct
 int as_search_judge(struct sym_search *s, const struct sym_ground *g, struct sym_candidate *c,
 		    const struct as_damage *damage, struct as_err *err)
 {
+	int rc;
+
 	c->judged = true;
 	if (g->place->n_fields > 1)
 		return judge_joined(s, g, c, damage, err);
-	return s->door->judge(s->door->ctx, damage, &c->problems, err);
+	rc = s->door->judge(s->door->ctx, damage, &c->problems, err);
+	if (!rc)
+		as_search_hear(s, g, c);
+	return rc;
 }
 
 static void note_values(struct sym_search *s, const struct sym_ground *g,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define PROGRAM_BYTES ((size_t)64 << 20)
+#define DEALT_WHOLE 4u /* disks for each worker */
 
 /* ---- Notes ----------------------------------------------------------------------------------- */
 
@@ -255,6 +256,9 @@ void as_search_close(void *own)
 	for (unsigned i = 0; i < AS_KEEP_LISTS; i++)
 		as_buf_free(&s->notes[i]);
 	as_buf_free(&s->ready);
+	as_search_pools_free(s);
+	as_buf_free(&s->heard);
+	as_table_free(&s->voices);
 	while (s->n_fresh)
 		free(s->fresh[--s->n_fresh].values);
 	free(s->fresh);
@@ -264,6 +268,14 @@ void as_search_close(void *own)
 	as_sym_server_free(s->server);
 	as_solver_free(s->solver);
 	free(s);
+}
+
+/* Places of one disk are combined, so that many disks are dealt out whole. */
+static bool is_mine(const struct as_places *ps, size_t i, unsigned worker, unsigned workers)
+{
+	if (!workers)
+		return true;
+	return (ps->n_of >= DEALT_WHOLE * workers ? ps->items[i].base : i) % workers == worker;
 }
 
 int as_search_open(const struct as_fsck_source *source, struct as_fsck_subject *subject,
@@ -279,8 +291,9 @@ int as_search_open(const struct as_fsck_source *source, struct as_fsck_subject *
 	s->visits = as_xcalloc(s->setup->places->n_of + 1, sizeof(*s->visits));
 	s->grounds = as_xcalloc(s->setup->places->n + 1, sizeof(*s->grounds));
 	for (size_t i = 0; i < s->setup->places->n; i++)
-		if (i % (workers ? workers : 1) == worker)
+		if (is_mine(s->setup->places, i, worker, workers))
 			open_ground(s, &s->grounds[s->n++], &s->setup->places->items[i]);
+	as_search_pools_open(s);
 	open_grounds(s, s->setup->keep ? program_digest(as_subject_program(subject)) : 0);
 	rc = as_solver_new(&s->setup->solver, &s->solver, err);
 	if (rc)

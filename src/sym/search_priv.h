@@ -3,6 +3,7 @@
 #ifndef AS_SYM_SEARCH_PRIV_H
 #define AS_SYM_SEARCH_PRIV_H
 
+#include "base/choice.h"
 #include "base/table.h"
 #include "sym/path.h"
 #include "sym/search.h"
@@ -39,6 +40,27 @@ struct sym_ground {
 	bool cut; /* it has used up its time */
 };
 
+#define SYM_PARTS_MAX 4u
+
+/* Answers of places of one disk that are on it together. */
+struct sym_breed {
+	struct as_place_part parts[SYM_PARTS_MAX]; /* with values of their own */
+	unsigned n;
+	uint32_t uses;
+};
+
+/* What is combined on one disk (search_cross.c). */
+struct sym_pool {
+	struct sym_breed *items;
+	size_t n, cap;
+	struct sym_ground **grounds; /* of the disk */
+	size_t n_grounds, cap_grounds;
+	struct as_table voices; /* what was said of it */
+	struct as_table tried; /* damages */
+	unsigned hangs;
+	uint64_t news; /* things that were said of no disk before, in this turn */
+};
+
 struct sym_search {
 	const struct as_search_setup *setup;
 	struct as_fsck_subject *subject;
@@ -49,6 +71,10 @@ struct sym_search {
 	struct sym_ground *grounds;
 	size_t n;
 	struct as_table ways; /* that some path went */
+	struct sym_pool *pools; /* of each disk */
+	struct as_chooser *chooser;
+	struct as_table voices; /* what was said of any disk */
+	struct as_buf heard;
 	uint64_t seq;
 	uint64_t *tallies; /* of this turn */
 	const struct as_fsck_door *door; /* of this turn; NULL: there is none */
@@ -95,5 +121,17 @@ AS_MUST_CHECK int as_search_judge(struct sym_search *s, const struct sym_ground 
 				  struct sym_candidate *c, const struct as_damage *damage,
 				  struct as_err *err);
 AS_MUST_CHECK int as_search_take_in(struct sym_search *s, struct sym_ground *g, struct as_err *err);
+/* search_cross.c */
+void as_search_pools_open(struct sym_search *s);
+void as_search_pools_free(struct sym_search *s);
+/* The candidate was judged: if the checker says something new, it is kept. */
+void as_search_hear(struct sym_search *s, const struct sym_ground *g,
+		    const struct sym_candidate *c);
+/* Judges combinations of what was kept of the ground's disk. */
+AS_MUST_CHECK int as_search_cross(struct sym_search *s, const struct sym_ground *g, int64_t until,
+				  struct as_err *err);
+/* Runs a disk under the tool, for the blocks of code that it reaches. */
+AS_MUST_CHECK int as_search_cover(struct sym_search *s, const struct as_place *p,
+				  const struct as_damage *damage, struct as_err *err);
 
 #endif

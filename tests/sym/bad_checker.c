@@ -19,6 +19,7 @@
 #define OFF 100
 #define N 4
 #define CLEAN 0
+#define REPAIRED 1
 #define LEFT 4
 #define FAILED 8
 #define PRIME_1 0x0b3d1c7f9a2e46a9u
@@ -259,6 +260,29 @@ static int both(void)
 }
 
 /*
+ * It clears two words that are far from each other. Each has a number that nobody guesses, of which
+ * it says something; it dies if both have it.
+ */
+static int apart(void)
+{
+	uint32_t a, b, none = 0;
+
+	if (pread(disk, &a, 4, 4096) != 4 || pread(disk, &b, 4, 40960) != 4)
+		return FAILED;
+	if (a == 0x01020304)
+		puts("the first word is old");
+	if (b == 0x44434241)
+		puts("the second word is old");
+	if (a == 0x01020304 && b == 0x44434241)
+		abort();
+	if (!a && !b)
+		return CLEAN;
+	if (pwrite(disk, &none, 4, 4096) != 4 || pwrite(disk, &none, 4, 40960) != 4)
+		return FAILED;
+	return REPAIRED;
+}
+
+/*
  * It dies if 24 bytes fit together. 16 of them have to be factors of a large number: a solver that
  * looks for all of them is late. With these as they are, four bytes decide it, or one.
  */
@@ -295,6 +319,7 @@ static const struct {
 	{ "tree", tree },
 	{ "forest", forest },
 	{ "both", both },
+	{ "apart", apart },
 	{ "hard", hard },
 	{ "pread", by_pread },
 	{ "end", past_end },

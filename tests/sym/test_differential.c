@@ -28,6 +28,7 @@
 #define BYTES 16u /* of a function */
 #define ROUNDS 5u /* one branch of each function in each */
 #define FUNCTIONS_MAX 512u
+#define CLANG "/usr/bin/clang"
 
 struct rig {
 	char folder[4000], program[4096], file[4096];
@@ -59,11 +60,11 @@ static void spawn(char *const *argv, struct as_buf *out)
 	assert_int_equal(ended.status, 0);
 }
 
-static void compile(struct rig *r, const char *level, const char *machine)
+static void compile(struct rig *r, const char *cc, const char *level, const char *machine)
 {
 	char *const argv[] = {
-		"cc",	   (char *)level, (char *)machine, "-w",
-		"-fwrapv", "-o",	  r->program,	   "tests/sym/sym_functions.c",
+		(char *)cc, (char *)level, (char *)machine, "-w",
+		"-fwrapv",  "-o",	   r->program,	    "tests/sym/sym_functions.c",
 		NULL
 	};
 	struct as_buf out = { 0 };
@@ -248,7 +249,7 @@ static void one_round(struct rig *r, struct as_path *path, const struct mine *al
 	free(out);
 }
 
-static void rig_open(struct rig *r, const char *level, const char *machine)
+static void rig_open(struct rig *r, const char *cc, const char *level, const char *machine)
 {
 	struct as_buf spec = { 0 };
 	struct as_prng prng = as_prng_seed(4711);
@@ -258,7 +259,7 @@ static void rig_open(struct rig *r, const char *level, const char *machine)
 	snprintf(r->folder, sizeof(r->folder), "%s", t_tmpdir());
 	snprintf(r->program, sizeof(r->program), "%s/functions", r->folder);
 	snprintf(r->file, sizeof(r->file), "%s/disk", r->folder);
-	compile(r, level, machine);
+	compile(r, cc, level, machine);
 	r->len = (r->n * BYTES + 511) / 512 * 512;
 	r->bytes = calloc(r->len, 1);
 	for (size_t i = 0; i < r->len; i++)
@@ -286,7 +287,7 @@ static void rig_close(struct rig *r)
 	free(r->bytes);
 }
 
-static void compare(const char *level, const char *machine)
+static void compare(const char *cc, const char *level, const char *machine)
 {
 	struct rig r;
 	struct as_path path;
@@ -302,7 +303,7 @@ static void compare(const char *level, const char *machine)
 			  &solver, &err)) {
 		skip_because("%s", err.msg);
 	}
-	rig_open(&r, level, machine);
+	rig_open(&r, cc, level, machine);
 	r.solver = solver;
 	run_tool(&r, r.bytes, &path);
 	run_native(&r, r.bytes, decided);
@@ -310,9 +311,9 @@ static void compare(const char *level, const char *machine)
 	for (unsigned round = 0; round < ROUNDS; round++)
 		one_round(&r, &path, all, decided, round, &c);
 	print_message(
-		"%s %s: %u functions, %u branches asked about, %u solved, %u of them followed; "
+		"%s %s %s: %u functions, %u branches asked about, %u solved, %u of them followed; "
 		"%u of %u decisions turned\n",
-		level, machine, r.n, c.asked, c.solved, c.followed, c.turned, c.last);
+		cc, level, machine, r.n, c.asked, c.solved, c.followed, c.turned, c.last);
 	assert_int_equal(c.followed, c.solved);
 	assert_true(c.solved > r.n * 3 / 4);
 	assert_true(c.turned > c.last * 3 / 4);
@@ -324,13 +325,13 @@ static void compare(const char *level, const char *machine)
 static void test_plain(void **state)
 {
 	(void)state;
-	compare("-O0", "-march=x86-64");
+	compare("cc", "-O0", "-march=x86-64");
 }
 
 static void test_optimized(void **state)
 {
 	(void)state;
-	compare("-O2", "-march=x86-64");
+	compare("cc", "-O2", "-march=x86-64");
 }
 
 static void test_vectors(void **state)
@@ -338,7 +339,15 @@ static void test_vectors(void **state)
 	(void)state;
 	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
 		skip_because("this processor has no AVX2, or no BMI2");
-	compare("-O3", "-march=haswell");
+	compare("cc", "-O3", "-march=haswell");
+}
+
+static void test_other_compiler(void **state)
+{
+	(void)state;
+	if (access(CLANG, X_OK))
+		skip_because("there is no %s", CLANG);
+	compare(CLANG, "-O2", "-march=x86-64");
 }
 
 int main(void)
@@ -347,6 +356,7 @@ int main(void)
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_optimized),
 		cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_other_compiler),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

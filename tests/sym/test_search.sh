@@ -75,6 +75,24 @@ tap_like "a suite: what the repair changes is explored" "$WORK/out" \
 tap_like "a suite: as predicted" "$WORK/out" '^100.0 % of [1-9][0-9]* solved disks'
 tap_is "a suite: disks of all sizes" "$(grep -c 'could not be explored' "$WORK/out")" 0
 
+# Two words that only together are wrong: the answers of two places are combined.
+mkdir -p "$WORK/apart/f_apart" "$WORK/apart/f_more"
+for some in f_apart f_more; do
+	head -c 65536 /dev/zero >"$WORK/apart/$some/image"
+	for off in 4096 40960; do
+		printf '\1\1\1\1' | dd of="$WORK/apart/$some/image" bs=1 seek=$off conv=notrunc \
+			status=none
+	done
+	gzip "$WORK/apart/$some/image"
+	echo "two words" >"$WORK/apart/$some/name"
+done
+tap_run "two answers together: the bug is found" 1 lab "checker:$WORK/bad apart {disk}" \
+	--suite "$WORK/apart"
+tap_like "two answers together: both are told" "$WORK/out" \
+	'at byte [0-9]* and .* at byte [0-9]*: bytes 4096 [^;]*;bytes 40960 .*died of SIGABRT'
+tap_like "two answers together: counted" "$WORK/out" \
+	'^[1-9][0-9]* more disks by putting answers together'
+
 # ---- Questions that take too long ----------------------------------------------------------------
 
 # Sixteen bytes that are factors of a number; what the checker dies of depends on them and others.

@@ -276,6 +276,11 @@ void as_symbolic_say(const struct as_symbolic *s, const struct as_fsck_status *t
 		"known already",
 		percent(followed, followed + strayed), (unsigned long long)(followed + strayed),
 		tally(s, AS_SEARCH_AGAIN));
+	if (tally(s, AS_SEARCH_CROSSED))
+		as_emit_note(sinks,
+			     "%llu more disks by putting answers together, and by the next, least "
+			     "and greatest numbers",
+			     tally(s, AS_SEARCH_CROSSED));
 	if (tally(s, AS_SEARCH_UNSEALED))
 		as_emit_note(sinks,
 			     "%llu of %llu that took another one compare a checksum, which no "
@@ -331,6 +336,7 @@ void as_symbolic_json(const struct as_symbolic *s, struct as_json *j)
 		[AS_SEARCH_Z3_US] = "z3_us",
 		[AS_SEARCH_Z3_CPU_US] = "z3_cpu_us",
 		[AS_SEARCH_Z3_ASKED] = "z3_asked",
+		[AS_SEARCH_CROSSED] = "crossed",
 	};
 
 	for (unsigned i = 0; i < AS_SEARCH_TALLIES; i++)
