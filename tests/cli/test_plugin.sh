@@ -60,7 +60,7 @@ tap_like "by a write that fails" "$WORK/out" 'with the fault write:'
 # ---- Findings that are accepted ----
 
 hunt() { # OPTION...
-	"$ASSAY" hunt --target "plugin:$PLUGINS/flashfs.so:bug=11" --crash --seed 1 \
+	"$ASSAY" hunt --target "plugin:$PLUGINS/flashfs.so:bug=11" --crash --seed 2 \
 		--max-workloads 4 --no-reduce --budget 40 -o "$WORK/h$RANDOM$RANDOM" "$@"
 }
 tap_run "a hunt finds it" 1 hunt --json

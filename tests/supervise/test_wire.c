@@ -29,6 +29,7 @@ static void test_job(void **state)
 						.max_entries = 6,
 						.max_faults = 2,
 						.sweep_at = { 8, 9, 10, 11, 12 },
+						.sweep_only = AS_SWEEP_MOUNT,
 						.faults = "read:3:eio write:2+:eio",
 						.scenario = "race:threads=3",
 						.kernel = "debug",
@@ -56,6 +57,7 @@ static void test_job(void **state)
 	assert_int_equal(in.options.max_faults, 2);
 	assert_int_equal(in.options.sweep_at.n2, 11);
 	assert_int_equal(in.options.sweep_at.points, 12);
+	assert_true(in.options.sweep_only == AS_SWEEP_MOUNT);
 	assert_string_equal(in.options.faults, out.options.faults);
 	assert_string_equal(in.options.scenario, out.options.scenario);
 	assert_string_equal(in.options.kernel, out.options.kernel);
@@ -178,7 +180,7 @@ static void test_events(void **state)
 #define NUMBERS                                                                            \
 	"\"deadline_ms\":1,\"size_bytes\":0,\"seed\":0,\"max_bytes\":0,\"max_entries\":0," \
 	"\"kmemleak\":0,\"max_faults\":1,\"sweep_at.op\":0,\"sweep_at.n\":0,"              \
-	"\"sweep_at.op2\":0,\"sweep_at.n2\":0,\"sweep_at.points\":0"
+	"\"sweep_at.op2\":0,\"sweep_at.n2\":0,\"sweep_at.points\":0,\"sweep_only\":0"
 
 static const struct {
 	const char *text, *why; /* why NULL: it is taken */
