@@ -23,7 +23,7 @@ hunt() {
 	13 | 18 | 66) kinds=4 ;;
 	esac
 	timeout "$((seconds * 60))" "$ASSAY" hunt --json --target "lab:bug=$bug" --seed "$seed" \
-		--max-findings "$kinds" --max-workloads 4096 --reduce-for "$seconds" -o "$out" \
+		--max-findings "$kinds" --max-workloads 8192 --reduce-for "$seconds" -o "$out" \
 		>"$WORK/out" 2>"$WORK/err" || status=$?
 	best=$(sed -n 's/.*"event":"signature".*"ops_reduced":\([1-9][0-9]*\).*/\1/p' \
 		"$WORK/out" | sort -n | head -n 1)

@@ -9,7 +9,7 @@ FLASHFS=${FLASHFS:-$(dirname "$ASSAY")/plugins/flashfs.so}
 HEAP=labfs/cases/110-rename-memory.txt
 STACK=labfs/cases/111-deep-path.txt
 
-tap_run "labfs passes" 0 "$ASSAY" hunt --target lab --max-heap 1M --max-stack 8K --seed 1 \
+tap_run "labfs passes" 0 "$ASSAY" hunt --target lab --max-heap 2M --max-stack 8K --seed 1 \
 	--max-workloads 30 -o "$WORK/a"
 tap_like "its peaks are said" "$WORK/out" 'lab: at most heap [0-9]+ bytes \(in [a-z_]+\), stack'
 tap_run "flashfs passes" 0 "$ASSAY" hunt --target "plugin:$FLASHFS" --max-heap 1M --max-stack 32K \
@@ -39,7 +39,7 @@ tap_run "a hunt finds it" 1 "$ASSAY" hunt --target lab:bug=111 --max-stack 8K --
 	--max-workloads 50 --max-findings 1 -o "$WORK/e"
 tap_run "a check finds it" 1 "$ASSAY" check --target lab:bug=110 --max-heap 1M --no-crash \
 	--nodes 2 --ops create,rename --depth 3 --max-findings 1 -o "$WORK/f"
-tap_run "a check of labfs passes" 0 "$ASSAY" check --target lab --max-heap 1M --max-stack 8K \
+tap_run "a check of labfs passes" 0 "$ASSAY" check --target lab --max-heap 2M --max-stack 8K \
 	--no-crash --nodes 2 --ops create,rename --depth 3 --no-store
 tap_like "its peaks are said there" "$WORK/out" 'at most heap [0-9]+ bytes'
 
