@@ -121,6 +121,16 @@ for words in "report --mail" explain; do
 	tap_is "it has no steps to reduce" "$(grep -c reduced "$WORK/out")" 0
 done
 
+# ---- Words of a checker in a subject -------------------------------------------------------------
+
+cp -r "$(dirname "$room")" "$WORK/words"
+sed -e 's|"summary":"[^"]*"|"summary":"power cut: fsck: `fsck.gfs2 -f` repaired: Block 9 (0x9) of 7."|' \
+	-e 's|"signature":"[^"]*"|"signature":"crash: fsck: `fsck.gfs# -f` repaired: Block #) of #.; after unlink"|' \
+	-i "$WORK/words/finding.json"
+tap_run "words of a checker" 0 "$ASSAY" report --mail "$WORK/words"
+tap_like "are in the subject as it said them" "$WORK/out" \
+	'^Subject: .*: fsck: `fsck\.gfs2 -f` repaired: Block 9 \(0x9\) of 7\.$'
+
 # ---- Texts from outside --------------------------------------------------------------------------
 
 sed -e 's|"summary":"|&EVIL\\nSubject: EVIL\\u001b[31m |g' \

@@ -118,6 +118,14 @@ static const struct {
 	  "The statfs file was fixed.\ncheck_statfs completed in 0.000s\n"
 	  "Writing changes to disk\nfsck.gfs2 complete\n",
 	  "The statfs file is wrong:", "The statfs file is wrong:" },
+	/* An inode that is freed late is not what is wrong. */
+	{ "fsck.gfs2 -f -y {disk}",
+	  "Initializing fsck\n"
+	  "RGs: Consistent: 1   Cleaned: 1   Inconsistent: 0   Fixed: 0   Total: 2\n"
+	  "2 blocks may need to be freed in pass 5 due to the cleaned resource groups.\n"
+	  "Journal block 1387 (0x56b): sequence no. 0x7 out of order.\nFixed.\n",
+	  "Journal block 1387 (0x56b): sequence no. 0x7 out of order.",
+	  "Journal block #): sequence no. # out of order." },
 	{ "fsck.fat -n {disk}",
 	  "fsck.fat 4.2 (2021-01-31)\n/F1.TXT\n"
 	  "  File size is 12 bytes, cluster chain length is 0\n",

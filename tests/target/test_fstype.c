@@ -240,6 +240,38 @@ static void test_judged_minix(void **state)
 	assert_int_equal(as_fstype_judge(checker, 3, more), AS_CHECK_REPAIRED);
 }
 
+/* An inode that was removed while it was open is freed first, and then what it had. */
+static void test_judged_gfs2(void **state)
+{
+	const struct as_checker *checker = &as_fstype_find("gfs2")->check[AS_CHECK_FULL];
+#define CLEANED "RGs: Consistent: 1   Cleaned: 1   Inconsistent: 0   Fixed: 0   Total: 2\n"
+#define FREED                                                                     \
+	"Block 2341 (0x925) bitmap says 1 (data) but FSCK saw 0 (free)\nFixed.\n" \
+	"RG #2074 (0x81a) free count inconsistent: is 1753 should be 1755\n"
+#define STATFS "The statfs file is wrong:\n\nCurrent statfs values:\nfree:    17 (0x11)\n"
+	static const struct {
+		const char *output;
+		enum as_check_answer want;
+	} rows[] = {
+		{ "Initializing fsck\n" CLEANED "Starting pass1\n" FREED STATFS, AS_CHECK_CLEAN },
+		{ CLEANED "2 blocks may need to be freed in pass 5 due to the cleaned resource "
+			  "groups.\n" FREED,
+		  AS_CHECK_CLEAN },
+		{ "Initializing fsck\nStarting pass1\n" FREED STATFS, AS_CHECK_REPAIRED },
+		{ FREED CLEANED, AS_CHECK_REPAIRED },
+		{ CLEANED "Block 9 (0x9) bitmap says 0 (free) but FSCK saw 1 (data)\n",
+		  AS_CHECK_REPAIRED },
+		{ CLEANED "Journal block 1387 (0x56b): sequence no. 0x7 out of order.\n",
+		  AS_CHECK_REPAIRED },
+		{ "RGs: Consistent: 0   Cleaned: 1   Inconsistent: 1   Fixed: 1   Total: 2\n" FREED,
+		  AS_CHECK_REPAIRED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(as_fstype_judge(checker, 1, rows[i].output), rows[i].want);
+}
+
 /* What only a checker makes whole needs one; without, nothing is promised. */
 static void test_repaired(void **state)
 {
@@ -267,6 +299,7 @@ int main(void)
 		cmocka_unit_test(test_repaired),
 		cmocka_unit_test(test_judged_dirty),
 		cmocka_unit_test(test_judged_minix),
+		cmocka_unit_test(test_judged_gfs2),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* words: see words.h. */
 #include "report/mail/words.h"
 
+#include "base/finding.h"
 #include "base/show.h"
 #include "report/mail/steps.h"
 
@@ -180,18 +181,41 @@ static size_t fitting(const char *text, const char *part)
 	return at;
 }
 
+/* The end of the summary of which a part of a signature was made; NULL: there is none. */
+static const char *end_of_which(const char *summary, const char *part)
+{
+	struct as_buf made = { 0 };
+	const char *found = NULL;
+
+	for (; *summary && !found; summary++) {
+		made.len = 0;
+		as_signature_add(&made, summary);
+		if (!strcmp(as_buf_str(&made), part))
+			found = summary;
+	}
+	as_buf_free(&made);
+	return found;
+}
+
 /* The numbers and names that a signature does not have are in the summary: its words are taken, if
- * they are found there, from the last colon of the signature on. */
+ * they are found there: of the whole signature, or else from one of its colons on. */
 static void put_about(const char *summary, struct as_buf *about, struct as_buf *shown)
 {
-	const char *all = as_buf_str(about), *part = all, *colon;
+	const char *all = as_buf_str(about), *part = all, *colon, *end = NULL;
 	size_t len = 0;
 
-	while ((colon = strstr(part, ": ")))
+	if (!strchr(all, '#') && !strstr(all, PLACE_NAME)) {
+		as_show(shown, all);
+		return;
+	}
+	while (!(end = end_of_which(summary, part)) && (colon = strstr(part, ": ")))
 		part = colon + 2;
-	if (strchr(part, '#') || strstr(part, PLACE_NAME))
-		for (; *summary && !(len = fitting(summary, part)); summary++)
-			;
+	if (end) {
+		len = strlen(summary = end);
+	} else {
+		while (*summary && !(len = fitting(summary, part)))
+			summary++;
+	}
 	if (len) {
 		about->len = (size_t)(part - all);
 		as_buf_add(about, summary, len);
