@@ -4,7 +4,9 @@
  * unmounted, checked, mounted and compared again.
  *	hunt.lab	labfs, linked in
  *	hunt.ext4.host	ext4 of the running kernel; also hunt.xfs.host
- *	hunt.ext4.uml	ext4 in User-Mode Linux, its boot included
+ *	hunt.ext4.uml	ext4 in User-Mode Linux, its boot included; one guest runs on one processor
+ *	hunt.ext4.uml.two	the same with two jobs, so that the machine is used as by the rows of
+ *			the host, where one job has instances on all processors
  *	hunt.plugin	memfs (bench/plugin), which costs next to nothing; hunt.plugin.alone
  *			is what it does when its functions are called in a loop (bench_plugin.c)
  * Operations a second by the clock. Rows that end in .cpu: a second of CPU time of all processes,
@@ -35,14 +37,15 @@ static double clock_seconds(void)
 
 struct row {
 	const char *name, *cpu_name; /* cpu_name NULL: not known */
-	const char *target, *sandbox, *workloads;
+	const char *target, *sandbox, *workloads, *jobs;
 };
 
 static const struct row rows[] = {
-	{ "hunt.lab", "hunt.lab.cpu", "lab", "host", "2048" },
-	{ "hunt.ext4.host", "hunt.ext4.host.cpu", "ext4", "host", "256" },
-	{ "hunt.xfs.host", "hunt.xfs.host.cpu", "xfs", "host", "256" },
-	{ "hunt.ext4.uml", NULL, "ext4", "uml", "192" },
+	{ "hunt.lab", "hunt.lab.cpu", "lab", "host", "2048", "1" },
+	{ "hunt.ext4.host", "hunt.ext4.host.cpu", "ext4", "host", "256", "1" },
+	{ "hunt.xfs.host", "hunt.xfs.host.cpu", "xfs", "host", "256", "1" },
+	{ "hunt.ext4.uml", NULL, "ext4", "uml", "192", "1" },
+	{ "hunt.ext4.uml.two", NULL, "ext4", "uml", "384", "2" },
 };
 
 static void hunt(const struct row *row, as_bench_report report)
@@ -60,6 +63,8 @@ static void hunt(const struct row *row, as_bench_report report)
 			 (char *)row->sandbox,
 			 (char *)"--max-workloads",
 			 (char *)row->workloads,
+			 (char *)"--jobs",
+			 (char *)row->jobs,
 			 (char *)"-o",
 			 folder,
 			 NULL };
@@ -88,7 +93,7 @@ static void hunt(const struct row *row, as_bench_report report)
 
 static void hunt_plugin(as_bench_report report)
 {
-	struct row row = { "hunt.plugin", "hunt.plugin.cpu", NULL, "host", "2048" };
+	struct row row = { "hunt.plugin", "hunt.plugin.cpu", NULL, "host", "2048", "1" };
 	struct as_buf spec = { 0 };
 
 	as_buf_addf(&spec, "plugin:");
