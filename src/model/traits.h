@@ -121,6 +121,8 @@ enum as_quirk {
 	/* udf: udf_name_from_CS0() takes "..a" for "." with the extension ".a" and shows another
 	 * name, so what was made under it cannot be found; workloads have no such names */
 	AS_QUIRK_DOTS_LOST = AS_TRAIT_BIT(43),
+	/* ocfs2: ocfs2_sync_file() answers EROFS where it is mounted read-only, to msync(), too */
+	AS_QUIRK_FSYNC_EROFS = AS_TRAIT_BIT(44),
 };
 
 enum as_feature {

@@ -7,6 +7,7 @@
 #include "model/state.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #define TREE                                                                                    \
 	"mkdir /d 0755\ncreate /f 0644\ncreate /d/g 0644\nsymlink f /l\nwrite_xattr /f user.a " \
@@ -178,6 +179,28 @@ static void test_lingering(void **state)
 	assert_false(t_judges(&t_full_traits, TREE "unlink /f\nremount opts=ro", -1, EBUSY));
 }
 
+/* A type may refuse to make stable what cannot have changed, and only then. */
+static void test_fsync_refused(void **state)
+{
+	static const char *const lines[] = { "fsync $0", "fdatasync $0" };
+	struct as_traits refuses = t_full_traits;
+
+	(void)state;
+	refuses.quirks |= AS_QUIRK_FSYNC_EROFS;
+	for (size_t i = 0; i < 2; i++) {
+		char ro[512], rw[512];
+
+		snprintf(ro, sizeof(ro), RO "$0 = open /f O_RDONLY\n%s", lines[i]);
+		snprintf(rw, sizeof(rw), TREE "$0 = open /f O_RDONLY\n%s", lines[i]);
+		assert_true(t_judges(&refuses, ro, -1, EROFS));
+		assert_true(t_judges(&refuses, ro, 0, 0));
+		assert_false(t_judges(&refuses, ro, -1, EIO));
+		assert_false(t_judges(&refuses, rw, -1, EROFS));
+		assert_false(t_judges(&t_full_traits, ro, -1, EROFS));
+	}
+	assert_false(t_judges(&refuses, RO "$0 = open /f O_RDONLY\nsyncfs $0", -1, EROFS));
+}
+
 static enum as_persist_kind promised(const char *line, int64_t ret)
 {
 	struct as_model *m = as_model_new(&t_full_traits);
@@ -218,7 +241,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),	  cmocka_unit_test(test_wrong),
 		cmocka_unit_test(test_same),	  cmocka_unit_test(test_removed),
-		cmocka_unit_test(test_lingering), cmocka_unit_test(test_stable),
+		cmocka_unit_test(test_lingering),
+		cmocka_unit_test(test_fsync_refused), cmocka_unit_test(test_stable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

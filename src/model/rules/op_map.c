@@ -175,6 +175,8 @@ void as_rule_msync(struct as_rule_step *s)
 	if (s->op->flags & ~all || (s->op->flags & AS_MS_BOTH) == AS_MS_BOTH)
 		return as_rule_refuse(s, EINVAL);
 	as_rule_allow_full(s);
+	if (s->op->flags & AS_MS_SYNC)
+		as_rule_allow_no_fsync(s);
 	if (as_rule_accept(s, 0) && map->flags & AS_PROT_WRITE)
 		as_stamp(s->m, map->ino, AS_EVENT_MAPPED);
 }

@@ -5,9 +5,19 @@
 
 #include <string.h>
 
+void as_rule_allow_no_fsync(struct as_rule_step *s)
+{
+	if (s->m->readonly && s->m->traits->quirks & AS_QUIRK_FSYNC_EROFS)
+		as_rule_allow(s, EROFS);
+}
+
 static void sync_fd(struct as_rule_step *s, bool all)
 {
-	if (as_rule_fd_file(s, s->op->fd, false) && as_rule_accept(s, 0) && all)
+	if (!as_rule_fd_file(s, s->op->fd, false))
+		return;
+	if (!all)
+		as_rule_allow_no_fsync(s);
+	if (as_rule_accept(s, 0) && all)
 		s->m->synced = true;
 }
 

@@ -53,6 +53,8 @@ void as_rule_allow_full(struct as_rule_step *s);
  * (devices) or 31 (seconds). */
 void as_rule_allow_wide(struct as_rule_step *s, bool wide);
 /* The removal of what is open, or has something open below it (AS_QUIRK_NO_OPEN_UNLINKED). */
+/* What makes a file stable may be refused where nothing can be written: AS_QUIRK_FSYNC_EROFS. */
+void as_rule_allow_no_fsync(struct as_rule_step *s);
 void as_rule_allow_busy(struct as_rule_step *s, uint32_t ino);
 /* It is about to change something (mnt_want_write()). True: the mount is read-only, and it was
  * refused with EROFS. A library is asked in an order of its own: what else is wrong it may tell,
