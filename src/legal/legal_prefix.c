@@ -44,28 +44,74 @@ static bool map_nodes(const struct as_legal_judge *j, uint32_t point)
 	return true;
 }
 
-enum files_fit { OTHER_DATA, OTHER_REST, FITS };
+typedef bool files_ok(struct as_legal_judge *j, uint32_t i, uint32_t point,
+		      struct as_legal_fault *fault);
 
-/* The rest is looked at where all data fits: it is the same at all points, so that it is what is
- * wrong, although at other points some data does not fit, either. */
-static enum files_fit look_at_files(struct as_legal_judge *j, uint32_t point,
-				    struct as_legal_fault *fault, uint32_t *where)
+static bool data_ok(struct as_legal_judge *j, uint32_t i, uint32_t point,
+		    struct as_legal_fault *fault)
 {
-	uint32_t n = as_tree_len(j->tree);
+	return as_legal_data_ok(j, j->ino[i], as_tree_at(j->tree, i), point, fault);
+}
 
-	for (int rest = 0; rest < 2; rest++)
-		for (uint32_t i = 1; i < n; i++) {
-			const struct as_tree_node *node = as_tree_at(j->tree, i);
+/* Blocks and times: the same at all points. */
+static bool rest_ok(struct as_legal_judge *j, uint32_t i, uint32_t point,
+		    struct as_legal_fault *fault)
+{
+	(void)point;
+	return as_legal_rest_ok(j, j->ino[i], as_tree_at(j->tree, i), fault);
+}
 
-			if (node->twin != i || !S_ISREG(node->mode))
-				continue;
+/* How many files are wrong, `most` at the most; the fault is that of the first one. */
+static uint32_t count_wrong(struct as_legal_judge *j, files_ok *ok, uint32_t point, uint32_t most,
+			    struct as_legal_fault *fault, uint32_t *where)
+{
+	uint32_t n = as_tree_len(j->tree), wrong = 0;
+	struct as_legal_fault other;
+
+	for (uint32_t i = 1; i < n && wrong < most; i++) {
+		const struct as_tree_node *node = as_tree_at(j->tree, i);
+
+		if (node->twin != i || !S_ISREG(node->mode) ||
+		    ok(j, i, point, wrong ? &other : fault))
+			continue;
+		if (!wrong++)
 			*where = i;
-			if (!rest && !as_legal_data_ok(j, j->ino[i], node, point, fault))
-				return OTHER_DATA;
-			if (rest && !as_legal_rest_ok(j, j->ino[i], node, fault))
-				return OTHER_REST;
+	}
+	return wrong;
+}
+
+static bool fits(struct as_legal_judge *j, uint32_t point)
+{
+	struct as_legal_fault fault;
+	uint32_t where;
+
+	return !count_wrong(j, data_ok, point, 1, &fault, &where) &&
+	       !count_wrong(j, rest_ok, point, 1, &fault, &where);
+}
+
+/* No point fits. What is told is what is wrong at the point with the fewest wrong files, and of
+ * several the latest, which a person expects: a file that is wrong at every point is told, and not
+ * one that is only newer or older than another point has it. False: the tree is of no point. */
+static bool explain_files(struct as_legal_judge *j, uint32_t lo, struct as_digest shape)
+{
+	struct as_legal_fault fault = { 0 }, best = { 0 };
+	uint32_t least = UINT32_MAX, where = 0, at = 0, wrong;
+
+	for (uint32_t p = j->hi + 1; p-- > lo;) {
+		if (!as_digest_eq(j->h->point[p].shape, shape) || !map_nodes(j, p))
+			continue;
+		wrong = count_wrong(j, data_ok, p, least, &fault, &at);
+		if (!wrong)
+			(void)count_wrong(j, rest_ok, p, 1, &fault, &at);
+		if (wrong < least) {
+			least = wrong;
+			best = fault;
+			where = at;
 		}
-	return FITS;
+	}
+	if (least != UINT32_MAX)
+		as_legal_say_fault(j, &best, where);
+	return least != UINT32_MAX;
 }
 
 /* The tree is legal: of which points can it be, by its names and attributes? */
@@ -82,29 +128,15 @@ static void span(struct as_legal_judge *j, uint32_t lo, struct as_digest shape)
 bool as_legal_prefix(struct as_legal_judge *j)
 {
 	const struct as_history_promise *by;
-	uint32_t lo = stable_point(j, &by), where = 0, at;
+	uint32_t lo = stable_point(j, &by);
 	struct as_digest shape = as_history_shape_of_tree(j->h, j->tree);
-	struct as_legal_fault fault = { 0 }, first = { 0 };
-	enum files_fit best = FITS, fits;
 
-	for (uint32_t p = j->hi + 1; p-- > lo;) {
-		if (!as_digest_eq(j->h->point[p].shape, shape) || !map_nodes(j, p))
-			continue;
-		fits = look_at_files(j, p, &fault, &at);
-		if (fits == FITS) {
+	for (uint32_t p = j->hi + 1; p-- > lo;)
+		if (as_digest_eq(j->h->point[p].shape, shape) && map_nodes(j, p) && fits(j, p)) {
 			span(j, lo, shape);
 			return true;
 		}
-		/* The reason is told for the latest point: a person expects that one. */
-		if (best == FITS || fits > best) {
-			first = fault;
-			where = at;
-			best = fits;
-		}
-	}
-	if (best != FITS)
-		as_legal_say_fault(j, &first, where);
-	else
+	if (!explain_files(j, lo, shape))
 		as_legal_explain_shape(j, lo, by);
 	return false;
 }
