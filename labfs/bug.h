@@ -46,6 +46,7 @@ enum {
 	LAB_WHY_PUNCH = 16,
 	LAB_WHY_TIMES = 32, /* and nothing else */
 	LAB_WHY_KEEP = 64, /* blocks after the end */
+	LAB_WHY_GROWN = 128, /* a size that is larger, and needs no other block */
 };
 
 struct lab_bug_row {

@@ -148,7 +148,7 @@ static int put_piece(struct as_fs *fs, struct put *put)
 	struct lab_inode *raw = put->node->raw;
 	uint32_t blocks = raw->blocks;
 	/* Data that is written over in place changes no more than times of the inode. */
-	uint8_t why = put->pos + put->len > raw->size ? LAB_WHY_OTHER : LAB_WHY_TIMES;
+	uint8_t why = put->pos + put->len > raw->size ? LAB_WHY_GROWN : LAB_WHY_TIMES;
 	int rc = lab_idirty(fs, put->node, why);
 
 	put->done = 0;

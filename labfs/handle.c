@@ -159,6 +159,13 @@ int lab_fgetattr(struct as_fs *fs, struct as_handle *handle, struct as_stat *st)
 	return 0;
 }
 
+/* Bug 180. The new size is in the inode, and that is what fdatasync leaves out. */
+static bool leaves_size(const struct as_fs *fs, const struct lab_node *node, bool data_only)
+{
+	return data_only && node->why_seq == fs->seq &&
+	       !(node->why & ~(LAB_WHY_GROWN | LAB_WHY_TIMES)) && LAB_BUG_ON(fs, FDATASYNC_SIZE);
+}
+
 /* The bugs that make an fsync forget the journal. */
 static bool forgets(const struct as_fs *fs, const struct lab_node *node)
 {
@@ -183,8 +190,7 @@ static bool is_of_others(const struct as_fs *fs)
 
 int lab_fsync(struct as_fs *fs, struct as_handle *handle, bool data_only)
 {
-	/* the journal holds sizes and pointers: fsync and fdatasync both need it */
-	(void)data_only;
+	/* The journal holds sizes and pointers: fsync and fdatasync both need it. */
 	if (S_ISDIR(handle->node->raw->mode) && LAB_BUG_ON(fs, LOCK_CIRCLE)) {
 		as_lock(fs->host, LAB_LOCK_JOURNAL, 0);
 		as_lock(fs->host, LAB_LOCK_OP, 0);
@@ -197,7 +203,8 @@ int lab_fsync(struct as_fs *fs, struct as_handle *handle, bool data_only)
 		if (rc)
 			return rc;
 	}
-	if (forgets(fs, handle->node) || is_of_others(fs)) {
+	if (forgets(fs, handle->node) || is_of_others(fs) ||
+	    leaves_size(fs, handle->node, data_only)) {
 		int rc = lab_write_data(fs);
 
 		return rc ? rc : as_bd_flush(fs->bd);

@@ -68,6 +68,8 @@ static const struct row {
 	      "fsync $0\n" },
 	{ 63, "$0 = open /f O_RDWR|O_CREAT 0644\nsync\nfallocate $0 KEEP_SIZE at=0 len=5000\n"
 	      "fsync $0\n" },
+	{ 180, "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=10 at=0 fill=1\nsync\n"
+	       "pwrite $0 len=10 at=10 fill=2\nfdatasync $0\n" },
 	{ 67, GOES_ON },
 	{ 71, RACES },
 	{ 72, RACES },
