@@ -461,6 +461,7 @@ void as_history_free(struct as_history *h)
 	free(h->edge);
 	as_table_free(&h->edges);
 	free(h->promise);
+	free(h->alone);
 	free(h->touch);
 	free(h->close);
 	free(h->limit);
@@ -506,6 +507,15 @@ struct as_persist as_history_persist(const struct as_history *h, const struct as
 	return as_model_persists(h->model, op, outcome, mounted);
 }
 
+/* The operation added last promises nothing, and may have done what it would have promised. */
+static void add_alone(struct as_history *h, const struct as_persist *what)
+{
+	if (what->kind == AS_PERSIST_NOTHING || what->kind == AS_PERSIST_ALL)
+		return;
+	AS_ARRAY_ROOM(h->alone, h->n_alone, h->cap_alone);
+	h->alone[h->n_alone++] = (struct as_history_alone){ h->ops->n - 1 };
+}
+
 static bool add(struct as_history *h, const struct as_op *op, const struct as_outcome *outcome,
 		bool promises)
 {
@@ -523,6 +533,8 @@ static bool add(struct as_history *h, const struct as_op *op, const struct as_ou
 		as_stable_touch(h, h->model);
 		if (promises)
 			as_stable_record(h, &what);
+		else
+			add_alone(h, &what);
 		as_history_add_close(h, op, before);
 		add_policy(h, op, outcome);
 	}
@@ -546,11 +558,14 @@ bool as_history_add_failed(struct as_history *h, const struct as_op *op,
 			   const struct as_outcome *outcome)
 {
 	struct as_model *happened = as_model_copy(h->model);
+	const struct as_outcome well = { .ret = op->len < INT64_MAX ? (int64_t)op->len : 0 };
+	struct as_persist what = as_history_persist(h, op, &well);
 
 	as_model_follow_touches(happened);
 	as_model_clock(happened, 0, 0);
 	h->limits_unsure |= op->code == AS_OP_SETQUOTA;
 	op = as_history_push(h, op, outcome->ret, h->ops->n);
+	add_alone(h, &what);
 	if (h->judged == SIZE_MAX && !as_model_apply(happened, op) && !as_model_lost(happened)) {
 		as_stable_touch(h, happened);
 		add_points(h, op, h->model, happened);

@@ -119,6 +119,12 @@ struct as_history_late {
 	struct as_persist what;
 };
 
+/* An operation that promises nothing because something had failed, and that may have made an object
+ * stable before the others all the same. */
+struct as_history_alone {
+	size_t op;
+};
+
 struct as_history_point {
 	struct as_digest shape;
 	size_t op; /* the one that led here; SIZE_MAX for point 0 */
@@ -159,6 +165,9 @@ struct as_history {
 	struct as_history_promise *promise; /* in the order of their operations */
 	uint32_t n_promises;
 	size_t cap_promises;
+	struct as_history_alone *alone; /* in the order of their operations */
+	uint32_t n_alone;
+	size_t cap_alone;
 	struct as_history_touch *touch; /* in the order of their operations */
 	uint32_t n_touches;
 	size_t cap_touches;
@@ -210,6 +219,8 @@ static inline uint64_t as_history_edge_hash(uint32_t dir, uint64_t name_hash)
 void as_stable_record(struct as_history *h, const struct as_persist *what);
 /* How many promises operations 0..done-1 gave. */
 uint32_t as_stable_promises(const struct as_history *h, size_t done);
+/* The same of operations that may have made something stable alone, and promise nothing. */
+uint32_t as_stable_alone(const struct as_history *h, size_t done);
 /* The last of the first n promises that made everything stable; NULL: none did. */
 const struct as_history_promise *as_stable_last_sync(const struct as_history *h, uint32_t n);
 void as_stable_promise_words(const struct as_history *h, const struct as_history_promise *promise,

@@ -34,7 +34,7 @@ const char *as_rule_name(enum as_rule rule)
 
 /* All that a verdict depends on. */
 struct moment_key {
-	uint32_t n_promises, n_begun, n_policies, n_touches, hi, commit;
+	uint32_t n_promises, n_begun, n_alone, n_policies, n_touches, hi, commit;
 };
 
 struct remembered {
@@ -280,8 +280,8 @@ static bool judge_at(struct as_history *h, struct as_moment moment, const struct
 	key = (struct remembered){
 		.tree = as_tree_digest(tree),
 		.rest = as_tree_digest_of_rest(tree),
-		.moment = { j.n_promises, j.n_begun, policies_until(h, moment.begun), j.n_touches,
-			    j.hi, way },
+		.moment = { j.n_promises, j.n_begun, as_stable_alone(h, moment.begun),
+			    policies_until(h, moment.begun), j.n_touches, j.hi, way },
 	};
 	if (j.policy.none)
 		return as_it_is(verdict, true);

@@ -211,11 +211,15 @@ static void sort_nodes(struct as_object *o)
 	free(last);
 }
 
-/* Nothing was fsynced alone since the last sync, nor is it just now: rule 1. */
+/* Nothing was fsynced alone since the last sync, nor is it just now: rule 1. An fsync that failed may
+ * have done what it was asked for. */
 static bool is_whole(const struct as_legal_judge *j)
 {
 	uint32_t n = j->n_promises;
+	size_t since = n ? j->h->promise[n - 1].op : 0;
 
+	if (as_stable_alone(j->h, j->moment.begun) > as_stable_alone(j->h, since))
+		return false;
 	for (uint32_t i = n; i < j->n_begun; i++)
 		if (j->h->promise[i].what.kind != AS_PERSIST_ALL)
 			return false;

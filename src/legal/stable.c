@@ -53,12 +53,18 @@ static uint32_t count_before(const void *entries, size_t stride, uint32_t n, siz
 	return lo;
 }
 
-_Static_assert(!offsetof(struct as_history_promise, op) && !offsetof(struct as_history_touch, op),
+_Static_assert(!offsetof(struct as_history_promise, op) && !offsetof(struct as_history_touch, op) &&
+		       !offsetof(struct as_history_alone, op),
 	       "count_before() finds the operation there");
 
 uint32_t as_stable_promises(const struct as_history *h, size_t done)
 {
 	return count_before(h->promise, sizeof(*h->promise), h->n_promises, done);
+}
+
+uint32_t as_stable_alone(const struct as_history *h, size_t done)
+{
+	return count_before(h->alone, sizeof(*h->alone), h->n_alone, done);
 }
 
 void as_history_saw(struct as_history *h, const struct as_stat *st)

@@ -118,6 +118,15 @@ static const struct {
 	  "The statfs file was fixed.\ncheck_statfs completed in 0.000s\n"
 	  "Writing changes to disk\nfsck.gfs2 complete\n",
 	  "The statfs file is wrong:", "The statfs file is wrong:" },
+	{ "reiserfsck -y -q --check {disk}",
+	  "reiserfsck 3.6.27\n\nWill put log info to 'stdout'\n###########\n"
+	  "Replaying journal: Replaying journal: Done.\n"
+	  "Reiserfs journal '/dev/x' in blocks [18..531]: 0 transactions replayed\n"
+	  "Checking Semantic tree:\nfinished\n"
+	  "3 found corruptions can be fixed when running with --fix-fixable\n"
+	  "vpf-10670: The file [2 4] has the wrong size in the StatData (0), should be (8192)\n",
+	  "vpf-10670: The file [2 4] has the wrong size in the StatData (0), should be (8192)",
+	  "vpf-#: The file [#] has the wrong size in the StatData (#), should be (#)" },
 	/* An inode that is freed late is not what is wrong. */
 	{ "fsck.gfs2 -f -y {disk}",
 	  "Initializing fsck\n"
