@@ -22,6 +22,8 @@ void as_step_worker_check_end(struct as_step_worker *w)
 	as_outside_link_end(&w->link);
 }
 
+#define PATIENT 6 /* times as long as the first time */
+
 /* "e2fsck -f -y": the command without its disk. */
 static void add_command(const struct as_checker *checker, struct as_buf *out)
 {
@@ -114,6 +116,30 @@ static bool check_outside(struct as_step_worker *w, enum as_check_mode mode, str
 	return !*doubted;
 }
 
+/*
+ * A checker that was killed at its deadline may only have been slow, since the machine has other
+ * things to do. On the same disk it does the same again: it gets more time, until one has used that
+ * up, too.
+ */
+static int run_again(struct as_step_worker *w, enum as_check_mode mode, struct as_disk *disk,
+		     struct as_checked *checked, struct as_err *err)
+{
+	struct as_tool_setup setup = { .deadline_ms = w->base.options.deadline_ms * PATIENT };
+	struct as_checkers *patient = as_checkers_new(&setup);
+	struct as_checked again = { 0 };
+	int rc;
+
+	as_checkers_fail_read(patient, as_step_fails(&w->base, AS_RECOVER_FAIL_READ));
+	rc = as_checker_run(patient, w->rules.programs, mode, disk, AS_TOOL_READS, &again, err);
+	as_checkers_free(patient);
+	if (rc)
+		return rc;
+	w->hung = again.run.ended.how == AS_END_DEADLINE;
+	as_checked_free(checked);
+	*checked = again;
+	return 0;
+}
+
 int as_step_worker_check(struct as_step_worker *w, enum as_check_mode mode, struct as_disk *disk,
 			 struct as_stepped *stepped, struct as_err *err)
 {
@@ -129,6 +155,8 @@ int as_step_worker_check(struct as_step_worker *w, enum as_check_mode mode, stru
 	as_checkers_fail_read(w->checkers, as_step_fails(&w->base, AS_RECOVER_FAIL_READ));
 	rc = as_checker_run(w->checkers, w->rules.programs, mode, disk, AS_TOOL_READS, &checked,
 			    err);
+	if (!rc && checked.run.ended.how == AS_END_DEADLINE && !w->hung)
+		rc = run_again(w, mode, disk, &checked, err);
 	if (!rc) {
 		as_step_count(&w->base, AS_RECOVER_FAIL_READ, checked.run.reads);
 		take(w, mode, &checked.run, stepped);

@@ -22,6 +22,7 @@ struct as_step_worker {
 	struct as_kwatch *watch; /* of the kernel's log; NULL: not yet, or there is no kernel */
 	struct as_jbd2 jbd2;
 	struct as_checkers *checkers; /* step_check.c; NULL: none was needed yet */
+	bool hung; /* one of them hangs, and was not only slow */
 	struct as_outside_link link; /* to those that run outside of the guest */
 };
 

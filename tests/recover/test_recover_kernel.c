@@ -422,6 +422,7 @@ static void test_checkers_that_go_wrong(void **state)
 	} rows[] = {
 		{ "crash", 0, AS_DIED, "died of SIG" },
 		{ "hang", 300, AS_HUNG, "did not come to an end and was killed" },
+		{ "slow", 300, AS_RECOVERED, "" },
 		/* It wants to read its canary afterwards, which is none: it fails. */
 		{ "outside", 0, AS_REFUSED, "ended with failed" },
 		{ "die", 0, AS_REFUSED, "ended with failed" },

@@ -307,6 +307,8 @@ int main(int argc, char **argv)
 		return threads(path);
 	if (!strcmp(what, "outside"))
 		return outside(path, argv[3]);
+	if (!strcmp(what, "slow"))
+		return syscall(SYS_poll, NULL, 0, 900) != 0; /* sleep() does not take time */
 	if (!strcmp(what, "hang"))
 		return hang(path);
 	if (!strcmp(what, "hog"))
