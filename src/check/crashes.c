@@ -101,7 +101,8 @@ int as_crashes_new(const struct as_worker_args *args, struct as_crashes **out, s
 	const struct as_checking *c = args->checking;
 	struct as_recover_options options = { .deadline_ms = c->args->run->deadline_ms / 2,
 					      .memo = c->crash.memo,
-					      .outside = as_outside_of(c->args->run->state) };
+					      .outside = as_outside_of(c->args->run->state),
+					      .alive = &args->lane->alive };
 	struct as_crashes *crashes = as_xcalloc(1, sizeof(*crashes));
 
 	int rc;

@@ -86,7 +86,8 @@ int as_crash_recoverer(const struct as_crash_args *args, struct as_recoverer **r
 					      .memo = as_target_trail(args->target)
 							      ? AS_MEMO_OFF
 							      : args->options->memo,
-					      .outside = as_outside_of(args->run->state) };
+					      .outside = as_outside_of(args->run->state),
+					      .alive = &args->shared->flight.alive };
 
 	return as_recoverer_new(args->target, args->run->seed, &args->shared->log, &options,
 				recoverer, err);

@@ -129,6 +129,9 @@ struct as_recover_options {
 	unsigned verify_every; /* with AS_MEMO_VERIFY: 1 is every answer; 0: the driver's number */
 	uint64_t memo_bytes; /* 0: AS_MEMO_LIMIT_BYTES */
 	struct as_outside *outside; /* who runs checkers outside of a guest; NULL: nobody */
+	/* Who waits for us takes it as a sign of life when this rises; may be NULL. Between two of
+	 * them pass at most twice the deadline of a checker. */
+	volatile uint64_t *alive;
 };
 
 #define AS_RECOVER_DEADLINE_MS 20000u

@@ -22,7 +22,7 @@ void as_step_worker_check_end(struct as_step_worker *w)
 	as_outside_link_end(&w->link);
 }
 
-#define PATIENT 6 /* times as long as the first time */
+#define AGAIN 2 /* times that a checker is run again which did not come to an end */
 
 /* "e2fsck -f -y": the command without its disk. */
 static void add_command(const struct as_checker *checker, struct as_buf *out)
@@ -118,26 +118,28 @@ static bool check_outside(struct as_step_worker *w, enum as_check_mode mode, str
 
 /*
  * A checker that was killed at its deadline may only have been slow, since the machine has other
- * things to do. On the same disk it does the same again: it gets more time, until one has used that
- * up, too.
+ * things to do. On the same disk it does the same again: it gets more time, and then once more. One
+ * that never comes to an end costs this once.
  */
 static int run_again(struct as_step_worker *w, enum as_check_mode mode, struct as_disk *disk,
 		     struct as_checked *checked, struct as_err *err)
 {
-	struct as_tool_setup setup = { .deadline_ms = w->base.options.deadline_ms * PATIENT };
+	struct as_tool_setup setup = { .deadline_ms = w->base.options.deadline_ms / 5 * 9 };
 	struct as_checkers *patient = as_checkers_new(&setup);
-	struct as_checked again = { 0 };
-	int rc;
+	int rc = 0;
 
-	as_checkers_fail_read(patient, as_step_fails(&w->base, AS_RECOVER_FAIL_READ));
-	rc = as_checker_run(patient, w->rules.programs, mode, disk, AS_TOOL_READS, &again, err);
+	for (unsigned i = 0; !rc && i < AGAIN && checked->run.ended.how == AS_END_DEADLINE; i++) {
+		as_checked_free(checked);
+		*checked = (struct as_checked){ 0 };
+		if (w->base.options.alive)
+			(*w->base.options.alive)++;
+		as_checkers_fail_read(patient, as_step_fails(&w->base, AS_RECOVER_FAIL_READ));
+		rc = as_checker_run(patient, w->rules.programs, mode, disk, AS_TOOL_READS, checked,
+				    err);
+	}
 	as_checkers_free(patient);
-	if (rc)
-		return rc;
-	w->hung = again.run.ended.how == AS_END_DEADLINE;
-	as_checked_free(checked);
-	*checked = again;
-	return 0;
+	w->hung = !rc && checked->run.ended.how == AS_END_DEADLINE;
+	return rc;
 }
 
 int as_step_worker_check(struct as_step_worker *w, enum as_check_mode mode, struct as_disk *disk,

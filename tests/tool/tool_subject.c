@@ -308,7 +308,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "outside"))
 		return outside(path, argv[3]);
 	if (!strcmp(what, "slow"))
-		return syscall(SYS_poll, NULL, 0, 900) != 0; /* sleep() does not take time */
+		return syscall(SYS_poll, NULL, 0, 400) != 0; /* sleep() does not take time */
 	if (!strcmp(what, "hang"))
 		return hang(path);
 	if (!strcmp(what, "hog"))
