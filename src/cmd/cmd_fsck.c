@@ -18,7 +18,6 @@
 
 #define FOLDER "fsck"
 #define STATE_BYTES ((size_t)64 << 20)
-#define HINT_MS 500u
 #define FOR_DEFAULT_US ((int64_t)60 * 1000000)
 
 /* ---- What is remembered ---------------------------------------------------------------------- */
@@ -317,11 +316,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			   .type = as_args_text(args, "type", NULL),
 			   .deadline_ms = (unsigned)as_args_number(args, "deadline", 0) * 1000,
 			   .whole = as_args_has(args, "no-fork"),
-			   /* Many disks are tried that nobody solved: one that hangs costs as
-			    * much as hundreds of them. */
-			   .hint_ms = as_args_has(args, "symbolic") && as_args_has(args, "suite")
-					      ? HINT_MS
-					      : 0 },
+			   .hint_ms = as_symbolic_hint_ms(args) },
 
 		.store = as_chunks_new(),
 		.folder.dir = AS_DIR_NONE,

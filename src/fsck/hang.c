@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hang: see hang.h. */
-#include "fsck/hang.h"
+/* hang: see lead_priv.h. */
+#include "fsck/lead_priv.h"
 
 #include "base/array.h"
 #include "os/spawn.h"

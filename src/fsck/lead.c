@@ -9,7 +9,7 @@
  *
  * To tell of one takes some time. A source has no lots that it could share with others: its worker
  * has many numbers in advance, so that it does not wait. Whether a disk of a source hangs is asked
- * by another process (hang.h).
+ * by another process (hang.c).
  *
  * Invariants
  *   1. All lots before status->next are done; a session that goes on there leaves none out.
@@ -19,7 +19,6 @@
 #include "fsck/lead_priv.h"
 
 #include "fsck/alone.h"
-#include "fsck/hang.h"
 #include "os/spawn.h"
 
 #include <errno.h>
