@@ -315,7 +315,8 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			   .check = as_args_text(args, "check", NULL),
 			   .type = as_args_text(args, "type", NULL),
 			   .deadline_ms = (unsigned)as_args_number(args, "deadline", 0) * 1000,
-			   .whole = as_args_has(args, "no-fork") },
+			   .whole = as_args_has(args, "no-fork"),
+			   .hint_ms = as_symbolic_hint_ms(args) },
 
 		.store = as_chunks_new(),
 		.folder.dir = AS_DIR_NONE,

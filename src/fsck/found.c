@@ -16,6 +16,7 @@
 #define DOUBTS_MAX 3u
 #define TESTS 300 /* of disks, to make one damage smaller */
 #define SMALLER_US (INT64_C(10) * 1000000) /* no more tries after that: each may take a deadline */
+#define HURRY_US (INT64_C(2) * 1000000)
 #define OUTPUT_BYTES 6000 /* of a run, on the page */
 
 /* ---- Clusters -------------------------------------------------------------------------------- */
@@ -388,7 +389,7 @@ int as_fsck_tell(const struct as_fsck_found *f, struct as_sink *sinks, bool *con
 	memset(kept, true, n);
 	*confirmed = still_shows(&s, kept, n);
 	if (*confirmed) {
-		s.until_us = as_now_us() + SMALLER_US;
+		s.until_us = as_now_us() + (f->hurry ? HURRY_US : SMALLER_US);
 		/* Each test of one that hangs would take until the deadline. */
 		if (n > 1 && f->problem != AS_FSCK_HANGS)
 			as_ddmin(kept, n, still_shows, &s, TESTS);
@@ -401,7 +402,8 @@ int as_fsck_tell(const struct as_fsck_found *f, struct as_sink *sinks, bool *con
 				    f->base->sick ? "the image as it is" : "nothing is damaged");
 		}
 		memset(kept, true, n);
-		if (still_shows(&s, kept, f->damage->n)) {
+		/* Of one that hangs, the first verdict is that of the whole damage. */
+		if (f->problem == AS_FSCK_HANGS || still_shows(&s, kept, f->damage->n)) {
 			struct as_disk *disk = as_damage_apply(f->damage, f->base->disk, NULL);
 
 			s.rc = emit(f, &s.v, disk, sinks, err);

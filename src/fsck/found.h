@@ -40,6 +40,7 @@ struct as_fsck_found {
 	const char *signature;
 	struct as_damage *damage; /* is made smaller */
 	const struct as_dir *export; /* where cases of a suite are put; NULL: nowhere */
+	bool hurry; /* others wait: it need not be the smallest damage */
 };
 
 /* Makes the damage smaller and tells the sinks. *confirmed: the problem came back when the disk was

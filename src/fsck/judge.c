@@ -548,6 +548,9 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 	if (rc)
 		return rc;
 	s->n = 1;
+	if (j->enough && s->run[0]->ended.how == AS_END_EXIT && s->run[0]->documented &&
+	    j->enough(j->enough_ctx, s->run[0]))
+		return 0;
 	if (ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[0], ordinal[0])) {
 		if (as_damage_is_none(damage) && !base->sick && s->run[0]->answer != AS_CHECK_CLEAN)
 			judge_healthy(j, v, damage);
@@ -571,6 +574,13 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 	    s->run[0]->ended.how == AS_END_EXIT)
 		judge_check(j, v, base, damage, disk);
 	return rc;
+}
+
+void as_judge_set_enough(struct as_judge *j, bool (*is)(void *ctx, const struct as_fsck_run *first),
+			 void *ctx)
+{
+	j->enough = is;
+	j->enough_ctx = ctx;
 }
 
 struct as_judge_counts as_judge_counts(const struct as_judge *j)

@@ -89,6 +89,9 @@ struct as_judge *as_judge_new(struct as_fsck_subject *subject);
 void as_judge_free(struct as_judge *judge); /* takes NULL */
 /* From now on it is not run to look only: for callers that want the repaired disk. */
 void as_judge_repairs_only(struct as_judge *judge);
+/* From now on a disk is not run again if its first run is enough; NULL: every disk is. */
+void as_judge_set_enough(struct as_judge *judge,
+			 bool (*is)(void *ctx, const struct as_fsck_run *first), void *ctx);
 /* From now on disks with which the checker is content are shown to the file system itself; it must
  * outlive the judge. NULL: they are not. */
 struct as_fsck_kernel;

@@ -32,6 +32,8 @@ struct as_judge {
 	uint64_t clock; /* for `used` */
 	struct as_fsck_kernel *kernel; /* NULL: it is not asked */
 	bool repairs_only; /* it is not run to look only */
+	bool (*enough)(void *ctx, const struct as_fsck_run *first); /* NULL: never */
+	void *enough_ctx;
 };
 
 /* judge_lot.c: a run on a disk that is not known yet, forked if that is possible. */

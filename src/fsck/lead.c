@@ -7,13 +7,18 @@
  * then one that the lot is done. A new signature is judged again by the leader, made smaller and
  * told. So what a worker says is a hint only, and a worker needs no sinks.
  *
- * Invariant: all lots before status->next are done; a session that goes on there leaves none out.
+ * To tell of one takes some time. A source has no lots that it could share with others: its worker
+ * has many numbers in advance, so that it does not wait. Whether a disk of a source hangs is asked
+ * by another process (hang.c).
+ *
+ * Invariants
+ *   1. All lots before status->next are done; a session that goes on there leaves none out.
+ *   2. `told` of a worker is how many of its problems the leader is through with. A source may
+ *      remember what it did when that is all that it found.
  */
-#include "fsck/lead.h"
+#include "fsck/lead_priv.h"
 
-#include "damage/kernel.h"
 #include "fsck/alone.h"
-#include "fsck/voice.h"
 #include "os/spawn.h"
 
 #include <errno.h>
@@ -28,30 +33,18 @@
 #include <unistd.h>
 
 #define NO_LOT UINT64_MAX
-#define SIGN_BYTES 2048
 #define PROGRESS_US 500000
 #define JOBS_MAX 64
 #define ENDS_US 3000000
-#define HANGS_MAX 2 /* in a lot; the rest of it would most likely hang, too */
-
-enum { MSG_FOUND, MSG_DONE, MSG_FAILED };
-
-struct message {
-	uint32_t kind, problem;
-	uint64_t lot, damage;
-	struct as_judge_counts counts; /* of this lot */
-	uint64_t damaged, lossy, lost_files;
-	uint64_t tallies[AS_FSCK_TALLIES];
-	bool over; /* the source of this worker has nothing left */
-	uint32_t bytes; /* a damage from a source follows the text (damage_put()) */
-	char text[SIGN_BYTES]; /* the signature, or what failed */
-};
+#define LAST_US (INT64_C(60) * 1000000) /* for what is found when the time is over */
+#define AHEAD 64u /* numbers that a source has in advance */
 
 struct worker {
 	pid_t pid;
 	int fd;
 	bool over;
-	uint64_t lot; /* that it works on; NO_LOT: none */
+	unsigned out; /* lots that it has and that are not done */
+	uint64_t lot; /* that it works on, or that it was given last; NO_LOT: none */
 };
 
 struct fsck_lead {
@@ -62,209 +55,11 @@ struct fsck_lead {
 	uint64_t next; /* lot to give away */
 	int64_t start_us, shown_us;
 	struct as_alone *alone;
+	uint64_t *told; /* of each worker; all processes share it */
+	struct as_hangs *hangs; /* NULL: there is no source */
+	bool ending; /* workers get nothing more */
+	int64_t heard_us; /* when a worker said something */
 };
-
-/* ---- The worker ------------------------------------------------------------------------------ */
-
-static int send_message(int fd, const struct message *m)
-{
-	size_t len = offsetof(struct message, text) + strlen(m->text) + 1;
-
-	return send(fd, m, len, MSG_NOSIGNAL) == (ssize_t)len ? 0 : -1;
-}
-
-static void count_loss(const struct as_fsck_verdict *v, struct message *m)
-{
-	enum as_check_answer answer = v->seen.n ? v->seen.run[0]->answer : AS_CHECK_FAILED;
-
-	if (answer != AS_CHECK_CLEAN && answer != AS_CHECK_REPAIRED)
-		return;
-	m->damaged++;
-	m->lossy += v->seen.loss_files > 0;
-	m->lost_files += v->seen.loss_files;
-}
-
-static bool shares_base(const struct as_corrupt_lot *lot)
-{
-	for (size_t i = 1; i < lot->n; i++)
-		if (lot->damages[i].base != lot->damages[0].base)
-			return false;
-	return lot->n;
-}
-
-struct judging {
-	const struct as_fsck_args *a;
-	struct as_fsck_subject *subject;
-	struct as_judge *judge;
-	int fd;
-	struct message *m;
-	struct as_fsck_verdict v;
-	uint64_t lot, number; /* of the damage */
-	bool carry; /* the leader cannot make the damage again */
-};
-
-/* Judges one damaged disk and tells of each problem. */
-static int judge_damage(struct judging *j, const struct as_damage *damage, struct as_err *err)
-{
-	const struct as_fsck_base *base = &j->a->bases[damage->base];
-	struct as_disk *disk = as_damage_apply(damage, base->disk, NULL);
-	struct message *m = j->m;
-	int rc = as_judge_disk(j->judge, base, damage, disk, &j->v, err);
-
-	if (!rc)
-		count_loss(&j->v, m);
-	if (!rc && j->a->cover)
-		rc = j->a->cover->row->run(j->a->cover, j->subject, disk, err);
-	for (unsigned p = 0; !rc && p < AS_FSCK_PROBLEMS; p++) {
-		if (!(j->v.problems & 1u << p))
-			continue;
-		m->kind = MSG_FOUND;
-		m->problem = p;
-		m->lot = j->lot;
-		m->damage = j->number;
-		snprintf(m->text, sizeof(m->text), "%s", as_buf_str(&j->v.found[p].signature));
-		if (j->carry ? as_damage_send(j->fd, m,
-					      offsetof(struct message, text) + strlen(m->text) + 1,
-					      &m->bytes, damage)
-			     : send_message(j->fd, m))
-			rc = as_fail(err, AS_EIO, "the leader is gone");
-	}
-	as_disk_free(disk);
-	return rc;
-}
-
-static int judge_lot(const struct as_fsck_args *a, struct as_fsck_subject *subject,
-		     struct as_judge *judge, uint64_t number, int fd, struct message *m,
-		     struct as_err *err)
-{
-	struct judging j = {
-		.a = a, .subject = subject, .judge = judge, .fd = fd, .m = m, .lot = number
-	};
-	struct as_corrupt_lot lot = { 0 };
-	unsigned hangs = 0;
-	int rc = 0;
-
-	as_corrupt_lot(a->corrupt, number, &lot);
-	if (a->fork && shares_base(&lot))
-		as_judge_lot_begin(judge, &a->bases[lot.damages[0].base], lot.damages, lot.n);
-	for (size_t i = 0; !rc && i < lot.n && hangs < HANGS_MAX; i++) {
-		j.number = i;
-		rc = judge_damage(&j, &lot.damages[i], err);
-		hangs += !rc && j.v.problems & 1u << AS_FSCK_HANGS ? 1 : 0;
-	}
-	as_judge_lot_end(judge);
-	as_corrupt_lot_free(&lot);
-	as_fsck_verdict_free(&j.v);
-	return rc;
-}
-
-static int from_source(void *ctx, const struct as_damage *damage, uint32_t *problems,
-		       struct as_err *err)
-{
-	struct judging *j = ctx;
-	int rc = judge_damage(j, damage, err);
-
-	*problems = rc ? 0 : j->v.problems;
-	return rc;
-}
-
-static int look_only(void *ctx, const struct as_damage *damage, uint32_t *problems,
-		     struct as_err *err)
-{
-	struct judging *j = ctx;
-	const struct as_fsck_base *base = &j->a->bases[damage->base];
-	struct as_disk *disk = as_damage_apply(damage, base->disk, NULL);
-	int rc = as_judge_disk(j->judge, base, damage, disk, &j->v, err);
-
-	*problems = rc ? 0 : j->v.problems;
-	as_disk_free(disk);
-	return rc;
-}
-
-static void hear_last(void *ctx, struct as_buf *out)
-{
-	struct judging *j = ctx;
-
-	as_fsck_voice(j->subject, &j->v, out);
-}
-
-static int take_turn(const struct as_fsck_args *a, struct as_fsck_subject *subject,
-		     struct as_judge *judge, void *own, int fd, struct message *m,
-		     struct as_err *err)
-{
-	struct judging j = {
-		.a = a, .subject = subject, .judge = judge, .fd = fd, .m = m, .carry = true
-	};
-	struct as_fsck_door door = { &j, from_source, look_only, hear_last };
-	uint64_t tallies[AS_FSCK_TALLIES] = { 0 };
-	bool more = true;
-	int rc = a->source->turn(own, &door, &more, tallies, err);
-
-	memcpy(m->tallies, tallies, sizeof(tallies));
-	m->over = !more;
-	as_fsck_verdict_free(&j.v);
-	return rc;
-}
-
-static void count_runs(struct message *m, struct as_judge_counts before,
-		       struct as_judge_counts after)
-{
-	m->counts =
-		(struct as_judge_counts){ after.disks - before.disks, after.runs - before.runs,
-					  after.known - before.known, after.forked - before.forked,
-					  after.unasked - before.unasked };
-}
-
-_Noreturn static void work(const struct as_fsck_args *a, int fd, unsigned number)
-{
-	struct message *m = as_xcalloc(1, sizeof(*m));
-	struct as_fsck_subject *subject = NULL;
-	struct as_fsck_kernel *kernel = NULL;
-	struct as_judge *judge = NULL;
-	struct as_err err = { 0 };
-	void *own = NULL;
-	uint64_t lot;
-	int rc = as_subject_open(a->setup, &subject, &err);
-
-	if (!rc) {
-		judge = as_judge_new(subject);
-		if (a->corrupt)
-			as_corrupt_use(a->corrupt, subject);
-	}
-	if (!rc && a->kernel)
-		rc = as_fsck_kernel_open(a->kernel, &kernel, &err);
-	if (!rc)
-		as_judge_set_kernel(judge, kernel);
-	if (!rc && a->source)
-		rc = a->source->open(a->source, subject, number, a->jobs, &own, &err);
-	while (!rc && recv(fd, &lot, sizeof(lot), 0) == sizeof(lot)) {
-		struct as_judge_counts before = as_judge_counts(judge);
-
-		memset(m, 0, sizeof(*m));
-		rc = a->source ? take_turn(a, subject, judge, own, fd, m, &err)
-			       : judge_lot(a, subject, judge, lot, fd, m, &err);
-		count_runs(m, before, as_judge_counts(judge));
-		m->bytes = 0;
-		m->kind = MSG_DONE;
-		m->lot = lot;
-		m->text[0] = '\0';
-		if (!rc && send_message(fd, m))
-			break;
-	}
-	if (rc) {
-		m->kind = MSG_FAILED;
-		snprintf(m->text, sizeof(m->text), "%s", err.msg);
-		(void)send_message(fd, m);
-	}
-	if (own)
-		a->source->close(own);
-	if (a->cover && a->cover->row->close)
-		a->cover->row->close(a->cover);
-	as_judge_free(judge);
-	as_fsck_kernel_free(kernel);
-	as_subject_free(subject);
-	_exit(rc ? 1 : 0);
-}
 
 static int start(struct fsck_lead *l, struct worker *w, struct as_err *err)
 {
@@ -284,7 +79,8 @@ static int start(struct fsck_lead *l, struct worker *w, struct as_err *err)
 		close(pair[0]);
 		for (struct worker *other = l->workers; other < w; other++)
 			close(other->fd);
-		work(l->args, pair[1], (unsigned)(w - l->workers));
+		as_lead_work(l->args, pair[1], (unsigned)(w - l->workers),
+			     &l->told[w - l->workers]);
 	}
 	close(pair[1]);
 	w->fd = pair[0];
@@ -339,13 +135,19 @@ static bool has_more(const struct fsck_lead *l)
 /* Of a worker that is gone, what it said last is read next (hear()). */
 static void give(struct fsck_lead *l, struct worker *w)
 {
-	w->lot = is_over(l) || !has_more(l) || w->over ? NO_LOT : l->next++;
-	if (w->lot != NO_LOT)
+	unsigned most = l->args->source && !l->args->max_lots ? AHEAD : 1;
+
+	if (!w->out)
+		w->lot = NO_LOT;
+	while (w->out < most && !is_over(l) && has_more(l) && !w->over) {
+		w->lot = l->next++;
+		w->out++;
 		(void)!send(w->fd, &w->lot, sizeof(w->lot), MSG_NOSIGNAL);
+	}
 }
 
 /* The damage of a message again, in *lot; its number there. */
-static uint64_t take_damage(const struct as_fsck_args *a, const struct message *m,
+static uint64_t take_damage(const struct as_fsck_args *a, const struct lead_message *m,
 			    struct as_corrupt_lot *lot)
 {
 	if (m->bytes) {
@@ -362,7 +164,7 @@ static uint64_t take_damage(const struct as_fsck_args *a, const struct message *
 }
 
 /* A signature that is new: if one field of the damage is enough, only that one is left. */
-static int take_alone(struct fsck_lead *l, const struct message *m, struct as_corrupt_lot *lot,
+static int take_alone(struct fsck_lead *l, const struct lead_message *m, struct as_corrupt_lot *lot,
 		      struct as_err *err)
 {
 	const struct as_fsck_args *a = l->args;
@@ -380,12 +182,51 @@ static int take_alone(struct fsck_lead *l, const struct message *m, struct as_co
 	return as_alone_try(l->alone, &one, lot, err);
 }
 
-static int on_found(struct fsck_lead *l, const struct message *m, struct as_err *err)
+/* What was judged again: a cluster, or a doubt. */
+static void count_told(struct fsck_lead *l, const char *signature, bool confirmed)
+{
+	as_fsck_known_judge(l->args->known, signature, confirmed);
+	if (confirmed) {
+		l->status->clusters++;
+		return;
+	}
+	l->status->unconfirmed++;
+	as_emit_note(l->args->sinks, "it did not come back: %s", signature);
+}
+
+static int tell(struct fsck_lead *l, struct as_damage *damage, enum as_fsck_problem problem,
+		const char *signature, struct as_err *err)
+{
+	const struct as_fsck_args *a = l->args;
+	struct as_fsck_found found = { .subject = a->subject,
+				       .judge = a->judge,
+				       .base = &a->bases[damage->base],
+				       .model = a->model,
+				       .problem = problem,
+				       .signature = signature,
+				       .damage = damage,
+				       .export = a->export,
+				       .hurry = l->hangs };
+	bool confirmed = false;
+	int rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
+
+	if (!rc)
+		count_told(l, signature, confirmed);
+	return rc;
+}
+
+static void tell_done(struct fsck_lead *l, unsigned worker)
+{
+	__atomic_fetch_add(&l->told[worker], 1, __ATOMIC_RELEASE);
+}
+
+/* *later: whether it hangs is being asked; it is told then. */
+static int on_found(struct fsck_lead *l, const struct lead_message *m, unsigned worker, bool *later,
+		    struct as_err *err)
 {
 	const struct as_fsck_args *a = l->args;
 	struct as_corrupt_lot lot = { 0 };
 	const char *signature = as_alone_name(l->alone, m->text);
-	bool confirmed = false;
 	uint64_t nth = 0;
 	int rc = 0;
 
@@ -402,26 +243,62 @@ static int on_found(struct fsck_lead *l, const struct message *m, struct as_err 
 	}
 	if (!lot.n)
 		nth = take_damage(a, m, &lot);
-	if (nth < lot.n && m->problem < AS_FSCK_PROBLEMS) {
-		struct as_fsck_found found = { .subject = a->subject,
-					       .judge = a->judge,
-					       .base = &a->bases[lot.damages[nth].base],
-					       .model = a->model,
-					       .problem = (enum as_fsck_problem)m->problem,
-					       .signature = signature,
-					       .damage = &lot.damages[nth],
-					       .export = a->export };
+	if (nth >= lot.n || m->problem >= AS_FSCK_PROBLEMS) {
+		count_told(l, signature, false);
+	} else if (l->hangs && m->problem == AS_FSCK_HANGS) {
+		struct as_hang h = { worker, AS_FSCK_HANGS, lot.damages[nth], as_xstrdup(signature),
+				     false };
 
-		rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
-	}
-	as_fsck_known_judge(a->known, signature, confirmed);
-	if (confirmed) {
-		l->status->clusters++;
-	} else if (!rc) {
-		l->status->unconfirmed++;
-		as_emit_note(a->sinks, "it did not come back: %s", signature);
+		lot.damages[nth] = (struct as_damage){ 0 };
+		as_hangs_add(l->hangs, &h);
+		*later = true;
+	} else {
+		rc = tell(l, &lot.damages[nth], (enum as_fsck_problem)m->problem, signature, err);
 	}
 	as_corrupt_lot_free(&lot);
+	return rc;
+}
+
+/* It hangs, as somebody patient saw. What is shown of it, less patience shows as well. */
+static int tell_hang(struct fsck_lead *l, struct as_hang *h, struct as_err *err)
+{
+	const struct as_fsck_args *a = l->args;
+	struct as_subject_setup setup = *a->setup;
+	struct as_fsck_found found = { .base = &a->bases[h->damage.base],
+				       .model = a->model,
+				       .problem = h->problem,
+				       .signature = h->signature,
+				       .damage = &h->damage,
+				       .export = a->export };
+	bool confirmed = false;
+	int rc;
+
+	setup.whole = true;
+	rc = as_subject_open(&setup, &found.subject, err);
+	if (rc)
+		return rc;
+	found.judge = as_judge_new(found.subject);
+	rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
+	if (!rc)
+		count_told(l, h->signature, confirmed);
+	as_judge_free(found.judge);
+	as_subject_free(found.subject);
+	return rc;
+}
+
+static int on_hangs(struct fsck_lead *l, struct as_err *err)
+{
+	struct as_hang h;
+	int rc = 0;
+
+	while (!rc && l->hangs && as_hangs_next(l->hangs, &h)) {
+		if (h.confirmed)
+			rc = tell_hang(l, &h, err);
+		else
+			count_told(l, h.signature, false);
+		tell_done(l, h.worker);
+		as_hang_free(&h);
+	}
 	return rc;
 }
 
@@ -457,16 +334,22 @@ static int tell_healthy(struct fsck_lead *l, const struct as_fsck_base *base, st
 	return rc;
 }
 
-static int on_message(struct fsck_lead *l, struct worker *w, const struct message *m,
+static int on_message(struct fsck_lead *l, struct worker *w, const struct lead_message *m,
 		      struct as_err *err)
 {
 	struct as_fsck_status *s = l->status;
+	bool later = false;
+	int rc;
 
 	switch (m->kind) {
-	case MSG_FOUND:
-		return on_found(l, m, err);
-	case MSG_DONE:
+	case LEAD_FOUND:
+		rc = on_found(l, m, (unsigned)(w - l->workers), &later, err);
+		if (!later)
+			tell_done(l, (unsigned)(w - l->workers));
+		return rc;
+	case LEAD_DONE:
 		s->lots++;
+		w->out--;
 		s->counts.disks += m->counts.disks;
 		s->counts.runs += m->counts.runs;
 		s->counts.known += m->counts.known;
@@ -505,15 +388,15 @@ static bool is_idle(const struct fsck_lead *l)
 }
 
 /* Whether the damage that it tells of is in it. */
-static bool is_whole(const struct message *m, size_t len)
+static bool is_whole(const struct lead_message *m, size_t len)
 {
-	size_t text = len - offsetof(struct message, text);
+	size_t text = len - offsetof(struct lead_message, text);
 
 	return m->bytes < text && strnlen(m->text, text) < text - m->bytes;
 }
 
 /* A worker that failed before it took its lot leaves an error before its last message. */
-static ssize_t hear(int fd, struct message *m)
+static ssize_t hear(int fd, struct lead_message *m)
 {
 	ssize_t len = recv(fd, m, sizeof(*m) + AS_DAMAGE_SENT_MAX, 0);
 
@@ -521,7 +404,7 @@ static ssize_t hear(int fd, struct message *m)
 					      : len;
 }
 
-static int listen_once(struct fsck_lead *l, struct message *m, struct as_err *err)
+static int listen_once(struct fsck_lead *l, struct lead_message *m, struct as_err *err)
 {
 	struct pollfd fds[JOBS_MAX];
 	int rc = 0;
@@ -536,13 +419,21 @@ static int listen_once(struct fsck_lead *l, struct message *m, struct as_err *er
 		if (!fds[i].revents)
 			continue;
 		len = hear(l->workers[i].fd, m);
-		if (len <= (ssize_t)offsetof(struct message, text))
+		if (!len && l->ending) {
+			close(l->workers[i].fd);
+			l->workers[i].fd = -1;
+			continue;
+		}
+		if (len <= (ssize_t)offsetof(struct lead_message, text))
 			return as_fail(err, AS_EIO, "a worker died");
 		((char *)m)[len - 1] = '\0';
 		if (!is_whole(m, (size_t)len))
 			return as_fail(err, AS_EIO, "a worker sent a wrong message");
 		rc = on_message(l, &l->workers[i], m, err);
+		l->heard_us = as_now_us();
 	}
+	if (!rc)
+		rc = on_hangs(l, err);
 	set_next(l);
 	if (!rc && l->args->progress && l->status->wall_us - l->shown_us >= PROGRESS_US) {
 		l->shown_us = l->status->wall_us;
@@ -559,9 +450,40 @@ static bool all_over(const struct fsck_lead *l)
 	return l->n;
 }
 
+/* Whether a worker has something to say, or it is not decided whether a disk hangs. */
+static bool has_news(const struct fsck_lead *l)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->workers[i].fd >= 0 && as_now_us() - l->heard_us < ENDS_US)
+			return true;
+	return l->hangs && as_hangs_wait(l->hangs);
+}
+
+/* Time is over. What sources have found up to here is told all the same, unless that takes too
+ * long, or nobody wants to know. */
+static int hear_last(struct fsck_lead *l, struct lead_message *m, struct as_err *err)
+{
+	const struct as_fsck_args *a = l->args;
+	int64_t until = as_now_us() + LAST_US;
+	int rc = 0;
+
+	l->ending = true;
+	as_hangs_hurry(l->hangs);
+	l->heard_us = as_now_us();
+	for (unsigned i = 0; i < l->n; i++)
+		shutdown(l->workers[i].fd, SHUT_WR);
+	while (!rc && has_news(l) && as_now_us() < until && !(a->stop && *a->stop) &&
+	       !(a->max_clusters && l->status->clusters >= a->max_clusters))
+		rc = listen_once(l, m, err);
+	if (l->hangs && as_hangs_wait(l->hangs))
+		as_emit_note(a->sinks, "whether the checker hangs on some disks was not decided "
+				       "when the time was over");
+	return rc;
+}
+
 int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status, struct as_err *err)
 {
-	struct message *m = as_xcalloc(1, sizeof(*m) + AS_DAMAGE_SENT_MAX);
+	struct lead_message *m = as_xcalloc(1, sizeof(*m) + AS_DAMAGE_SENT_MAX);
 	struct fsck_lead l = { .args = args,
 			       .status = status,
 			       .next = args->first,
@@ -578,6 +500,8 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 		if (args->bases[i].called_damaged && !args->bases[i].sick)
 			rc = tell_healthy(&l, &args->bases[i], err);
 	l.workers = as_xcalloc(jobs, sizeof(*l.workers));
+	l.told = as_shared_alloc(jobs * sizeof(*l.told));
+	l.hangs = args->source ? as_hangs_new(args->setup, args->bases) : NULL;
 	while (!rc && l.n < jobs) {
 		rc = start(&l, &l.workers[l.n], err);
 		l.n++;
@@ -588,8 +512,12 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 	while (!rc && !is_idle(&l) && !is_over(&l))
 		rc = listen_once(&l, m, err);
 	set_next(&l);
+	if (!rc && l.hangs)
+		rc = hear_last(&l, m, err);
 	status->all = !rc && (status->next >= status->all_lots || all_over(&l));
 	stop_all(&l);
+	as_hangs_free(l.hangs);
+	as_shared_free(l.told, jobs * sizeof(*l.told));
 	as_alone_free(l.alone);
 	free(m);
 	return rc;

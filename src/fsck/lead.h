@@ -35,15 +35,22 @@ struct as_fsck_status {
  * Damages that are found on the way, instead of a model's list of lots: each worker has a source of
  * its own, opened in its process, and takes turns. `judge` of the door runs the checker on the
  * damage; *problems is a mask of what is wrong. `look` does so, too, but nobody is told. `hear`
- * adds what was said of that disk (fsck/voice.h).
+ * adds what was said of that disk (fsck/voice.h). If what the first run said, as a number, is
+ * enough, there are no other runs; NULL: it never is.
  */
+struct as_fsck_enough {
+	bool (*is)(void *ctx, uint64_t said);
+	void *ctx;
+};
+
 struct as_fsck_door {
 	void *ctx;
-	int (*judge)(void *ctx, const struct as_damage *damage, uint32_t *problems,
-		     struct as_err *err);
+	int (*judge)(void *ctx, const struct as_damage *damage, const struct as_fsck_enough *enough,
+		     uint32_t *problems, struct as_err *err);
 	int (*look)(void *ctx, const struct as_damage *damage, uint32_t *problems,
 		    struct as_err *err);
 	void (*hear)(void *ctx, struct as_buf *out);
+	bool told; /* the leader is through with all that was found in earlier turns */
 };
 
 struct as_fsck_source {

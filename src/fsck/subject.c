@@ -301,6 +301,7 @@ int as_subject_open(const struct as_subject_setup *setup, struct as_fsck_subject
 	s->told_ms = setup->deadline_ms;
 	s->deadline_ms = s->told_ms	  ? s->told_ms
 			 : setup->patient ? AS_SUBJECT_PATIENT_MS
+			 : setup->hint_ms ? setup->hint_ms
 					  : AS_SUBJECT_DEADLINE_MS;
 	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++)
 		s->ready[i].never = setup->whole;

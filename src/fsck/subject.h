@@ -45,6 +45,8 @@ struct as_subject_setup {
 	/* What is found is confirmed: without a deadline of the user's, AS_SUBJECT_PATIENT_MS. A
 	 * run that is slow is no hang. */
 	bool patient;
+	/* Without a deadline of the user's, and if it is not patient; 0: AS_SUBJECT_DEADLINE_MS */
+	unsigned hint_ms;
 };
 
 #define AS_SUBJECT_DEADLINE_MS 5000u

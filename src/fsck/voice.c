@@ -43,6 +43,22 @@ static void add_lines(const char *command, const struct as_fsck_run *run, unsign
 	as_buf_free(&sign);
 }
 
+uint64_t as_fsck_voice_first(const struct as_fsck_subject *subject, const struct as_fsck_run *run)
+{
+	uint64_t number = run->answer, last = 0, voice;
+	struct as_buf said = { 0 };
+
+	add_lines(as_subject_command(subject, AS_SUBJECT_REPAIR), run, SAYS, &said);
+	for (size_t i = 0; i + sizeof(voice) <= said.len; i += sizeof(voice)) {
+		memcpy(&voice, said.data + i, sizeof(voice));
+		if (voice != last)
+			number = as_mix64(number * 3 + voice);
+		last = voice;
+	}
+	as_buf_free(&said);
+	return number;
+}
+
 void as_fsck_voice(const struct as_fsck_subject *subject, const struct as_fsck_verdict *v,
 		   struct as_buf *out)
 {

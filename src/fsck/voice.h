@@ -17,5 +17,8 @@
  */
 void as_fsck_voice(const struct as_fsck_subject *subject, const struct as_fsck_verdict *verdict,
 		   struct as_buf *out);
+/* All that the first run said, in its order, as one number; what it says twice in a row counts
+ * once. */
+uint64_t as_fsck_voice_first(const struct as_fsck_subject *subject, const struct as_fsck_run *run);
 
 #endif

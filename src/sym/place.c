@@ -35,13 +35,23 @@ void as_places_free(struct as_places *ps)
 
 /* ---- Bytes of disks -------------------------------------------------------------------------- */
 
-static unsigned char get_byte(struct as_disk *disk, uint64_t off)
+unsigned char as_place_byte(struct as_disk *disk, uint64_t off)
 {
 	unsigned char sector[AS_DISK_SECTOR_BYTES];
 
 	as_assert(!as_bd_read(as_disk_bd(disk), off / sizeof(sector) * sizeof(sector), sector,
 			      sizeof(sector)));
 	return sector[off % sizeof(sector)];
+}
+
+void as_place_set_byte(struct as_disk *disk, uint64_t off, unsigned char value)
+{
+	unsigned char sector[AS_DISK_SECTOR_BYTES];
+	uint64_t at = off / sizeof(sector) * sizeof(sector);
+
+	as_assert(!as_bd_read(as_disk_bd(disk), at, sector, sizeof(sector)));
+	sector[off - at] = value;
+	as_assert(!as_bd_write(as_disk_bd(disk), at, sector, sizeof(sector)));
 }
 
 static void set_bytes(const struct as_place *p, const unsigned char *values, struct as_disk *disk)
@@ -105,11 +115,10 @@ static void say_fields(const struct as_place *p, struct as_disk *from, struct as
 			say_field(p->field[i], from, to, d);
 }
 
-static void say_names(const struct as_place_part *parts, unsigned n, struct as_damage *d)
+/* The name of what is damaged, and its bytes in the same line. */
+void as_place_say(const char *name, struct as_damage *d)
 {
-	for (unsigned i = 0; i < n; i++)
-		as_buf_addf(&d->words, "%s%s", i ? " and " : "", as_buf_str(&parts[i].place->name));
-	as_buf_adds(&d->words, ": ");
+	as_buf_addf(&d->words, "%s: ", name);
 	as_damage_say_bytes(d, &d->words);
 	while (d->words.len && d->words.data[d->words.len - 1] == '\n')
 		d->words.data[--d->words.len] = '\0';
@@ -118,34 +127,23 @@ static void say_names(const struct as_place_part *parts, unsigned n, struct as_d
 			d->words.data[i] = ';';
 }
 
-bool as_place_damage_of(const struct as_place_part *parts, unsigned n,
-			const struct as_fsck_base *base, struct as_damage *d)
+bool as_place_damage(const struct as_place *p, const struct as_fsck_base *base,
+		     const unsigned char *values, struct as_damage *d)
 {
 	struct as_disk *disk = as_disk_snapshot(base->disk);
 	bool differs;
 
 	as_damage_clear(d);
-	d->base = parts[0].place->base;
-	for (unsigned i = 0; i < n; i++)
-		set_bytes(parts[i].place, parts[i].values, disk);
-	for (unsigned i = 0; i < n; i++)
-		seal(parts[i].place, disk, d);
+	d->base = p->base;
+	set_bytes(p, values, disk);
+	seal(p, disk, d);
 	differs = as_damage_diff(d, base->disk, disk);
-	if (parts[0].place->n_fields)
-		for (unsigned i = 0; i < n; i++)
-			say_fields(parts[i].place, base->disk, disk, d);
+	if (p->n_fields)
+		say_fields(p, base->disk, disk, d);
 	else
-		say_names(parts, n, d);
+		as_place_say(as_buf_str(&p->name), d);
 	as_disk_free(disk);
 	return differs;
-}
-
-bool as_place_damage(const struct as_place *p, const struct as_fsck_base *base,
-		     const unsigned char *values, struct as_damage *d)
-{
-	struct as_place_part part = { p, values };
-
-	return as_place_damage_of(&part, 1, base, d);
 }
 
 /* ---- Making one ------------------------------------------------------------------------------ */
@@ -178,7 +176,7 @@ static void other_values(const struct as_place *p, const struct as_fsck_base *ba
 			 unsigned char *values)
 {
 	for (unsigned i = 0; i < p->n; i++)
-		values[i] = get_byte(base->disk, p->offs[i]) ^ others[which];
+		values[i] = as_place_byte(base->disk, p->offs[i]) ^ others[which];
 }
 
 static bool has_range(const struct as_place *p, uint64_t off)
@@ -253,7 +251,7 @@ static void drop_sealed(struct as_place *p, const struct as_fsck_base *base)
 		set_bytes(p, values, disk);
 		seal(p, disk, &ignored);
 		for (unsigned i = 0; i < p->n; i++)
-			lost[i] = lost[i] || get_byte(disk, p->offs[i]) != values[i];
+			lost[i] = lost[i] || as_place_byte(disk, p->offs[i]) != values[i];
 		as_disk_free(disk);
 	}
 	for (unsigned i = 0; i < p->n; i++)
@@ -519,7 +517,8 @@ int as_places_find(const struct as_places_setup *s, struct as_places *ps, struct
 	int rc = 0;
 
 	*ps = (struct as_places){ .of = as_xcalloc(s->n + 1, sizeof(struct as_fields *)),
-				  .n_of = s->n };
+				  .n_of = s->n,
+				  .seal = s->seal };
 	for (size_t i = 0; !rc && i < s->n; i++)
 		rc = add_of_disk(ps, s, (uint32_t)i, &seen, err);
 	as_table_free(&seen);

@@ -36,6 +36,7 @@ struct as_places {
 	size_t n, cap;
 	struct as_fields **of; /* of each disk */
 	size_t n_of;
+	bool seal; /* checksums are computed anew */
 };
 
 struct as_places_setup {
@@ -63,14 +64,12 @@ bool as_place_damage(const struct as_place *place, const struct as_fsck_base *ba
 /* Finds where its checksums are, once: what sealing other values changes. */
 void as_place_watch(struct as_place *place, const struct as_fsck_base *base);
 
-/* Values for one place of several on the same disk. */
-struct as_place_part {
-	const struct as_place *place;
-	const unsigned char *values;
-};
+/* For what is damaged otherwise: adds its name and its bytes to the words. */
+void as_place_say(const char *name, struct as_damage *damage);
+/* Whether a field has one of the bytes that differ, whose offsets rise. */
+bool as_place_is_touched(const struct as_field *field, const struct as_damage *damage);
 
-/* The damage that all of them are together. */
-bool as_place_damage_of(const struct as_place_part *parts, unsigned n,
-			const struct as_fsck_base *base, struct as_damage *out);
+unsigned char as_place_byte(struct as_disk *disk, uint64_t off);
+void as_place_set_byte(struct as_disk *disk, uint64_t off, unsigned char value);
 
 #endif

@@ -10,8 +10,6 @@ struct as_place *as_place_add(struct as_places *places, uint32_t base);
 void as_place_finish(struct as_place *place, const struct as_places_setup *setup);
 /* Adds bytes to what the server is told of. */
 void as_place_add_range(struct as_place *place, uint64_t off, uint64_t len, bool symbolic);
-/* Whether a field has one of the bytes that differ, whose offsets rise. */
-bool as_place_is_touched(const struct as_field *field, const struct as_damage *damage);
 
 /* place_suite.c: places of bytes that are no fields. */
 void as_place_add_bytes(struct as_places *places, const struct as_places_setup *setup,

@@ -19,8 +19,8 @@
  *      of a path.
  *   2. A disk is judged, once, before its path is read, so that an error of the tool costs a path
  *      and no disk.
- *   3. What a disk gave is remembered (keep.h) when the leader gives the next turn: by then it has
- *      told what was found. Who is killed before that explores the disk again.
+ *   3. What a disk gave is remembered (keep.h) when the leader is through with what was found. Who
+ *      is killed before that explores the disk again.
  */
 #include "sym/search_priv.h"
 
@@ -32,11 +32,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define TURN_US 400000
-#define CROSS_TIMES 2 /* what paths of a turn took, for combining their answers */
 #define RANGES_MAX 1024u /* at the start of a server */
 #define DEATHS_MAX 5u /* of servers, in a row */
-#define LATER ((uint64_t)1 << 62)
 
 /* ---- Candidates ------------------------------------------------------------------------------ */
 
@@ -408,7 +405,7 @@ int as_search_cover(struct sym_search *s, const struct as_place *p, const struct
 }
 
 /* What was counted since the note began. */
-static void count_live(struct sym_search *s)
+void as_search_count_live(struct sym_search *s)
 {
 	for (unsigned i = 0; i < AS_SEARCH_TALLIES; i++)
 		if (s->tallies[i] != s->note.tallies[i])
@@ -416,8 +413,8 @@ static void count_live(struct sym_search *s)
 					   s->tallies[i] - s->note.tallies[i], __ATOMIC_RELAXED);
 }
 
-static int explore(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c,
-		   struct as_err *err)
+int as_search_explore(struct sym_search *s, struct sym_ground *g, struct sym_candidate *c,
+		      struct as_err *err)
 {
 	const struct as_place *p = g->place;
 	struct as_damage damage = { 0 };
@@ -442,102 +439,8 @@ static int explore(struct sym_search *s, struct sym_ground *g, struct sym_candid
 		g->cut = true;
 		s->tallies[AS_SEARCH_CUT]++;
 	}
-	count_live(s);
+	as_search_count_live(s);
 	if (!rc)
 		as_search_note_end(s);
 	return rc;
 }
-
-/* ---- Turns ----------------------------------------------------------------------------------- */
-
-/* The best place; NULL: all are done. */
-static struct sym_ground *best_of(struct sym_search *s)
-{
-	struct sym_ground *best = NULL;
-	uint64_t least = UINT64_MAX;
-
-	for (size_t i = 0; i < s->n; i++) {
-		struct sym_ground *g = &s->grounds[i];
-		/* New code is worth two turns. Disks take turns, too. */
-		uint64_t cost = 4 * g->turns + (g->gain ? 0 : 8) + 16 * s->visits[g->place->base] +
-				(g->place->later ? LATER : 0);
-
-		if (!g->n || g->cut || (best && cost >= least))
-			continue;
-		best = g;
-		least = cost;
-	}
-	return best;
-}
-
-/* The place whose turn it is; NULL: all are done. */
-static struct sym_ground *choose(struct sym_search *s)
-{
-	struct sym_ground *g = best_of(s);
-
-	if (g)
-		s->visits[g->place->base]++;
-	return g;
-}
-
-/* For some time after the paths of the turn. When each disk had a turn, one of which something new
- * was said comes sooner. */
-static int cross(struct sym_search *s, const struct sym_ground *g, int64_t start,
-		 struct as_err *err)
-{
-	int64_t now = as_now_us();
-	uint32_t base = g->place->base;
-	int rc;
-
-	memcpy(s->note.tallies, s->tallies, sizeof(s->note.tallies));
-	rc = as_search_cross(s, g, now + CROSS_TIMES * (now - start), err);
-	count_live(s);
-	if (s->pools[base].news && s->visits[base] > 1)
-		s->visits[base]--;
-	return rc;
-}
-
-static int turn(void *own, const struct as_fsck_door *door, bool *more,
-		uint64_t tallies[AS_FSCK_TALLIES], struct as_err *err)
-{
-	struct sym_search *s = own;
-	struct sym_ground *g = choose(s);
-	struct sym_candidate c;
-	int64_t start;
-	bool first;
-	int rc = 0;
-
-	/* The leader has told what was found up to here: now it may be remembered as done. */
-	rc = as_keep_write(s->setup->keep, s->worker, &s->ready, err);
-	as_buf_clear(&s->ready);
-	tallies[AS_SEARCH_CUT] += s->cut;
-	__atomic_fetch_add(&s->setup->shared->tallies[AS_SEARCH_CUT], s->cut, __ATOMIC_RELAXED);
-	s->cut = 0;
-	*more = g != NULL;
-	if (!g || rc)
-		return rc;
-	s->tallies = tallies;
-	s->door = door;
-	start = as_now_us();
-	/* The first turn of a disk among many is short, so that each has one soon. */
-	first = s->setup->places->n_of > 1 && s->visits[g->place->base] == 1;
-	s->until = start + (first ? 1 : TURN_US);
-	s->pools[g->place->base].news = 0;
-	g->turns++;
-	g->gain = 0;
-	while (!rc && !g->cut && as_now_us() < s->until && as_heap_pop(s, g, &c)) {
-		rc = explore(s, g, &c, err);
-		free(c.values);
-	}
-	if (!rc)
-		rc = cross(s, g, first ? as_now_us() : start, err);
-	s->tallies = NULL;
-	s->door = NULL;
-	return rc ? rc : as_solver_recorded(s->solver, err);
-}
-
-const struct as_fsck_source as_search_source = {
-	.open = as_search_open,
-	.turn = turn,
-	.close = as_search_close,
-};

@@ -63,6 +63,7 @@ struct as_search_setup {
 	struct as_solver_setup solver;
 	unsigned deadline_ms; /* of a run under the tool */
 	int64_t each_us; /* time for each place; 0: any */
+	bool as_they_are; /* disks are judged before anything of them is changed, too */
 	struct as_search_shared *shared;
 	const struct as_keep *keep; /* what is remembered; NULL: nothing */
 };

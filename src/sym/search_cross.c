@@ -5,11 +5,15 @@
  * Method. A path has one place unknown, and a repair that is right for each of two damages may be
  * wrong for both of them. Which damages matter is what the paths found: an answer that makes the
  * checker say something new of its disk (fsck/voice.h) is kept for that disk. Of those that are
- * kept, some are put on the disk together, or one of them with an edge: a number of its bytes, or
- * of another place of that disk, becomes the least, the greatest, or the next one. What says
- * something new is kept, too, so that combinations grow step by step. It is run under the tool,
- * too, if no disk said that before, so that its code is counted. A turn spends twice the time of
- * its paths on this: natively, that is some hundred disks.
+ * kept, some are put on the disk together, or with an edge (search_edge.c). What says something new
+ * is kept, too, so that combinations grow step by step. It is run under the tool, too, if no disk
+ * said that before, so that its code is counted: now or in a later turn, since a run under the tool
+ * takes as long as some tens of disks. A turn spends some times the time of its paths on all this:
+ * natively, that is some hundred disks.
+ *
+ * Most of these disks say what others said. So where a first run says, line by line, what first
+ * runs on that disk said before, the others are done for some of them only, the fewer the more
+ * often that was said.
  *
  * Only places that are no fields are combined: clusters of fields are told apart by the field, and
  * each combination would be one (search_judge.c).
@@ -23,24 +27,23 @@
 #include <string.h>
 
 #define KEPT_MAX 512u /* of one disk */
+#define PARTS_MAX 6u /* answers and edges together */
+#define BYTES_MAX 512u /* of one that is kept */
 #define DRAWS 3u /* the one that was used least of so many is taken */
-#define HANGS_MAX 2u /* on one disk: the next one would take as long */
+#define HANGS_SHARE 8 /* of the time: with more, a turn ends where it hangs */
+#define COVER_SHARE 6 /* of the time: runs under the tool */
+#define HANGS_FREE_US 10000000 /* that do not count */
 #define LEAST 24u /* disks of a turn, even if its time is over: a machine may be busy */
 #define MISSES_MAX 64u /* in a row: disks that were tried already */
-
-static void part_copy(struct as_place_part *to, const struct as_place_part *from)
-{
-	unsigned char *values = as_xcalloc(from->place->n + 1, 1);
-
-	memcpy(values, from->values, from->place->n);
-	*to = (struct as_place_part){ from->place, values };
-}
+#define HEARD 3u /* how often all runs are done when a first run says the same */
+#define WORTH_ALL 4u /* news for all disks */
+#define WORTH_BAD 3u /* news for this one, and something is wrong */
+#define WORTH_ONE 1u /* news for this one */
 
 static void breed_free(struct sym_breed *b)
 {
-	for (unsigned i = 0; i < b->n; i++)
-		free((void *)b->parts[i].values);
-	b->n = 0;
+	free(b->bytes);
+	free(b->words);
 }
 
 void as_search_pools_free(struct sym_search *s)
@@ -50,10 +53,13 @@ void as_search_pools_free(struct sym_search *s)
 			breed_free(&s->pools[i].items[k]);
 		free(s->pools[i].items);
 		free(s->pools[i].grounds);
+		free(s->pools[i].spots);
 		as_table_free(&s->pools[i].voices);
 		as_table_free(&s->pools[i].tried);
+		as_table_free(&s->pools[i].said);
 	}
 	free(s->pools);
+	as_search_arms_free(s);
 	as_chooser_free(s->chooser);
 }
 
@@ -69,53 +75,81 @@ void as_search_pools_open(struct sym_search *s)
 	}
 }
 
-/* Whether anything that was said of the disk is new for it; *all: for all disks. */
-static bool is_new(struct sym_search *s, struct sym_pool *pool, bool *all)
+bool as_search_crosses(const struct sym_search *s, const struct sym_ground *g)
 {
-	bool new = false;
+	return !g->place->n_fields && s->pools[g->place->base].n_grounds;
+}
+
+/* ---- What is new ----------------------------------------------------------------------------- */
+
+/* Whether anything that was said of the disk is new: WORTH_ALL: for all disks. */
+static unsigned news_of(struct sym_search *s, struct sym_pool *pool)
+{
+	unsigned worth = 0;
 	uint64_t voice;
 
-	*all = false;
 	as_buf_clear(&s->heard);
 	s->door->hear(s->door->ctx, &s->heard);
 	for (size_t i = 0; i + sizeof(voice) <= s->heard.len; i += sizeof(voice)) {
 		memcpy(&voice, s->heard.data + i, sizeof(voice));
 		if (as_table_get(&pool->voices, voice) != AS_TABLE_NONE)
 			continue;
-		new = true;
 		as_table_add(&pool->voices, voice, pool->voices.n);
+		if (!worth)
+			worth = WORTH_ONE;
 		if (as_table_get(&s->voices, voice) != AS_TABLE_NONE)
 			continue;
-		*all = true;
 		as_table_add(&s->voices, voice, s->voices.n);
+		worth = WORTH_ALL;
 	}
-	return new;
+	return worth;
 }
 
-static bool keep_if_new(struct sym_search *s, const struct as_place_part *parts, unsigned n)
+static void keep(struct sym_pool *pool, const struct as_damage *d, const struct sym_breed *like,
+		 const char *words)
 {
-	struct sym_pool *pool = &s->pools[parts[0].place->base];
-	struct sym_breed b = { .n = n };
-	bool all;
+	struct sym_breed b = *like;
 
-	if (!is_new(s, pool, &all) || pool->n == KEPT_MAX)
-		return false;
-	pool->news += all;
-	for (unsigned i = 0; i < n; i++)
-		part_copy(&b.parts[i], &parts[i]);
+	if (pool->n == KEPT_MAX || d->n > BYTES_MAX || like->parts > PARTS_MAX)
+		return;
+	b.bytes = as_xcalloc(d->n + 1, sizeof(*b.bytes));
+	memcpy(b.bytes, d->bytes, d->n * sizeof(*b.bytes));
+	b.n = d->n;
+	b.words = as_xstrdup(words);
 	AS_ARRAY_ROOM(pool->items, pool->n, pool->cap);
 	pool->items[pool->n++] = b;
-	return all;
 }
 
-void as_search_hear(struct sym_search *s, const struct sym_ground *g, const struct sym_candidate *c)
+void as_search_hear(struct sym_search *s, const struct sym_ground *g, const struct sym_candidate *c,
+		    const struct as_damage *damage)
 {
-	struct as_place_part part = { g->place, c->values };
+	const struct as_place *p = g->place;
+	struct sym_pool *pool = &s->pools[p->base];
+	struct sym_breed b = { .n_seals = p->n_seals, .parts = 1, .bad = c->problems };
+	unsigned worth;
 
-	if (!s->door || g->place->n_fields)
+	if (!s->door || p->n_fields)
 		return;
-	s->pools[g->place->base].hangs += c->problems & 1u << AS_FSCK_HANGS ? 1 : 0;
-	(void)keep_if_new(s, &part, 1);
+	memcpy(b.seals, p->seals, sizeof(b.seals));
+	pool->hangs += c->problems & 1u << AS_FSCK_HANGS ? 1 : 0;
+	worth = news_of(s, pool);
+	pool->news += worth == WORTH_ALL;
+	if (worth)
+		keep(pool, damage, &b, as_buf_str(&p->name));
+}
+
+int as_search_as_it_is(struct sym_search *s, uint32_t base, struct as_err *err)
+{
+	struct as_damage none = { .base = base };
+	uint32_t problems;
+	int rc;
+
+	as_buf_addf(&none.words, "%s: as it is", s->setup->bases[base].name);
+	rc = s->door->judge(s->door->ctx, &none, NULL, &problems, err);
+	if (!rc)
+		s->pools[base].news += news_of(s, &s->pools[base]) == WORTH_ALL;
+	as_damage_free(&none);
+	return rc;
 }
 
 /* ---- Combining ------------------------------------------------------------------------------- */
@@ -125,181 +159,193 @@ static unsigned draw(struct sym_search *s, size_t n)
 	return as_choose(as_chooser_choice(s->chooser), (unsigned)n);
 }
 
-static const struct sym_ground *ground_of(const struct sym_pool *pool, const struct as_place *p)
+void as_search_add_seal(struct sym_make *m, uint32_t seal)
 {
-	for (size_t i = 0; i < pool->n_grounds; i++)
-		if (pool->grounds[i]->place == p)
-			return pool->grounds[i];
-	return NULL;
+	unsigned k = 0;
+
+	while (k < m->n_seals && m->seals[k] != seal)
+		k++;
+	if (seal && k == m->n_seals && k < AS_PLACE_SEALS_MAX)
+		m->seals[m->n_seals++] = seal;
 }
 
-/* Adds values for a place; where the place is there already, those that differ from the disk. */
-static void join_part(const struct sym_pool *pool, struct sym_breed *b,
-		      const struct as_place_part *part)
+void as_search_add_words(struct sym_make *m, const char *words)
 {
-	const struct sym_ground *g = ground_of(pool, part->place);
-	unsigned i = 0;
-
-	while (i < b->n && b->parts[i].place != part->place)
-		i++;
-	if (i == b->n) {
-		if (b->n < SYM_PARTS_MAX)
-			part_copy(&b->parts[b->n++], part);
-		return;
-	}
-	for (unsigned k = 0; g && k < part->place->n; k++)
-		if (part->values[k] != g->healthy[k])
-			((unsigned char *)b->parts[i].values)[k] = part->values[k];
+	as_buf_addf(&m->words, "%s%s", m->words.len ? " and " : "", words);
+	m->parts++;
 }
 
-static void join_kept(struct sym_search *s, struct sym_pool *pool, struct sym_breed *b)
+/* Something that was kept; what is wrong is used twice as often. */
+static void add_kept(struct sym_search *s, struct sym_pool *pool, struct sym_make *m)
 {
-	size_t best = draw(s, pool->n);
+	struct sym_breed *best = &pool->items[draw(s, pool->n)];
 
 	for (unsigned i = 1; i < DRAWS; i++) {
-		size_t k = draw(s, pool->n);
+		struct sym_breed *b = &pool->items[draw(s, pool->n)];
 
-		if (pool->items[k].uses < pool->items[best].uses)
-			best = k;
+		if (b->uses < best->uses)
+			best = b;
 	}
-	pool->items[best].uses++;
-	for (unsigned i = 0; i < pool->items[best].n; i++)
-		join_part(pool, b, &pool->items[best].parts[i]);
-}
-
-/* Numbers at which a checker may change its mind; `was` is on the disk, `top` the highest bit. */
-static uint64_t edge(unsigned which, uint64_t was, uint64_t top)
-{
-	switch (which) {
-	case 0:
-		return 0;
-	case 1:
-		return 1;
-	case 2:
-		return 2 * top - 1;
-	case 3:
-		return top;
-	case 4:
-		return top - 1;
-	case 5:
-		return was + 1;
-	case 6:
-		return was - 1;
-	case 7:
-		return was ^ top;
-	case 8:
-		return 2 * was;
-	default:
-		return ~was;
-	}
-}
-
-#define EDGES 11u
-#define EDGE_BIT 10u /* one bit is another one */
-
-/* One number of a place becomes another: 1, 2 or 4 bytes that follow each other. */
-static void set_edge(struct sym_search *s, const struct as_place *p, unsigned char *values)
-{
-	unsigned bytes = 1u << draw(s, 3), which = draw(s, EDGES), bit = draw(s, 8);
-	unsigned at = draw(s, p->n), n = 1;
-	uint64_t was = 0, is;
-
-	/* Numbers are aligned. */
-	while (at && p->offs[at] % bytes && p->offs[at - 1] == p->offs[at] - 1)
-		at--;
-	while (n < bytes && at + n < p->n && p->offs[at + n] == p->offs[at] + n)
-		n++;
-	n = n < bytes ? 1 : bytes;
-	for (unsigned i = 0; i < n; i++)
-		was |= (uint64_t)values[at + i] << 8 * i;
-	is = which == EDGE_BIT ? was ^ 1u << bit : edge(which, was, (uint64_t)1 << (8 * n - 1));
-	for (unsigned i = 0; i < n; i++)
-		values[at + i] = (unsigned char)(is >> 8 * i);
-}
-
-static void join_edge(struct sym_search *s, struct sym_pool *pool, struct sym_breed *b)
-{
-	const struct sym_ground *g = pool->grounds[draw(s, pool->n_grounds)];
-	struct as_place_part healthy = { g->place, g->healthy };
-	unsigned i = 0;
-
-	/* Half of them in a place that is there already. */
-	if (b->n && draw(s, 2)) {
-		i = draw(s, b->n);
-	} else {
-		while (i < b->n && b->parts[i].place != g->place)
-			i++;
-		if (i == SYM_PARTS_MAX)
-			return;
-		if (i == b->n)
-			part_copy(&b->parts[b->n++], &healthy);
-	}
-	set_edge(s, b->parts[i].place, (unsigned char *)b->parts[i].values);
+	best->uses += best->bad ? 1 : 2;
+	if (m->parts + best->parts > PARTS_MAX)
+		return;
+	for (size_t i = 0; i < best->n; i++)
+		as_place_set_byte(m->disk, best->bytes[i].off, best->bytes[i].is);
+	for (unsigned i = 0; i < best->n_seals; i++)
+		as_search_add_seal(m, best->seals[i]);
+	as_search_add_words(m, best->words);
+	m->parts += best->parts - 1;
 }
 
 /* How much of what is put together, each as often as it is here. An edge says something new more
  * often than two answers together do (docs/SCORE.md). */
 static const struct way {
 	unsigned kept, edges;
-} ways[] = { { 2, 0 }, { 3, 0 }, { 1, 1 }, { 1, 1 }, { 1, 2 }, { 0, 2 }, { 0, 1 }, { 0, 1 } };
+} ways[] = { { 2, 0 }, { 3, 0 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 2 },
+	     { 0, 2 }, { 0, 1 }, { 0, 1 }, { 0, 1 }, { 0, 1 } };
 
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
 
-static void make(struct sym_search *s, struct sym_pool *pool, struct sym_breed *b)
+/* False: it came out as a disk that was tried, or as none. */
+static bool make(struct sym_search *s, struct sym_pool *pool, struct sym_make *m,
+		 struct as_damage *d)
 {
 	const struct way *way = &ways[pool->n ? draw(s, WAYS) : WAYS - 1];
+	const struct as_fsck_base *base = &s->setup->bases[m->base];
+	const struct as_fields *fields = s->setup->places->of[m->base];
+	struct as_err ignored;
+	uint64_t hash = 0;
 
+	as_damage_clear(d);
+	d->base = m->base;
 	for (unsigned i = 0; i < way->kept; i++)
-		join_kept(s, pool, b);
+		add_kept(s, pool, m);
 	for (unsigned i = 0; i < way->edges; i++)
-		join_edge(s, pool, b);
-}
-
-static bool was_tried(struct sym_pool *pool, const struct as_damage *d)
-{
-	uint64_t hash = d->n;
-
+		as_search_edge(s, pool, m);
+	for (unsigned i = 0; fields && i < m->n_seals && s->setup->places->seal; i++)
+		d->sealed |= !as_fields_seal(fields, m->disk, m->seals[i], &ignored);
+	if (!as_damage_diff(d, base->disk, m->disk))
+		return false;
 	for (size_t i = 0; i < d->n; i++)
 		hash = as_search_mix(hash, d->bytes[i].off << 8 | d->bytes[i].is);
 	if (as_table_get(&pool->tried, hash) != AS_TABLE_NONE)
-		return true;
+		return false;
 	as_table_add(&pool->tried, hash, pool->tried.n);
-	return false;
+	if (strncmp(as_buf_str(&m->words), base->name, strlen(base->name)))
+		as_buf_addf(&d->words, "%s: ", base->name);
+	as_place_say(as_buf_str(&m->words), d);
+	return true;
+}
+
+/* ---- Judging --------------------------------------------------------------------------------- */
+
+struct saying {
+	struct sym_search *s;
+	struct sym_pool *pool;
+};
+
+/* Whether the first run says what is known well enough. */
+static bool is_enough(void *ctx, uint64_t said)
+{
+	struct saying *x = ctx;
+	size_t n = as_table_get(&x->pool->said, said);
+
+	if (n == AS_TABLE_NONE) {
+		as_table_add(&x->pool->said, said, 1);
+		return false;
+	}
+	as_table_remove(&x->pool->said, said, n);
+	as_table_add(&x->pool->said, said, n + 1);
+	return n >= HEARD && draw(x->s, n) >= HEARD;
+}
+
+/* Judges what was made, and learns from it. */
+static int judge(struct sym_search *s, const struct sym_make *m, const struct as_damage *d,
+		 struct as_err *err)
+{
+	struct sym_pool *pool = &s->pools[m->base];
+	struct saying saying = { s, pool };
+	struct as_fsck_enough enough = { is_enough, &saying };
+	struct sym_breed like = { .n_seals = m->n_seals, .parts = m->parts };
+	int64_t start = as_now_us(), took;
+	uint32_t problems = 0;
+	unsigned worth;
+	int rc = s->door->judge(s->door->ctx, d, &enough, &problems, err);
+
+	if (rc)
+		return rc;
+	s->tallies[AS_SEARCH_CROSSED]++;
+	took = as_now_us() - start;
+	if (problems & 1u << AS_FSCK_HANGS) {
+		pool->hangs++;
+		s->hung_us += took;
+	}
+	worth = news_of(s, pool);
+	if (worth == WORTH_ONE && problems)
+		worth = WORTH_BAD;
+	as_search_learn(s, pool, m, worth, took);
+	pool->news += worth >= WORTH_BAD;
+	like.bad = problems;
+	like.uncovered = worth == WORTH_ALL && !(problems & 1u << AS_FSCK_HANGS);
+	memcpy(like.seals, m->seals, sizeof(like.seals));
+	if (worth)
+		keep(pool, d, &like, as_buf_str(&m->words));
+	return 0;
+}
+
+/* Counts the code of what was kept, the newest first, as long as there is time for it. */
+static int cover(struct sym_search *s, const struct sym_ground *g, struct sym_pool *pool,
+		 struct as_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = pool->n; !rc && i-- > 0;) {
+		struct sym_breed *b = &pool->items[i];
+		struct as_damage d = { .base = g->place->base, .bytes = b->bytes, .n = b->n };
+		int64_t start = as_now_us();
+
+		if (!b->uncovered)
+			continue;
+		if (s->covered_us * COVER_SHARE > s->crossed_us)
+			break;
+		b->uncovered = false;
+		rc = as_search_cover(s, g->place, &d, err);
+		s->covered_us += as_now_us() - start;
+	}
+	return rc;
 }
 
 int as_search_cross(struct sym_search *s, const struct sym_ground *g, int64_t until,
 		    struct as_err *err)
 {
-	uint32_t base = g->place->base, problems;
+	uint32_t base = g->place->base;
 	struct sym_pool *pool = &s->pools[base];
 	struct as_damage damage = { 0 };
-	unsigned misses = 0, done = 0;
+	int64_t start = as_now_us();
+	unsigned misses = 0, done = 0, hangs = pool->hangs;
 	int rc = 0;
 
-	if (g->place->n_fields || !pool->n_grounds)
+	if (!as_search_crosses(s, g))
 		return 0;
-	while (!rc && misses < MISSES_MAX && pool->hangs < HANGS_MAX &&
-	       (done < LEAST || as_now_us() < until)) {
-		struct sym_breed b = { 0 };
-		bool hangs;
+	as_search_find_spots(s, base);
+	while (!rc && misses < MISSES_MAX && (done < LEAST || as_now_us() < until) &&
+	       (pool->hangs == hangs ||
+		(s->hung_us - HANGS_FREE_US) * HANGS_SHARE < s->crossed_us)) {
+		struct sym_make m = { .base = base,
+				      .disk = as_disk_snapshot(s->setup->bases[base].disk) };
 
 		as_chooser_next(s->chooser);
-		make(s, pool, &b);
-		if (!b.n || !as_place_damage_of(b.parts, b.n, &s->setup->bases[base], &damage) ||
-		    was_tried(pool, &damage)) {
-			misses++;
-		} else {
+		if (make(s, pool, &m, &damage)) {
 			misses = 0;
 			done++;
-			rc = s->door->judge(s->door->ctx, &damage, &problems, err);
-			s->tallies[AS_SEARCH_CROSSED]++;
-			hangs = !rc && problems & 1u << AS_FSCK_HANGS;
-			pool->hangs += hangs;
-			if (!rc && keep_if_new(s, b.parts, b.n) && !hangs)
-				rc = as_search_cover(s, b.parts[0].place, &damage, err);
+			rc = judge(s, &m, &damage, err);
+		} else {
+			misses++;
 		}
-		breed_free(&b);
+		as_disk_free(m.disk);
+		as_buf_free(&m.words);
 	}
+	s->crossed_us += as_now_us() - start;
 	as_damage_free(&damage);
-	return rc;
+	return rc ? rc : cover(s, g, pool, err);
 }

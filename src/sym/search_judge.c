@@ -69,7 +69,7 @@ static int judge_joined(struct sym_search *s, const struct sym_ground *g, struct
 	if (!rc && c->problems)
 		rc = take_away(s, g, c->problems, values, err);
 	if (!rc && c->problems && as_place_damage(p, &s->setup->bases[p->base], values, &least))
-		rc = s->door->judge(s->door->ctx, &least, &told, err);
+		rc = s->door->judge(s->door->ctx, &least, NULL, &told, err);
 	free(values);
 	as_damage_free(&least);
 	return rc;
@@ -83,9 +83,9 @@ int as_search_judge(struct sym_search *s, const struct sym_ground *g, struct sym
 	c->judged = true;
 	if (g->place->n_fields > 1)
 		return judge_joined(s, g, c, damage, err);
-	rc = s->door->judge(s->door->ctx, damage, &c->problems, err);
+	rc = s->door->judge(s->door->ctx, damage, NULL, &c->problems, err);
 	if (!rc)
-		as_search_hear(s, g, c);
+		as_search_hear(s, g, c, damage);
 	return rc;
 }
 

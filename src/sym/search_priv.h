@@ -40,13 +40,51 @@ struct sym_ground {
 	bool cut; /* it has used up its time */
 };
 
-#define SYM_PARTS_MAX 4u
-
-/* Answers of places of one disk that are on it together. */
+/* What is combined: answers of places of one disk, and edges, that are on it together. */
 struct sym_breed {
-	struct as_place_part parts[SYM_PARTS_MAX]; /* with values of their own */
-	unsigned n;
+	struct as_damaged_byte *bytes;
+	size_t n;
+	uint32_t seals[AS_PLACE_SEALS_MAX]; /* to be computed anew */
+	unsigned n_seals;
+	unsigned parts;
+	char *words;
 	uint32_t uses;
+	bool bad; /* something is wrong with it */
+	bool uncovered; /* it says what no disk said before, and its code was not counted yet */
+};
+
+/* How often something was tried, and what the news of it were worth. */
+struct sym_luck {
+	uint32_t tries, wins;
+};
+
+#define SYM_ARM_WAYS 48u
+
+/* Fields that are alike on all disks, and the values that they were given. */
+struct sym_arm {
+	struct sym_luck all, ways[SYM_ARM_WAYS];
+};
+
+/* A field of a disk that gets other values. */
+struct sym_spot {
+	uint32_t field, arm;
+};
+
+struct sym_edge {
+	uint32_t arm, way;
+};
+
+#define SYM_EDGES_MAX 4u
+
+/* A disk that is being made. */
+struct sym_make {
+	uint32_t base;
+	struct as_disk *disk;
+	uint32_t seals[AS_PLACE_SEALS_MAX];
+	unsigned n_seals, parts;
+	struct sym_edge edges[SYM_EDGES_MAX];
+	unsigned n_edges;
+	struct as_buf words;
 };
 
 /* What is combined on one disk (search_cross.c). */
@@ -55,10 +93,16 @@ struct sym_pool {
 	size_t n, cap;
 	struct sym_ground **grounds; /* of the disk */
 	size_t n_grounds, cap_grounds;
+	struct sym_spot *spots;
+	size_t n_spots, cap_spots;
+	bool spotted; /* they were looked for */
 	struct as_table voices; /* what was said of it */
 	struct as_table tried; /* damages */
+	struct as_table said; /* all that a first run said, as a number, and how often */
 	unsigned hangs;
+	int64_t mean_us; /* of what is judged */
 	uint64_t news; /* things that were said of no disk before, in this turn */
+	double gain, spent; /* of its turns, the last ones count most */
 };
 
 struct sym_search {
@@ -74,6 +118,11 @@ struct sym_search {
 	struct sym_pool *pools; /* of each disk */
 	struct as_chooser *chooser;
 	struct as_table voices; /* what was said of any disk */
+	struct sym_arm *arms;
+	size_t n_arms, cap_arms;
+	struct as_table arm_table;
+	/* Time for combining; of it: for disks that hang, and to count code. */
+	int64_t crossed_us, hung_us, covered_us;
 	struct as_buf heard;
 	uint64_t seq;
 	uint64_t *tallies; /* of this turn */
@@ -125,11 +174,29 @@ AS_MUST_CHECK int as_search_take_in(struct sym_search *s, struct sym_ground *g, 
 void as_search_pools_open(struct sym_search *s);
 void as_search_pools_free(struct sym_search *s);
 /* The candidate was judged: if the checker says something new, it is kept. */
-void as_search_hear(struct sym_search *s, const struct sym_ground *g,
-		    const struct sym_candidate *c);
+void as_search_hear(struct sym_search *s, const struct sym_ground *g, const struct sym_candidate *c,
+		    const struct as_damage *damage);
+/* Whether answers are combined on the ground's disk. */
+bool as_search_crosses(const struct sym_search *s, const struct sym_ground *g);
+/* Judges the disk as it is. */
+AS_MUST_CHECK int as_search_as_it_is(struct sym_search *s, uint32_t base, struct as_err *err);
 /* Judges combinations of what was kept of the ground's disk. */
 AS_MUST_CHECK int as_search_cross(struct sym_search *s, const struct sym_ground *g, int64_t until,
 				  struct as_err *err);
+void as_search_add_seal(struct sym_make *m, uint32_t seal);
+void as_search_add_words(struct sym_make *m, const char *words);
+/* search_edge.c: some number of the disk becomes another one. */
+void as_search_edge(struct sym_search *s, struct sym_pool *pool, struct sym_make *m);
+void as_search_find_spots(struct sym_search *s, uint32_t base);
+/* What the news of a disk with these edges were worth, and how long it took. */
+void as_search_learn(struct sym_search *s, struct sym_pool *pool, const struct sym_make *m,
+		     unsigned wins, int64_t took_us);
+void as_search_arms_free(struct sym_search *s);
+/* search.c: judges a disk, runs it under the tool, and goes on from its path. */
+AS_MUST_CHECK int as_search_explore(struct sym_search *s, struct sym_ground *g,
+				    struct sym_candidate *c, struct as_err *err);
+/* What was counted since the note began. */
+void as_search_count_live(struct sym_search *s);
 /* Runs a disk under the tool, for the blocks of code that it reaches. */
 AS_MUST_CHECK int as_search_cover(struct sym_search *s, const struct as_place *p,
 				  const struct as_damage *damage, struct as_err *err);

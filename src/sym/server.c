@@ -210,9 +210,9 @@ static int spawn(struct as_sym_server *s, struct as_fsck_subject *subject, struc
 		now,	    temp,
 		NULL
 	};
-	char *argv[64] = { valgrind, "--tool=assaysym", "-q", "--vgdb=no" };
+	char *argv[64] = { valgrind, "--tool=assaysym", "-q", "--vgdb=no", "--vex-guest-chase=no" };
 	struct server_child c = { .argv = argv, .envp = env, .folder = as_temp_path(s->temp) };
-	int command[2] = { -1, -1 }, answer[2] = { -1, -1 }, n = 4;
+	int command[2] = { -1, -1 }, answer[2] = { -1, -1 }, n = 5;
 	char **words;
 	pid_t parent = getpid();
 

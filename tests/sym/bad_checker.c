@@ -6,11 +6,14 @@
 #include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -93,6 +96,118 @@ static int by_shared(void)
 static int by_private(void)
 {
 	return by_map(MAP_PRIVATE);
+}
+
+/* What it writes through a mapping it reads again. At the end, the disk is what it was. */
+static int through_map(void)
+{
+	volatile unsigned char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, disk, 0);
+
+	if (p == MAP_FAILED)
+		return FAILED;
+	for (int i = 0; i < N; i++)
+		p[OFF + i] ^= 0x55;
+	if (msync((void *)p, 4096, MS_SYNC) || pread(disk, got, N, OFF) != N)
+		return FAILED;
+	for (int i = 0; i < N; i++) {
+		p[OFF + i] ^= 0x55;
+		got[i] ^= 0x55;
+	}
+	return judge(got);
+}
+
+/* By another name, and another descriptor. */
+static int by_other_name(void)
+{
+	char name[64];
+	int other;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", disk);
+	other = dup(open(name, O_RDONLY));
+	return other >= 0 && pread(other, got, N, OFF) == N ? judge(got) : FAILED;
+}
+
+/* Through a pipe. */
+static int by_pipe(void)
+{
+	off_t at = OFF;
+	int ends[2];
+
+	if (pipe(ends) || sendfile(ends[1], disk, &at, N) != N || read(ends[0], got, N) != N)
+		return FAILED;
+	return judge(got);
+}
+
+/* Each byte that is right is a jump back. */
+static int by_jumps(void)
+{
+	volatile int i = 0;
+	jmp_buf at;
+
+	if (pread(disk, got, N, OFF) != N)
+		return FAILED;
+	(void)setjmp(at);
+	if (i == N)
+		return LEFT;
+	if (got[i] != 'A' + i)
+		return CLEAN;
+	i++;
+	longjmp(at, 1);
+}
+
+static volatile sig_atomic_t answer_in;
+static sigjmp_buf after_fault;
+
+static void judge_in(int sig)
+{
+	(void)sig;
+	answer_in = judge(got);
+}
+
+static int in_handler(void)
+{
+	signal(SIGUSR1, judge_in);
+	if (pread(disk, got, N, OFF) != N)
+		return FAILED;
+	raise(SIGUSR1);
+	return answer_in;
+}
+
+static void on_fault(int sig)
+{
+	(void)sig;
+	siglongjmp(after_fault, 1);
+}
+
+/* It touches memory that is not there, and goes on. */
+static int after_a_fault(void)
+{
+	volatile char *none = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	signal(SIGSEGV, on_fault);
+	if (pread(disk, got, N, OFF) != N)
+		return FAILED;
+	if (!sigsetjmp(after_fault, 1))
+		return none[0] ? CLEAN : FAILED;
+	return judge(got);
+}
+
+/* All four bytes at once, in a register of 32. */
+__attribute__((target("avx2"))) static int by_vector(void)
+{
+	typedef unsigned char v32 __attribute__((vector_size(32)));
+	v32 want = { 'A', 'B', 'C', 'D' }, have = { 0 };
+	unsigned char same[32];
+
+	if (pread(disk, got, N, OFF) != N)
+		return FAILED;
+	memcpy(&have, got, N);
+	have = (v32)(have == want);
+	memcpy(same, &have, sizeof(same));
+	for (int i = 0; i < N; i++)
+		if (!same[i])
+			return CLEAN;
+	return LEFT;
 }
 
 /* The child reads, and its status is the answer. */
@@ -282,6 +397,25 @@ static int apart(void)
 	return REPAIRED;
 }
 
+/* It repairs one of two words in each run. */
+static int half(void)
+{
+	uint32_t word, none = 0;
+
+	for (int i = 0; i < 2; i++) {
+		off_t at = 4096 + 4 * i;
+
+		if (pread(disk, &word, 4, at) != 4)
+			return FAILED;
+		if (!word)
+			continue;
+		if (!i && pwrite(disk, &word, 4, at + 4) != 4)
+			return FAILED;
+		return pwrite(disk, &none, 4, at) == 4 ? REPAIRED : FAILED;
+	}
+	return CLEAN;
+}
+
 /*
  * It dies if 24 bytes fit together. 16 of them have to be factors of a large number: a solver that
  * looks for all of them is late. With these as they are, four bytes decide it, or one.
@@ -302,7 +436,7 @@ static int hard(void)
 		return CLEAN;
 	if ((uint64_t)product > 1)
 		return CLEAN;
-	if ((d ^ d >> 7) == ((b * b + b * (uint32_t)a[0]) ^ (0x410000u ^ 0x410000u >> 7)))
+	if ((d ^ d >> 7) == ((b * b + b * (uint32_t)a[0]) ^ (0xb70000u ^ 0xb70000u >> 7)))
 		abort();
 	return CLEAN;
 }
@@ -320,6 +454,7 @@ static const struct {
 	{ "forest", forest },
 	{ "both", both },
 	{ "apart", apart },
+	{ "half", half },
 	{ "hard", hard },
 	{ "pread", by_pread },
 	{ "end", past_end },
@@ -329,6 +464,13 @@ static const struct {
 	{ "preadv", by_preadv },
 	{ "shared", by_shared },
 	{ "private", by_private },
+	{ "through", through_map },
+	{ "name", by_other_name },
+	{ "pipe", by_pipe },
+	{ "jumps", by_jumps },
+	{ "handler", in_handler },
+	{ "fault", after_a_fault },
+	{ "vector", by_vector },
 	{ "child", by_child },
 	{ "beside", beside_child },
 	{ "exec", by_exec },

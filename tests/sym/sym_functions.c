@@ -5,7 +5,7 @@
  * optimization, makes all bytes unknown, and asks for the other decision.
  */
 #define _GNU_SOURCE
-#include "sym_more.h"
+#include "sym_fresh.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -168,6 +168,7 @@ static u64 le64(const u8 *p)
 EACH_TYPE(DEFINE_OP)
 OTHERS(DEFINE)
 #define F DEFINE
+#include "sym_fresh.def"
 #include "sym_more.def"
 #include "sym_shapes.def"
 #undef F
@@ -177,6 +178,7 @@ enum {
 #define ROW(name, cond) N_##name,
 	EACH_TYPE(ROW_OP) OTHERS(ROW)
 #define F ROW
+#include "sym_fresh.def"
 #include "sym_more.def"
 #include "sym_shapes.def"
 #undef F
@@ -220,6 +222,7 @@ int main(int argc, char **argv)
 	EACH_TYPE(CALL_OP)
 	OTHERS(CALL_OTHER)
 #define F CALL_OTHER
+#include "sym_fresh.def"
 #include "sym_more.def"
 #include "sym_shapes.def"
 #undef F

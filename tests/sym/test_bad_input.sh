@@ -53,11 +53,20 @@ done <<-'END'
 	preadv|preadv|
 	a shared mapping|shared|
 	a private mapping|private|
+	one that writes through a mapping|through|
+	one that jumps out of functions|jumps|
+	one that judges in a handler|handler|
+	one that goes on after a fault|fault|
 	one that forks|beside|^5 runs started processes, which were not followed
 	one that starts another program|then-exec|^4 runs started another program in place
 	one with threads|then-thread|^5 runs had several threads: under Valgrind, one ran at a time
 	one that sets up io_uring|uring|^5 runs used aio or io_uring
 END
+if grep -qw avx2 /proc/cpuinfo; then
+	whole "vectors of 32 bytes" bad vector
+else
+	tap_skip "vectors of 32 bytes" "this processor has no AVX2"
+fi
 if [ -n "$unknown" ]; then
 	whole "an unknown instruction on some paths" bad then-unknown
 	tap_like "an unknown instruction on some paths: said" "$WORK/out" \
@@ -87,6 +96,8 @@ done <<-'END'
 	another program that reads|exec|only by aio, io_uring or another program
 	a checker that reads by aio|aio|only by aio, io_uring or another program
 	a checker that never reads these bytes|other|ends without reading any of these bytes
+	a checker that opens it by another name|name|only by aio, io_uring or another program
+	a checker that reads through a pipe|pipe|only by aio, io_uring or another program
 END
 
 tap_run "a checker that hangs" 2 explore bad asleep --range 100+4 --deadline 1

@@ -93,6 +93,19 @@ tap_like "two answers together: both are told" "$WORK/out" \
 tap_like "two answers together: counted" "$WORK/out" \
 	'^[1-9][0-9]* more disks by putting answers together'
 
+# An image that the checker does not repair in one run, as it is: no byte of it is changed.
+mkdir -p "$WORK/asis/f_asis" "$WORK/asis/f_none"
+for some in f_asis:'\1' f_none:'\0'; do
+	head -c 65536 /dev/zero >"$WORK/asis/${some%:*}/image"
+	printf "${some#*:}" | dd of="$WORK/asis/${some%:*}/image" bs=1 seek=4096 conv=notrunc \
+		status=none
+	gzip "$WORK/asis/${some%:*}/image"
+	echo "one word" >"$WORK/asis/${some%:*}/name"
+done
+tap_run "an image as it is: the bug is found" 1 lab "checker:$WORK/bad half {disk}" \
+	--suite "$WORK/asis"
+tap_like "an image as it is: said" "$WORK/out" 'the image as it is.*the second run exits 1'
+
 # ---- Questions that take too long ----------------------------------------------------------------
 
 # Sixteen bytes that are factors of a number; what the checker dies of depends on them and others.
@@ -147,6 +160,25 @@ tap_like "killed four times: all are run" "$WORK/out" 'every path that could be 
 tap_is "killed four times: the finding is there" "$(ls "$WORK/tree/findings" | grep -c signal)" 1
 tap_like "killed four times: the curve goes on" "$(ls "$WORK"/tree/fsck/*-symbolic.csv)" \
 	'^[0-9.]+,64,64,0,1,'
+
+# Killed at any moment, it leaves no process behind.
+for pause in 0.3 0.9 1.7 2.9; do
+	"$ASSAY" fsck "checker:$WORK/bad forest {disk}" --disk "$WORK/disk" --symbolic --jobs 2 \
+		--range 100+24 --no-store --for 60s >/dev/null 2>&1 &
+	job=$!
+	sleep $pause
+	kill -KILL $job 2>/dev/null
+	wait $job 2>/dev/null
+done
+gone() { ! pgrep -f "$WORK/bad forest" >/dev/null; }
+tap_wait_until 30 gone
+tap_is "killed: no process is left" "$(pgrep -cf "$WORK/bad forest")" 0
+
+# Whether it hangs, another process finds out; the search goes on.
+tap_run "one that hangs for one value" 1 "$ASSAY" fsck "checker:$WORK/bad then-asleep {disk}" \
+	--disk "$WORK/disk" --symbolic --range 100+4 --no-store --for 60s --deadline 1
+tap_like "one that hangs for one value: told" "$WORK/out" 'the first run did not end'
+tap_like "one that hangs for one value: both paths" "$WORK/out" '^1 places; 2 paths'
 
 # Another disk: nothing of that is used. A file that is none is refused; one that is cut is not.
 printf 'x' | dd of="$WORK/disk" bs=1 seek=5000 conv=notrunc status=none

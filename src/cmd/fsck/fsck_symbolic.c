@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define CURVE_BYTES ((size_t)16 << 20)
+#define HINT_MS 500u
 #define RUN_MS 20000u /* under Valgrind; a run takes 20 to 100 times as long there */
 
 static const struct {
@@ -32,6 +33,12 @@ int as_symbolic_fields(const struct as_args *args, unsigned *at_once, struct as_
 			       "--fields: 1 or 2 fields at once; names of fields are for "
 			       "--symbolic");
 	return 0;
+}
+
+/* Many disks of a suite are tried that nobody solved: one that hangs costs as much as hundreds. */
+unsigned as_symbolic_hint_ms(const struct as_args *args)
+{
+	return as_args_has(args, "symbolic") && as_args_has(args, "suite") ? HINT_MS : 0;
 }
 
 /* "OFFSET+LENGTH" */
@@ -133,6 +140,7 @@ int as_symbolic_open(const struct as_args *args, const struct as_fsck_subject *s
 					     .places = &s->places,
 					     .deadline_ms = RUN_MS,
 					     .each_us = each_us,
+					     .as_they_are = setup.suite,
 					     .keep = s->keep,
 					     .shared = as_shared_alloc(sizeof(*s->setup.shared)) };
 	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]); i++)

@@ -45,4 +45,7 @@ void as_symbolic_json(const struct as_symbolic *symbolic, struct as_json *json);
 AS_MUST_CHECK int as_symbolic_fields(const struct as_args *args, unsigned *at_once,
 				     struct as_err *err);
 
+/* How long a worker waits for a run before it takes it for one that hangs; 0: as always. */
+unsigned as_symbolic_hint_ms(const struct as_args *args);
+
 #endif

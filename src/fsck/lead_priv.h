@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* lead_priv: what lead*.c share: messages of a worker to the leader, and who asks about hangs. */
+#ifndef AS_FSCK_LEAD_PRIV_H
+#define AS_FSCK_LEAD_PRIV_H
+
+#include "fsck/lead.h"
+
+#define LEAD_SIGN_BYTES 2048
+
+enum { LEAD_FOUND, LEAD_DONE, LEAD_FAILED };
+
+struct lead_message {
+	uint32_t kind, problem;
+	uint64_t lot, damage;
+	struct as_judge_counts counts; /* of this lot */
+	uint64_t damaged, lossy, lost_files;
+	uint64_t tallies[AS_FSCK_TALLIES];
+	bool over; /* the source of this worker has nothing left */
+	uint32_t bytes; /* a damage from a source follows the text (damage_put()) */
+	char text[LEAD_SIGN_BYTES]; /* the signature, or what failed */
+};
+
+/* What a worker does until the leader closes its end of the socket. `told`: how many of its
+ * problems the leader is through with. */
+_Noreturn void as_lead_work(const struct as_fsck_args *args, int fd, unsigned number,
+			    const uint64_t *told);
+
+/*
+ * hang.c: disks on which a checker seems not to end. Whether it does takes long to find out, so
+ * that a process of its own waits for it, for one disk after the other.
+ */
+struct as_hangs;
+
+/* What is asked, and what came out. */
+struct as_hang {
+	unsigned worker; /* who found it */
+	enum as_fsck_problem problem;
+	struct as_damage damage;
+	char *signature;
+	bool confirmed;
+};
+
+void as_hang_free(struct as_hang *hang);
+
+/* The setup and the bases must outlive it. */
+struct as_hangs *as_hangs_new(const struct as_subject_setup *setup,
+			      const struct as_fsck_base *bases);
+void as_hangs_free(struct as_hangs *hangs); /* takes NULL; ends the process */
+/* Takes over what is in *hang. */
+void as_hangs_add(struct as_hangs *hangs, const struct as_hang *hang);
+/* From now on one is asked about after the other; before, they take a part of the time only. */
+void as_hangs_hurry(struct as_hangs *hangs);
+/* Whether anything is not decided yet. */
+bool as_hangs_wait(const struct as_hangs *hangs);
+/* Whether one is decided: the caller frees it. */
+bool as_hangs_next(struct as_hangs *hangs, struct as_hang *out);
+
+#endif
