@@ -274,7 +274,7 @@ int as_tool_start(const char *program, const struct as_tool_setup *setup, struct
 	else if (!as_spawn_which(program, path, sizeof(path)))
 		rc = as_fail(err, AS_ELACK, "%s: no such program", program);
 	else
-		tool->is_static = !as_tool_is_dynamic(path);
+		tool->is_static = tool->limits.served || !as_tool_is_dynamic(path);
 	if (!rc)
 		rc = as_tool_share_new(tool, err);
 	if (rc) {

@@ -175,6 +175,7 @@ int as_fsck_open_model(struct as_fsck_session *s, struct as_err *err)
 		.bases = s->bases,
 		.n = s->n_bases,
 		.type = as_subject_type(s->subject),
+		.layout = as_args_text(s->args, "layout", NULL),
 		.older = s->generic.fresh,
 		.books = as_subject_row_of(s->subject)->books,
 		.seed = s->state.seed,
