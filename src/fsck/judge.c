@@ -112,6 +112,8 @@ static void take_over(struct as_fsck_run *run, struct as_subject_run *from, stru
 	run->ended = from->run.ended;
 	run->ended.wall_us = 0; /* it differs from run to run */
 	memcpy(run->died, from->run.died, sizeof(run->died));
+	run->has_address = from->run.has_address;
+	run->address = from->run.address;
 	run->output = as_xstrdup(as_buf_str(&from->run.output));
 	run->disk = from->run.disk;
 	from->run.disk = NULL;
@@ -193,10 +195,12 @@ void as_judge_add_words(const struct as_judge *j, enum as_subject_mode mode,
 
 void as_judge_describe(const struct as_fsck_run *run, struct as_buf *out)
 {
-	if (run->ended.how == AS_END_SIGNAL)
+	if (run->ended.how == AS_END_SIGNAL) {
 		as_buf_addf(out, "died of %s",
 			    *run->died ? run->died : as_signal_name(run->ended.status));
-	else if (run->ended.how == AS_END_DEADLINE)
+		if (run->has_address)
+			as_buf_addf(out, " (address 0x%llx)", (unsigned long long)run->address);
+	} else if (run->ended.how == AS_END_DEADLINE)
 		as_buf_adds(out, "did not end");
 	else
 		as_buf_addf(out, "exits %d (%s)", run->ended.status,

@@ -31,6 +31,8 @@ struct as_fsck_run {
 	bool wrote, changed; /* changed: bytes differ, not only that something was written */
 	struct as_ended ended;
 	char died[160];
+	bool has_address; /* that it could not reach then */
+	uint64_t address;
 	char *output;
 	struct as_disk *disk; /* after it */
 };

@@ -414,6 +414,8 @@ static void found_dead(const struct as_tool *tool, struct as_tool_result *result
 	int sig = WTERMSIG(tool->head->status);
 
 	as_stack_words(&stack, sig, &died);
+	result->has_address = stack.has_address && stack.signal == sig;
+	result->address = stack.address;
 	snprintf(result->died, sizeof(result->died), "%s", as_buf_str(&died));
 	result->ended = (struct as_ended){ AS_END_SIGNAL, sig, result->ended.wall_us, 0 };
 	as_buf_free(&died);

@@ -77,6 +77,9 @@ struct as_tool_result {
 	char first_refused[160]; /* the first of them, in words */
 	/* Where it died of a signal: "SIGSEGV in f < main"; "" if it did not. */
 	char died[160];
+	/* The address that it could not reach then, if the signal has one. */
+	bool has_address;
+	uint64_t address;
 	bool confined; /* the kernel (seccomp) refuses them, too; else only the shim does */
 };
 
