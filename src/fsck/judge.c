@@ -133,7 +133,7 @@ static enum as_subject_mode plain_mode(const struct as_judge *j, enum as_subject
 }
 
 int as_judge_run_once(struct as_judge *j, enum as_subject_mode mode, struct as_disk *disk,
-	       const struct as_fsck_run **out, struct as_err *err)
+		      const struct as_fsck_run **out, struct as_err *err)
 {
 	struct asked_run w = { j, plain_mode(j, mode), as_disk_digest(disk) };
 	size_t i = as_table_find(&j->table, key_of(w.mode, w.digest), is_wanted, &w);
@@ -211,7 +211,7 @@ static const char *const ordinal[] = { "first", "second", "third", "fourth", "fi
 
 /* Begins a problem: the damage, and the field by which clusters are told apart. */
 void as_judge_begin(struct as_fsck_verdict *v, enum as_fsck_problem problem,
-		  const struct as_damage *damage)
+		    const struct as_damage *damage)
 {
 	v->problems |= 1u << problem;
 	as_buf_clear(&v->found[problem].summary);
@@ -221,7 +221,7 @@ void as_judge_begin(struct as_fsck_verdict *v, enum as_fsck_problem problem,
 }
 
 void as_judge_end(struct as_fsck_verdict *v, enum as_fsck_problem problem,
-		const struct as_damage *damage)
+		  const struct as_damage *damage)
 {
 	if (damage->field.len)
 		as_buf_addf(&v->found[problem].signature, "; field %s", as_buf_str(&damage->field));
@@ -261,8 +261,8 @@ static void say_shell(int status, struct as_buf *words)
 
 /* Whether a run ended by itself and with a status that means something. False: it is a problem. */
 bool as_judge_ended_well(const struct as_judge *j, struct as_fsck_verdict *v,
-		       const struct as_damage *damage, enum as_subject_mode mode,
-		       const struct as_fsck_run *run, const char *which)
+			 const struct as_damage *damage, enum as_subject_mode mode,
+			 const struct as_fsck_run *run, const char *which)
 {
 	enum as_fsck_problem problem = run->ended.how == AS_END_SIGNAL	   ? AS_FSCK_DIED
 				       : run->ended.how == AS_END_DEADLINE ? AS_FSCK_HANGS
@@ -358,8 +358,7 @@ static void judge_silent(const struct as_judge *j, struct as_fsck_verdict *v,
 	struct as_buf *words = &v->found[AS_FSCK_SILENT].summary;
 	unsigned n = v->seen.n;
 
-	if (!(v->problems & 1u << AS_FSCK_SILENT) &&
-	    v->seen.run[i]->answer == AS_CHECK_CLEAN &&
+	if (!(v->problems & 1u << AS_FSCK_SILENT) && v->seen.run[i]->answer == AS_CHECK_CLEAN &&
 	    !as_excuse_silent(as_subject_row_of(j->subject), v->seen.run[i]) &&
 	    changes(j, v, base, disk, i, &how)) {
 		as_judge_begin(v, AS_FSCK_SILENT, damage);
@@ -369,7 +368,7 @@ static void judge_silent(const struct as_judge *j, struct as_fsck_verdict *v,
 		if (i)
 			as_buf_addf(&v->found[AS_FSCK_SILENT].signature, ": %s run", ordinal[i]);
 		as_judge_add_words(j, AS_SUBJECT_REPAIR, v->seen.run[i],
-			    &v->found[AS_FSCK_SILENT].signature, words);
+				   &v->found[AS_FSCK_SILENT].signature, words);
 		if (i)
 			as_buf_addf(words, "; the %s run answers: %s", ordinal[n - 1],
 				    as_check_answer_name(v->seen.run[n - 1]->answer));
@@ -391,8 +390,8 @@ static void judge_restless(struct as_fsck_verdict *v, const struct as_damage *da
 		as_buf_adds(words, "says that the disk is clean");
 	else
 		as_judge_describe(second, words);
-	as_buf_addf(words, ", and each run until the %s changes it again: ",
-		    ordinal[v->seen.n - 1]);
+	as_buf_addf(words,
+		    ", and each run until the %s changes it again: ", ordinal[v->seen.n - 1]);
 	as_judge_say_bytes(how, words);
 	as_buf_addf(&v->found[AS_FSCK_UNSETTLED].signature, ": says %s",
 		    as_check_answer_name(second->answer));
@@ -408,8 +407,8 @@ static void judge_healthy(const struct as_judge *j, struct as_fsck_verdict *v,
 	as_judge_begin(v, AS_FSCK_HEALTHY, damage);
 	as_buf_adds(words, "the first run ");
 	as_judge_describe(v->seen.run[0], words);
-	as_judge_add_words(j, AS_SUBJECT_REPAIR, v->seen.run[0], &v->found[AS_FSCK_HEALTHY].signature,
-		    words);
+	as_judge_add_words(j, AS_SUBJECT_REPAIR, v->seen.run[0],
+			   &v->found[AS_FSCK_HEALTHY].signature, words);
 }
 
 /*
@@ -461,10 +460,12 @@ static int go_on(struct as_judge *j, const struct as_fsck_base *base, struct as_
 			       ? settle(j, base, v, damage, disk, err)
 			       : 0;
 	while (s->n < AS_FSCK_RUNS && s->run[s->n - 1]->answer == AS_CHECK_REPAIRED) {
-		rc = as_judge_run_once(j, AS_SUBJECT_REPAIR, s->run[s->n - 1]->disk, &s->run[s->n], err);
+		rc = as_judge_run_once(j, AS_SUBJECT_REPAIR, s->run[s->n - 1]->disk, &s->run[s->n],
+				       err);
 		if (rc)
 			return rc;
-		if (!as_judge_ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[s->n], ordinal[s->n]))
+		if (!as_judge_ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[s->n],
+					 ordinal[s->n]))
 			break;
 		s->n++;
 	}

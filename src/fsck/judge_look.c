@@ -28,12 +28,15 @@ static void judge_writes(const struct as_judge *j, struct as_fsck_verdict *v,
 	as_damage_free(&how);
 }
 
-/* NULL: the two answers can both be true. A repair that was not possible may have found what the
- * look found, and a look that was not possible says nothing of errors that were repaired. */
+/*
+ * NULL: the two answers can both be true. A repair may fail where a look is content, since it has to
+ * write (btrfs: "couldn't open RDWR because of unsupported option features"); and a look that fails
+ * may have met the errors that were repaired.
+ */
 static const char *contradiction(enum as_check_answer look, enum as_check_answer repair)
 {
-	if (look == AS_CHECK_CLEAN && repair != AS_CHECK_CLEAN)
-		return repair == AS_CHECK_FAILED ? "only repair fails" : "only repair finds it";
+	if (look == AS_CHECK_CLEAN && repair != AS_CHECK_CLEAN && repair != AS_CHECK_FAILED)
+		return "only repair finds it";
 	if (look != AS_CHECK_CLEAN && repair == AS_CHECK_CLEAN)
 		return look == AS_CHECK_FAILED ? "only the look fails" : "only the look finds it";
 	return NULL;

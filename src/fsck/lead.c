@@ -9,12 +9,10 @@
  *
  * Invariant: all lots before status->next are done; a session that goes on there leaves none out.
  */
-#include "fsck/lead.h"
+#include "fsck/lead_priv.h"
 
-#include "damage/kernel.h"
+#include "base/array.h"
 #include "fsck/alone.h"
-#include "fsck/voice.h"
-#include "os/spawn.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -28,24 +26,10 @@
 #include <unistd.h>
 
 #define NO_LOT UINT64_MAX
-#define SIGN_BYTES 2048
 #define PROGRESS_US 500000
 #define JOBS_MAX 64
 #define ENDS_US 3000000
-#define HANGS_MAX 2 /* in a lot; the rest of it would most likely hang, too */
-
-enum { MSG_FOUND, MSG_DONE, MSG_FAILED };
-
-struct message {
-	uint32_t kind, problem;
-	uint64_t lot, damage;
-	struct as_judge_counts counts; /* of this lot */
-	uint64_t damaged, lossy, lost_files;
-	uint64_t tallies[AS_FSCK_TALLIES];
-	bool over; /* the source of this worker has nothing left */
-	uint32_t bytes; /* a damage from a source follows the text (damage_put()) */
-	char text[SIGN_BYTES]; /* the signature, or what failed */
-};
+#define LATER_US (INT64_C(35) * 1000000) /* to confirm one that hangs */
 
 struct worker {
 	pid_t pid;
@@ -62,209 +46,19 @@ struct fsck_lead {
 	uint64_t next; /* lot to give away */
 	int64_t start_us, shown_us;
 	struct as_alone *alone;
+	/* What hangs: to confirm one takes longer than to judge hundreds of disks, so the others
+	 * come first. */
+	struct doubt *later;
+	size_t n_later, cap_later;
 };
 
-/* ---- The worker ------------------------------------------------------------------------------ */
-
-static int send_message(int fd, const struct message *m)
-{
-	size_t len = offsetof(struct message, text) + strlen(m->text) + 1;
-
-	return send(fd, m, len, MSG_NOSIGNAL) == (ssize_t)len ? 0 : -1;
-}
-
-static void count_loss(const struct as_fsck_verdict *v, struct message *m)
-{
-	enum as_check_answer answer = v->seen.n ? v->seen.run[0]->answer : AS_CHECK_FAILED;
-
-	if (answer != AS_CHECK_CLEAN && answer != AS_CHECK_REPAIRED)
-		return;
-	m->damaged++;
-	m->lossy += v->seen.loss_files > 0;
-	m->lost_files += v->seen.loss_files;
-}
-
-static bool shares_base(const struct as_corrupt_lot *lot)
-{
-	for (size_t i = 1; i < lot->n; i++)
-		if (lot->damages[i].base != lot->damages[0].base)
-			return false;
-	return lot->n;
-}
-
-struct judging {
-	const struct as_fsck_args *a;
-	struct as_fsck_subject *subject;
-	struct as_judge *judge;
-	int fd;
-	struct message *m;
-	struct as_fsck_verdict v;
-	uint64_t lot, number; /* of the damage */
-	bool carry; /* the leader cannot make the damage again */
+struct doubt {
+	char *signature;
+	uint64_t lot; /* a session that is killed before it was confirmed begins there again */
+	struct as_damage damage;
 };
 
-/* Judges one damaged disk and tells of each problem. */
-static int judge_damage(struct judging *j, const struct as_damage *damage, struct as_err *err)
-{
-	const struct as_fsck_base *base = &j->a->bases[damage->base];
-	struct as_disk *disk = as_damage_apply(damage, base->disk, NULL);
-	struct message *m = j->m;
-	int rc = as_judge_disk(j->judge, base, damage, disk, &j->v, err);
-
-	if (!rc)
-		count_loss(&j->v, m);
-	if (!rc && j->a->cover)
-		rc = j->a->cover->row->run(j->a->cover, j->subject, disk, err);
-	for (unsigned p = 0; !rc && p < AS_FSCK_PROBLEMS; p++) {
-		if (!(j->v.problems & 1u << p))
-			continue;
-		m->kind = MSG_FOUND;
-		m->problem = p;
-		m->lot = j->lot;
-		m->damage = j->number;
-		snprintf(m->text, sizeof(m->text), "%s", as_buf_str(&j->v.found[p].signature));
-		if (j->carry ? as_damage_send(j->fd, m,
-					      offsetof(struct message, text) + strlen(m->text) + 1,
-					      &m->bytes, damage)
-			     : send_message(j->fd, m))
-			rc = as_fail(err, AS_EIO, "the leader is gone");
-	}
-	as_disk_free(disk);
-	return rc;
-}
-
-static int judge_lot(const struct as_fsck_args *a, struct as_fsck_subject *subject,
-		     struct as_judge *judge, uint64_t number, int fd, struct message *m,
-		     struct as_err *err)
-{
-	struct judging j = {
-		.a = a, .subject = subject, .judge = judge, .fd = fd, .m = m, .lot = number
-	};
-	struct as_corrupt_lot lot = { 0 };
-	unsigned hangs = 0;
-	int rc = 0;
-
-	as_corrupt_lot(a->corrupt, number, &lot);
-	if (a->fork && shares_base(&lot))
-		as_judge_lot_begin(judge, &a->bases[lot.damages[0].base], lot.damages, lot.n);
-	for (size_t i = 0; !rc && i < lot.n && hangs < HANGS_MAX; i++) {
-		j.number = i;
-		rc = judge_damage(&j, &lot.damages[i], err);
-		hangs += !rc && j.v.problems & 1u << AS_FSCK_HANGS ? 1 : 0;
-	}
-	as_judge_lot_end(judge);
-	as_corrupt_lot_free(&lot);
-	as_fsck_verdict_free(&j.v);
-	return rc;
-}
-
-static int from_source(void *ctx, const struct as_damage *damage, uint32_t *problems,
-		       struct as_err *err)
-{
-	struct judging *j = ctx;
-	int rc = judge_damage(j, damage, err);
-
-	*problems = rc ? 0 : j->v.problems;
-	return rc;
-}
-
-static int look_only(void *ctx, const struct as_damage *damage, uint32_t *problems,
-		     struct as_err *err)
-{
-	struct judging *j = ctx;
-	const struct as_fsck_base *base = &j->a->bases[damage->base];
-	struct as_disk *disk = as_damage_apply(damage, base->disk, NULL);
-	int rc = as_judge_disk(j->judge, base, damage, disk, &j->v, err);
-
-	*problems = rc ? 0 : j->v.problems;
-	as_disk_free(disk);
-	return rc;
-}
-
-static void hear_last(void *ctx, struct as_buf *out)
-{
-	struct judging *j = ctx;
-
-	as_fsck_voice(j->subject, &j->v, out);
-}
-
-static int take_turn(const struct as_fsck_args *a, struct as_fsck_subject *subject,
-		     struct as_judge *judge, void *own, int fd, struct message *m,
-		     struct as_err *err)
-{
-	struct judging j = {
-		.a = a, .subject = subject, .judge = judge, .fd = fd, .m = m, .carry = true
-	};
-	struct as_fsck_door door = { &j, from_source, look_only, hear_last };
-	uint64_t tallies[AS_FSCK_TALLIES] = { 0 };
-	bool more = true;
-	int rc = a->source->turn(own, &door, &more, tallies, err);
-
-	memcpy(m->tallies, tallies, sizeof(tallies));
-	m->over = !more;
-	as_fsck_verdict_free(&j.v);
-	return rc;
-}
-
-static void count_runs(struct message *m, struct as_judge_counts before,
-		       struct as_judge_counts after)
-{
-	m->counts =
-		(struct as_judge_counts){ after.disks - before.disks, after.runs - before.runs,
-					  after.known - before.known, after.forked - before.forked,
-					  after.unasked - before.unasked };
-}
-
-_Noreturn static void work(const struct as_fsck_args *a, int fd, unsigned number)
-{
-	struct message *m = as_xcalloc(1, sizeof(*m));
-	struct as_fsck_subject *subject = NULL;
-	struct as_fsck_kernel *kernel = NULL;
-	struct as_judge *judge = NULL;
-	struct as_err err = { 0 };
-	void *own = NULL;
-	uint64_t lot;
-	int rc = as_subject_open(a->setup, &subject, &err);
-
-	if (!rc) {
-		judge = as_judge_new(subject);
-		if (a->corrupt)
-			as_corrupt_use(a->corrupt, subject);
-	}
-	if (!rc && a->kernel)
-		rc = as_fsck_kernel_open(a->kernel, &kernel, &err);
-	if (!rc)
-		as_judge_set_kernel(judge, kernel);
-	if (!rc && a->source)
-		rc = a->source->open(a->source, subject, number, a->jobs, &own, &err);
-	while (!rc && recv(fd, &lot, sizeof(lot), 0) == sizeof(lot)) {
-		struct as_judge_counts before = as_judge_counts(judge);
-
-		memset(m, 0, sizeof(*m));
-		rc = a->source ? take_turn(a, subject, judge, own, fd, m, &err)
-			       : judge_lot(a, subject, judge, lot, fd, m, &err);
-		count_runs(m, before, as_judge_counts(judge));
-		m->bytes = 0;
-		m->kind = MSG_DONE;
-		m->lot = lot;
-		m->text[0] = '\0';
-		if (!rc && send_message(fd, m))
-			break;
-	}
-	if (rc) {
-		m->kind = MSG_FAILED;
-		snprintf(m->text, sizeof(m->text), "%s", err.msg);
-		(void)send_message(fd, m);
-	}
-	if (own)
-		a->source->close(own);
-	if (a->cover && a->cover->row->close)
-		a->cover->row->close(a->cover);
-	as_judge_free(judge);
-	as_fsck_kernel_free(kernel);
-	as_subject_free(subject);
-	_exit(rc ? 1 : 0);
-}
+/* ---- Workers --------------------------------------------------------------------------------- */
 
 static int start(struct fsck_lead *l, struct worker *w, struct as_err *err)
 {
@@ -284,7 +78,7 @@ static int start(struct fsck_lead *l, struct worker *w, struct as_err *err)
 		close(pair[0]);
 		for (struct worker *other = l->workers; other < w; other++)
 			close(other->fd);
-		work(l->args, pair[1], (unsigned)(w - l->workers));
+		as_fsck_lead_work(l->args, pair[1], (unsigned)(w - l->workers));
 	}
 	close(pair[1]);
 	w->fd = pair[0];
@@ -321,13 +115,22 @@ static void stop_all(struct fsck_lead *l)
 
 /* ---- The leader ------------------------------------------------------------------------------ */
 
+/* What is left of the time for new disks: some of it is for what hangs, at most a half. */
+static bool is_late(const struct fsck_lead *l)
+{
+	int64_t confirm_us = (int64_t)l->n_later * LATER_US, for_us = l->args->for_us;
+
+	if (confirm_us > for_us / 2)
+		confirm_us = for_us / 2;
+	return for_us && as_now_us() - l->start_us >= for_us - confirm_us;
+}
+
 static bool is_over(const struct fsck_lead *l)
 {
 	const struct as_fsck_args *a = l->args;
 
-	return (a->max_clusters && l->status->clusters >= a->max_clusters) ||
-	       (a->enough && a->enough(a->ctx, l->status)) || (a->stop && *a->stop) ||
-	       (a->for_us && as_now_us() - l->start_us >= a->for_us);
+	return (a->max_clusters && l->status->clusters + l->n_later >= a->max_clusters) ||
+	       (a->enough && a->enough(a->ctx, l->status)) || (a->stop && *a->stop) || is_late(l);
 }
 
 static bool has_more(const struct fsck_lead *l)
@@ -345,7 +148,7 @@ static void give(struct fsck_lead *l, struct worker *w)
 }
 
 /* The damage of a message again, in *lot; its number there. */
-static uint64_t take_damage(const struct as_fsck_args *a, const struct message *m,
+static uint64_t take_damage(const struct as_fsck_args *a, const struct lead_message *m,
 			    struct as_corrupt_lot *lot)
 {
 	if (m->bytes) {
@@ -362,7 +165,7 @@ static uint64_t take_damage(const struct as_fsck_args *a, const struct message *
 }
 
 /* A signature that is new: if one field of the damage is enough, only that one is left. */
-static int take_alone(struct fsck_lead *l, const struct message *m, struct as_corrupt_lot *lot,
+static int take_alone(struct fsck_lead *l, const struct lead_message *m, struct as_corrupt_lot *lot,
 		      struct as_err *err)
 {
 	const struct as_fsck_args *a = l->args;
@@ -380,12 +183,49 @@ static int take_alone(struct fsck_lead *l, const struct message *m, struct as_co
 	return as_alone_try(l->alone, &one, lot, err);
 }
 
-static int on_found(struct fsck_lead *l, const struct message *m, struct as_err *err)
+static int confirm(struct fsck_lead *l, enum as_fsck_problem problem, const char *signature,
+		   struct as_damage *damage, struct as_err *err)
+{
+	const struct as_fsck_args *a = l->args;
+	struct as_fsck_found found = { .subject = a->subject,
+				       .judge = a->judge,
+				       .base = &a->bases[damage->base],
+				       .model = a->model,
+				       .problem = problem,
+				       .signature = signature,
+				       .damage = damage,
+				       .export = a->export };
+	bool confirmed = false;
+	int rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
+
+	as_fsck_known_judge(a->known, signature, confirmed);
+	if (confirmed) {
+		l->status->clusters++;
+	} else if (!rc) {
+		l->status->unconfirmed++;
+		as_emit_note(a->sinks, "it did not come back: %s", signature);
+	}
+	return rc;
+}
+
+/* Takes over the damage. */
+static void put_off(struct fsck_lead *l, const char *signature, uint64_t lot,
+		    struct as_damage *damage)
+{
+	for (size_t i = 0; i < l->n_later; i++)
+		if (!strcmp(l->later[i].signature, signature))
+			return;
+	as_fsck_known_judge(l->args->known, signature, false);
+	AS_ARRAY_ROOM(l->later, l->n_later, l->cap_later);
+	l->later[l->n_later++] = (struct doubt){ as_xstrdup(signature), lot, *damage };
+	*damage = (struct as_damage){ .base = damage->base };
+}
+
+static int on_found(struct fsck_lead *l, const struct lead_message *m, struct as_err *err)
 {
 	const struct as_fsck_args *a = l->args;
 	struct as_corrupt_lot lot = { 0 };
 	const char *signature = as_alone_name(l->alone, m->text);
-	bool confirmed = false;
 	uint64_t nth = 0;
 	int rc = 0;
 
@@ -402,26 +242,38 @@ static int on_found(struct fsck_lead *l, const struct message *m, struct as_err 
 	}
 	if (!lot.n)
 		nth = take_damage(a, m, &lot);
-	if (nth < lot.n && m->problem < AS_FSCK_PROBLEMS) {
-		struct as_fsck_found found = { .subject = a->subject,
-					       .judge = a->judge,
-					       .base = &a->bases[lot.damages[nth].base],
-					       .model = a->model,
-					       .problem = (enum as_fsck_problem)m->problem,
-					       .signature = signature,
-					       .damage = &lot.damages[nth],
-					       .export = a->export };
-
-		rc = as_fsck_tell(&found, a->sinks, &confirmed, err);
-	}
-	as_fsck_known_judge(a->known, signature, confirmed);
-	if (confirmed) {
-		l->status->clusters++;
-	} else if (!rc) {
-		l->status->unconfirmed++;
-		as_emit_note(a->sinks, "it did not come back: %s", signature);
-	}
+	if (nth < lot.n && m->problem == AS_FSCK_HANGS)
+		put_off(l, signature, m->lot, &lot.damages[nth]);
+	else if (nth < lot.n && m->problem < AS_FSCK_PROBLEMS)
+		rc = confirm(l, (enum as_fsck_problem)m->problem, signature, &lot.damages[nth],
+			     err);
 	as_corrupt_lot_free(&lot);
+	return rc;
+}
+
+/* At least one: a session that is short would never tell of a hang. */
+static int confirm_later(struct fsck_lead *l, struct as_err *err)
+{
+	const struct as_fsck_args *a = l->args;
+	size_t i = 0;
+	int rc = 0;
+
+	for (; !rc && i < l->n_later && !(a->stop && *a->stop); i++) {
+		if (i && a->for_us && as_now_us() - l->start_us >= a->for_us)
+			break;
+		rc = confirm(l, AS_FSCK_HANGS, l->later[i].signature, &l->later[i].damage, err);
+	}
+	if (!rc && i < l->n_later) {
+		l->status->unconfirmed += l->n_later - i;
+		as_emit_note(a->sinks,
+			     "time is over: %zu that may hang were not tried again, such as %s",
+			     l->n_later - i, l->later[i].signature);
+	}
+	for (i = 0; i < l->n_later; i++) {
+		free(l->later[i].signature);
+		as_damage_free(&l->later[i].damage);
+	}
+	l->n_later = 0;
 	return rc;
 }
 
@@ -457,7 +309,7 @@ static int tell_healthy(struct fsck_lead *l, const struct as_fsck_base *base, st
 	return rc;
 }
 
-static int on_message(struct fsck_lead *l, struct worker *w, const struct message *m,
+static int on_message(struct fsck_lead *l, struct worker *w, const struct lead_message *m,
 		      struct as_err *err)
 {
 	struct as_fsck_status *s = l->status;
@@ -492,6 +344,9 @@ static void set_next(struct fsck_lead *l)
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->workers[i].lot < next)
 			next = l->workers[i].lot;
+	for (size_t i = 0; l->args->corrupt && i < l->n_later; i++)
+		if (l->later[i].lot < next)
+			next = l->later[i].lot;
 	l->status->next = next;
 	l->status->wall_us = as_now_us() - l->start_us;
 }
@@ -505,15 +360,15 @@ static bool is_idle(const struct fsck_lead *l)
 }
 
 /* Whether the damage that it tells of is in it. */
-static bool is_whole(const struct message *m, size_t len)
+static bool is_whole(const struct lead_message *m, size_t len)
 {
-	size_t text = len - offsetof(struct message, text);
+	size_t text = len - offsetof(struct lead_message, text);
 
 	return m->bytes < text && strnlen(m->text, text) < text - m->bytes;
 }
 
 /* A worker that failed before it took its lot leaves an error before its last message. */
-static ssize_t hear(int fd, struct message *m)
+static ssize_t hear(int fd, struct lead_message *m)
 {
 	ssize_t len = recv(fd, m, sizeof(*m) + AS_DAMAGE_SENT_MAX, 0);
 
@@ -521,7 +376,7 @@ static ssize_t hear(int fd, struct message *m)
 					      : len;
 }
 
-static int listen_once(struct fsck_lead *l, struct message *m, struct as_err *err)
+static int listen_once(struct fsck_lead *l, struct lead_message *m, struct as_err *err)
 {
 	struct pollfd fds[JOBS_MAX];
 	int rc = 0;
@@ -536,7 +391,7 @@ static int listen_once(struct fsck_lead *l, struct message *m, struct as_err *er
 		if (!fds[i].revents)
 			continue;
 		len = hear(l->workers[i].fd, m);
-		if (len <= (ssize_t)offsetof(struct message, text))
+		if (len <= (ssize_t)offsetof(struct lead_message, text))
 			return as_fail(err, AS_EIO, "a worker died");
 		((char *)m)[len - 1] = '\0';
 		if (!is_whole(m, (size_t)len))
@@ -561,7 +416,7 @@ static bool all_over(const struct fsck_lead *l)
 
 int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status, struct as_err *err)
 {
-	struct message *m = as_xcalloc(1, sizeof(*m) + AS_DAMAGE_SENT_MAX);
+	struct lead_message *m = as_xcalloc(1, sizeof(*m) + AS_DAMAGE_SENT_MAX);
 	struct fsck_lead l = { .args = args,
 			       .status = status,
 			       .next = args->first,
@@ -585,12 +440,17 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 	for (unsigned i = 0; !rc && i < l.n; i++)
 		give(&l, &l.workers[i]);
 	/* A lot can take long, if the checker hangs; then it is not waited for. */
-	while (!rc && !is_idle(&l) && !is_over(&l))
-		rc = listen_once(&l, m, err);
+	do {
+		while (!rc && !is_idle(&l) && !is_over(&l))
+			rc = listen_once(&l, m, err);
+		if (!rc)
+			rc = confirm_later(&l, err);
+	} while (!rc && !is_idle(&l) && !is_over(&l));
 	set_next(&l);
 	status->all = !rc && (status->next >= status->all_lots || all_over(&l));
 	stop_all(&l);
 	as_alone_free(l.alone);
+	free(l.later);
 	free(m);
 	return rc;
 }

@@ -193,8 +193,7 @@ static int make_folder(struct helper *h, char *folder, size_t cap, struct as_err
 		char other[64];
 
 		if (is_used(h, places[i]) ||
-		    mount("assay", places[i], "tmpfs", MS_NOSUID | MS_NODEV,
-			  "mode=0755,size=256m"))
+		    mount("assay", places[i], "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=256m"))
 			continue;
 		snprintf(h->place, sizeof(h->place), "%s", places[i]);
 		snprintf(other, sizeof(other), "%s" OTHER_FOLDER, places[i]);

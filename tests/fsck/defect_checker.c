@@ -96,7 +96,8 @@ int main(int argc, char **argv)
 		return 16;
 	defect = argv[1];
 	look = !strcmp(argv[2], "-n");
-	fd = open(is("ignores") ? "/dev/zero" : argv[3], look && !is("look-writes") ? O_RDONLY : O_RDWR);
+	fd = open(is("ignores") ? "/dev/zero" : argv[3],
+		  look && !is("look-writes") ? O_RDONLY : O_RDWR);
 	if (fd < 0 || pread(fd, disk, SIZE, 0) != SIZE)
 		return 8;
 	if (memcmp(disk, "TOY1", 4))
