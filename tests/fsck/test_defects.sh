@@ -77,7 +77,7 @@ for defect in hang look-hangs; do
 done
 tap_run "one that ignores its disk is refused" 2 judge ignores "$bin/toy"
 page() { echo "$WORK/$1"/findings/*/README.md; }
-tap_like "a death has its address" "$(page segv)" 'SIGSEGV in .*main (address 0x40)'
+tap_like "a death has its address" "$(page segv)" 'SIGSEGV in .*address 0x40'
 tap_like "a status of a shell is explained" "$(page shell)" 'as a shell does after SIGSEGV'
 tap_like "the look after the repair is told" "$(page look-later | cut -d ' ' -f 1)" \
 	'and a run after them that only looks exits 4'
