@@ -8,7 +8,6 @@
 #include "cli/stopping.h"
 #include "cmd/fsck/fsck_cross.h"
 #include "cmd/fsck/fsck_session.h"
-#include "layout/field.h"
 #include "os/spawn.h"
 
 #include <stdlib.h>
@@ -332,13 +331,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 	if (!rc) {
 		const char *type = as_subject_type(s.subject);
 
-		s.model = as_args_has(args, "symbolic")
-				  ? "symbolic"
-				  : as_args_text(args, "model",
-						 (type && as_fields_know(type)) ||
-								 as_args_has(args, "layout")
-							 ? "fields"
-							 : "bits");
+		s.model = as_fsck_model(args, type);
 		s.judge = as_judge_new(s.subject);
 		rc = as_fsck_word_setup(args, type, &s.word, &s.asks, err);
 		if (!rc && s.asks)

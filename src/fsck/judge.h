@@ -43,7 +43,7 @@ struct as_fsck_seen {
 	const struct as_fsck_run *run[AS_FSCK_RUNS];
 	unsigned n;
 	const struct as_fsck_run *check; /* NULL: there is no such mode, or it was not run */
-	const struct as_fsck_run *after; /* the same on the disk of the second run, if it is clean */
+	const struct as_fsck_run *after; /* the same on the disk of the second run; NULL: not run */
 	unsigned loss_files; /* see loss.h */
 };
 

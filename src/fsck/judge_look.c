@@ -29,9 +29,9 @@ static void judge_writes(const struct as_judge *j, struct as_fsck_verdict *v,
 }
 
 /*
- * NULL: the two answers can both be true. A repair may fail where a look is content, since it has to
- * write (btrfs: "couldn't open RDWR because of unsupported option features"); and a look that fails
- * may have met the errors that were repaired.
+ * NULL: the two answers can both be true. A repair may fail where a look is content, since it has
+ * to write (btrfs: "couldn't open RDWR because of unsupported option features"); and a look that
+ * fails may have met the errors that were repaired.
  */
 static const char *contradiction(enum as_check_answer look, enum as_check_answer repair)
 {

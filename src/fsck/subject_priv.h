@@ -31,8 +31,8 @@ struct as_tool_job as_subject_job(const struct as_fsck_subject *s, enum as_subje
 void as_subject_give_meaning(const struct as_fsck_subject *s, enum as_subject_mode mode,
 			     struct as_subject_run *run);
 
-/* subject_options.c. A command of the user's, with the absolute paths of the files that it names; to be
- * freed. */
+/* subject_options.c. A command of the user's, with the absolute paths of the files that it names;
+ * to be freed. */
 char *as_subject_absolute(const char *command);
 /* Whether the program reads its disk only if that is a file (as_tool_setup.served). */
 bool as_subject_is_served(const char *program, char *const *argv);
