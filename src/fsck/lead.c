@@ -29,7 +29,7 @@
 #define PROGRESS_US 500000
 #define JOBS_MAX 64
 #define ENDS_US 3000000
-#define LATER_US (INT64_C(35) * 1000000) /* to confirm one that hangs */
+#define LATER_MS 5000u /* to confirm one that hangs, beside the deadline */
 
 struct worker {
 	pid_t pid;
@@ -118,7 +118,9 @@ static void stop_all(struct fsck_lead *l)
 /* What is left of the time for new disks: some of it is for what hangs, at most a half. */
 static bool is_late(const struct fsck_lead *l)
 {
-	int64_t confirm_us = (int64_t)l->n_later * LATER_US, for_us = l->args->for_us;
+	unsigned told_ms = l->args->setup->deadline_ms;
+	unsigned each_ms = (told_ms ? told_ms : AS_SUBJECT_PATIENT_MS) + LATER_MS;
+	int64_t confirm_us = (int64_t)l->n_later * each_ms * 1000, for_us = l->args->for_us;
 
 	if (confirm_us > for_us / 2)
 		confirm_us = for_us / 2;
@@ -445,6 +447,10 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 			rc = listen_once(&l, m, err);
 		if (!rc)
 			rc = confirm_later(&l, err);
+		/* They may have been left idle for that. */
+		for (unsigned i = 0; !rc && i < l.n; i++)
+			if (l.workers[i].lot == NO_LOT)
+				give(&l, &l.workers[i]);
 	} while (!rc && !is_idle(&l) && !is_over(&l));
 	set_next(&l);
 	status->all = !rc && (status->next >= status->all_lots || all_over(&l));

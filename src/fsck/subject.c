@@ -73,6 +73,7 @@ int as_exits_vet(const char *exits, struct as_err *err)
 {
 	const char *s = exits + strspn(exits, " ");
 	enum as_check_answer answer;
+	bool named[256] = { false };
 	long from, to;
 
 	if (!*s)
@@ -81,6 +82,13 @@ int as_exits_vet(const char *exits, struct as_err *err)
 		const char *word = s;
 
 		s = read_exit(s, &from, &to, &answer);
+		for (long i = from; s && i <= to; i++) {
+			if (named[i])
+				return as_fail(err, AS_EUSE,
+					       "--exits: %.*s: %ld has a meaning already",
+					       (int)strcspn(word, " "), word, i);
+			named[i] = true;
+		}
 		if (!s)
 			return as_fail(
 				err, AS_EUSE,

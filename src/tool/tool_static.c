@@ -215,16 +215,26 @@ static bool make_read_only(const char *place, const char *folder)
 	       !syscall(SYS_mount_setattr, AT_FDCWD, folder, 0, &rw, sizeof(rw));
 }
 
-/* Where a disk of the caller really is, or the word itself. */
-static char *true_path(struct helper *h, char *word)
+/* The word with the true paths of the disks of the caller, wherever they stand in it; to be
+ * freed. */
+static char *true_word(struct helper *h, const char *word)
 {
-	size_t len = strlen(h->tool->disk_path);
+	size_t len = strlen(h->tool->disk_path), journal = strlen(AS_TOOL_JOURNAL);
+	struct as_buf out = { 0 };
+	const char *at;
+	char *text;
 
-	if (strncmp(word, h->tool->disk_path, len))
-		return word;
-	if (!word[len])
-		return h->paths[0];
-	return strcmp(word + len, AS_TOOL_JOURNAL) ? word : h->paths[1];
+	for (; (at = strstr(word, h->tool->disk_path)); word = at) {
+		bool second = !strncmp(at + len, AS_TOOL_JOURNAL, journal);
+
+		as_buf_add(&out, word, (size_t)(at - word));
+		as_buf_adds(&out, h->paths[second]);
+		at += len + (second ? journal : 0);
+	}
+	as_buf_adds(&out, word);
+	text = as_xstrdup(as_buf_str(&out));
+	as_buf_free(&out);
+	return text;
 }
 
 /* The words of prlimit and of the program; the disks' true paths replace those that the caller
@@ -242,7 +252,7 @@ static char **make_argv(struct helper *h, char *limit, size_t cap)
 	argv[1] = limit;
 	argv[2] = h->tool->path;
 	for (size_t i = 1; i < n; i++)
-		argv[i + 2] = true_path(h, h->job->argv[i]);
+		argv[i + 2] = true_word(h, h->job->argv[i]);
 	return argv;
 }
 
@@ -306,6 +316,8 @@ static int run_program(struct helper *h, struct as_err *err)
 		rc = as_fail_errno(err, errno, "cannot keep a checker's output");
 	as_buf_free(&before);
 	as_buf_free(&output);
+	for (size_t i = 3; argv[i]; i++)
+		free(argv[i]);
 	free(argv);
 	free(env);
 	return rc;

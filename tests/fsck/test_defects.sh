@@ -123,6 +123,19 @@ for command in "$bin/calls" "$bin/copies" "sh $bin/calls"; do
 		;;
 	esac
 done
+# The disk may be a part of a word, also where it is a file of a mount.
+printf '#!/bin/sh\n"%s/toy" clean -y "${1#--on=}"\n' "$bin" >"$bin/equals"
+chmod 755 "$bin/equals"
+"$ASSAY" fsck "checker:$bin/equals --on={disk}" --disk "$WORK/disk" --lots 2 --no-store \
+	--layout "$WORK/toy.layout" >"$WORK/out" 2>"$WORK/err"
+status=$?
+if [ $status = 3 ]; then
+	tap_skip "a disk within a word" "$(tail -n 1 "$WORK/err")"
+else
+	tap_is "a disk within a word" $status 0
+fi
+tap_run "a status with two meanings" 2 judge clean "$bin/toy" --exits "0=clean 0-3=left"
+tap_like "it is said which" "$WORK/err" "0-3=left: 0 has a meaning already"
 tap_run "a script that ignores its disk is refused" 2 judge ignores "sh $bin/calls"
 
 # ---- The description -----------------------------------------------------------------------------
