@@ -206,6 +206,7 @@ static bool prepare(struct fsck_rig *rig)
 	rig->image = as_xmalloc(as_disk_size(rig->base.disk));
 	fine = !as_subject_open(&rig->setup, &subject, NULL) &&
 	       !as_corrupt_open("fields", &setup, &rig->corrupt, NULL);
+	rig->setup.probed = subject;
 	as_subject_free(subject);
 	return fine;
 }

@@ -331,6 +331,8 @@ static int run_one(const struct as_args *args, struct as_err *err)
 	if (!rc) {
 		const char *type = as_subject_type(s.subject);
 
+		s.setup.probed = true;
+		s.setup.served = as_subject_served(s.subject);
 		s.model = as_fsck_model(args, type);
 		s.judge = as_judge_new(s.subject);
 		rc = as_fsck_word_setup(args, type, &s.word, &s.asks, err);

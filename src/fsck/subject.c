@@ -238,7 +238,9 @@ static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 		}
 	program = s->row.beside ? beside(s->argv[mode][0]) : as_xstrdup(s->argv[mode][0]);
 	dynamic = as_spawn_which(program, path, sizeof(path)) && as_tool_is_dynamic(path);
-	how.served = dynamic && s->own[0] && as_subject_is_served(program, s->argv[mode]);
+	if (dynamic && s->own[0] && !s->probed && as_subject_is_served(program, s->argv[mode]))
+		s->served |= 1u << mode;
+	how.served = s->served & 1u << mode;
 	rc = as_tool_start(program, &how, &s->tool[mode], err);
 	if (!mode) {
 		s->dynamic = dynamic && !how.served;
@@ -303,6 +305,8 @@ int as_subject_open(const struct as_subject_setup *setup, struct as_fsck_subject
 	*out = NULL;
 	s->spec = as_xstrdup(setup->spec);
 	s->told_ms = setup->deadline_ms;
+	s->probed = setup->probed;
+	s->served = setup->probed ? setup->served : 0;
 	s->deadline_ms = s->told_ms	  ? s->told_ms
 			 : setup->patient ? AS_SUBJECT_PATIENT_MS
 					  : AS_SUBJECT_DEADLINE_MS;
@@ -381,6 +385,11 @@ const char *as_subject_program(const struct as_fsck_subject *s)
 bool as_subject_has(const struct as_fsck_subject *s, enum as_subject_mode mode)
 {
 	return s->command[mode];
+}
+
+unsigned as_subject_served(const struct as_fsck_subject *s)
+{
+	return s->served;
 }
 
 const char *as_subject_command(const struct as_fsck_subject *s, enum as_subject_mode mode)

@@ -45,6 +45,9 @@ struct as_subject_setup {
 	/* What is found is confirmed: without a deadline of the user's, AS_SUBJECT_PATIENT_MS. A
 	 * run that is slow is no hang. */
 	bool patient;
+	/* What as_subject_served() said of the same command before; !probed: it is tried. */
+	bool probed;
+	unsigned served;
 };
 
 #define AS_SUBJECT_DEADLINE_MS 5000u
@@ -65,6 +68,9 @@ const struct as_subject_row *as_subject_row_of(const struct as_fsck_subject *sub
 /* The path of the program that repairs. */
 const char *as_subject_program(const struct as_fsck_subject *subject);
 bool as_subject_has(const struct as_fsck_subject *subject, enum as_subject_mode mode);
+/* The modes, a bit each, whose program reads its disk only if that is a file of a mount: a shell
+ * that lets others do the work. To find out costs a run or two. */
+unsigned as_subject_served(const struct as_fsck_subject *subject);
 /* The command with {disk} in it. */
 const char *as_subject_command(const struct as_fsck_subject *subject, enum as_subject_mode mode);
 

@@ -19,6 +19,8 @@ struct as_fsck_subject {
 		bool never; /* it cannot stop */
 	} ready[AS_SUBJECT_MODES];
 	bool dynamic; /* and not served */
+	bool probed; /* `served` is known */
+	unsigned served; /* modes, a bit each */
 	char *program; /* of the first mode */
 	unsigned deadline_ms;
 	unsigned told_ms; /* by the user; 0: nothing */
