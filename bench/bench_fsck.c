@@ -184,6 +184,7 @@ static bool prepare(struct fsck_rig *rig)
 {
 	const struct bench_row *row = rig->row;
 	struct as_fsck_subject *subject = NULL;
+	struct as_judge *judge;
 	struct as_corrupt_setup setup = {
 		.bases = &rig->base, .n = 1, .type = row->type, .at_once = 1, .seal = true
 	};
@@ -195,9 +196,10 @@ static bool prepare(struct fsck_rig *rig)
 		return false;
 	snprintf(rig->path, sizeof(rig->path), "/dev/shm/assay-bench-%d", (int)getpid());
 	snprintf(rig->spec, sizeof(rig->spec), "checker:%s", row->command);
-	rig->setup = (struct as_subject_setup){
-		.spec = rig->spec, .type = row->type, .exits = row->exits, .deadline_ms = 2000
-	};
+	/* Without a type: what is lost is another question. */
+	rig->setup = (struct as_subject_setup){ .spec = rig->spec,
+						.exits = row->exits,
+						.deadline_ms = 2000 };
 	rig->store = as_chunks_new();
 	if (as_generic_make(rig->store, row->type, row->bytes, &rig->generic, NULL))
 		return false;
@@ -206,6 +208,11 @@ static bool prepare(struct fsck_rig *rig)
 	rig->image = as_xmalloc(as_disk_size(rig->base.disk));
 	fine = !as_subject_open(&rig->setup, &subject, NULL) &&
 	       !as_corrupt_open("fields", &setup, &rig->corrupt, NULL);
+	rig->setup.probed = subject;
+	/* What it writes to every disk is no change, after which it would run again and again. */
+	judge = subject ? as_judge_new(subject) : NULL;
+	fine = fine && !as_judge_base(judge, &rig->base, AS_FSCK_MADE, NULL);
+	as_judge_free(judge);
 	as_subject_free(subject);
 	return fine;
 }

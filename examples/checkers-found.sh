@@ -143,6 +143,24 @@ if begin e2fsck-dot-dot e2fsck; then
 	run e2fsck -fy d
 	shows "4+ 4+ 4+" "Directory entry for '.' in ... (11) is big"
 fi
+if begin e2fsck-inline-flag e2fsck; then
+	rm -f d
+	mke2fs -q -F -t ext2 -b 1024 -I 256 -O ext_attr,dir_index,filetype,sparse_super d 2M \
+		>/dev/null 2>&1
+	dbg 'sif <2> flags 0x10000000'
+	for _ in 1 2 3 4; do
+		run e2fsck -fy d
+	done
+	shows "4+ 4+ 4+ 4+" "Cannot reconnect"
+fi
+if begin e2fsck-unused-inodes e2fsck; then
+	ext4
+	dbg 'set_bg 0 itable_unused 65535' 'set_bg 0 checksum calc'
+	run e2fsck -fn d
+	run e2fsck -fy d
+	run e2fsck -fy d
+	shows "12 0+ 0+" ""
+fi
 if begin e2fsck-descriptor e2fsck; then
 	ext4
 	poke 2078 '\0\0'

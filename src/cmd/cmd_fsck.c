@@ -8,7 +8,6 @@
 #include "cli/stopping.h"
 #include "cmd/fsck/fsck_cross.h"
 #include "cmd/fsck/fsck_session.h"
-#include "layout/field.h"
 #include "os/spawn.h"
 
 #include <stdlib.h>
@@ -333,10 +332,9 @@ static int run_one(const struct as_args *args, struct as_err *err)
 	if (!rc) {
 		const char *type = as_subject_type(s.subject);
 
-		s.model = as_args_has(args, "symbolic")
-				  ? "symbolic"
-				  : as_args_text(args, "model",
-						 type && as_fields_know(type) ? "fields" : "bits");
+		s.setup.probed = true;
+		s.setup.served = as_subject_served(s.subject);
+		s.model = as_fsck_model(args, type);
 		s.judge = as_judge_new(s.subject);
 		rc = as_fsck_word_setup(args, type, &s.word, &s.asks, err);
 		if (!rc && s.asks)
@@ -378,7 +376,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
  * first form. */
 static const char *const forms[] = { "table", "score", "compare" };
 static const char *const not_with[] = { "disk",	 "model", "where", "export", "fields", "type",
-					"exits", "check", "lots",  "size",   "resume" };
+					"exits", "check", "lots",  "size",   "layout", "resume" };
 #define N_NOT_WITH (sizeof(not_with) / sizeof(not_with[0]))
 
 static int refuse(const struct as_args *args, struct as_err *err)
@@ -568,6 +566,11 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "T",
 	  .help = "what the disks of checker:COMMAND are, such as ext4" },
+	{ .name = "layout",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "what is on the disks, for --model fields and --where: a description as "
+		  "docs/LAYOUT.md explains it; default: that of the type" },
 	{ .name = "kernel",
 	  .help = "show each repaired disk to the kernel: it must mount it, read it, and make and "
 		  "delete a file in every directory; labfs is always asked" },

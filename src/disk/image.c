@@ -255,7 +255,7 @@ int as_image_load(struct as_chunks *store, const char *path, struct as_disk **di
 uint64_t as_image_disk_size(const char *path)
 {
 	unsigned char head[AS_IMAGE_ENVELOPE_BYTES + AS_IMAGE_HEADER_BYTES];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	uint64_t size = 0;
 	size_t at;
 

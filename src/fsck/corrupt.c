@@ -100,3 +100,10 @@ void as_corrupt_take(struct as_corrupt *c, struct as_corrupt_lot *lot, struct as
 	}
 	as_disk_free(disk);
 }
+
+int as_corrupt_read_fields(const struct as_corrupt *c, struct as_disk *disk, struct as_fields **out,
+			   struct as_err *err)
+{
+	return c->setup.layout ? as_fields_read_by(c->setup.layout, NULL, disk, out, err)
+			       : as_fields_read(c->setup.type, disk, out, err);
+}

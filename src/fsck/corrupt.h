@@ -23,6 +23,7 @@ struct as_corrupt_setup {
 	struct as_fsck_base *bases; /* the healthy disks; they outlive the model */
 	size_t n;
 	const char *type; /* of the disks; NULL: not known */
+	const char *layout; /* a description of them in a file of the user's; NULL: of the type */
 	struct as_disk *older; /* disk 0 as it was before, of the same size; NULL: unknown */
 	const char *books; /* of the checker's row */
 	uint64_t seed;

@@ -67,7 +67,7 @@ static int find_mask(const struct as_corrupt *c, struct as_disk *disk, unsigned 
 	*mask = NULL;
 	if (c->setup.where == AS_CORRUPT_ANYWHERE)
 		return 0;
-	rc = as_fields_read(c->setup.type, disk, &fields, err);
+	rc = as_corrupt_read_fields(c, disk, &fields, err);
 	if (rc)
 		return as_fail_in(err, "--where");
 	*mask = as_xcalloc(size / SECTOR + 1, 1);

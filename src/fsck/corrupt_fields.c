@@ -140,7 +140,7 @@ static int open_fields(struct as_corrupt *c, struct as_err *err)
 
 	m->of = as_xcalloc(c->setup.n, sizeof(struct as_fields *));
 	for (size_t i = 0; !rc && i < c->setup.n; i++) {
-		rc = as_fields_read(c->setup.type, c->setup.bases[i].disk, &m->of[i], err);
+		rc = as_corrupt_read_fields(c, c->setup.bases[i].disk, &m->of[i], err);
 		if (rc)
 			as_fail_in(err, "--model fields: %s", c->setup.bases[i].name);
 		else

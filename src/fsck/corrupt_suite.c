@@ -82,7 +82,7 @@ static int open_suite(struct as_corrupt *c, struct as_err *err)
 		add_places(m, (uint32_t)i, &c->setup.bases[i].writes, c->setup.books);
 		/* What cannot be read cannot be sealed, and is damaged all the same. */
 		if (c->setup.seal &&
-		    as_fields_read(c->setup.type, c->setup.bases[i].disk, &m->of[i], &ignored))
+		    as_corrupt_read_fields(c, c->setup.bases[i].disk, &m->of[i], &ignored))
 			m->of[i] = NULL;
 	}
 	if (!repaired)

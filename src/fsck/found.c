@@ -211,9 +211,11 @@ void as_fsck_script(const struct as_fsck_subject *s, const struct as_fsck_verdic
 		"\t(\n"
 		"\t\ttrap '' XFSZ\n"
 		"\t\tulimit -S -f $(($(stat -c %%s \"$disk\") / 512))\n"
-		"\t\texec timeout 30 \"$@\"\n"
+		"\t\texec timeout -k 2 30 \"$@\"\n"
 		"\t) >\"$work/out\" 2>&1\n"
 		"\tgot=$?\n"
+		"\t# It did not end, and not by SIGTERM either.\n"
+		"\t[ \"$want$got\" != 124137 ] || got=124\n"
 		"\tif cmp -s \"$disk\" \"$work/before\"; then now=same; else now=changed; fi\n"
 		"\tcat \"$work/out\"\n"
 		"\techo \"$name: $*: exit status $got, expected $want; the disk is $now, expected "
@@ -234,9 +236,15 @@ void as_fsck_script(const struct as_fsck_subject *s, const struct as_fsck_verdic
 		add_run(s, AS_SUBJECT_CHECK, v->seen.check, "only a look", out);
 		as_buf_adds(out, "fresh\n");
 	}
-	for (unsigned i = 0; i < v->seen.n; i++)
+	for (unsigned i = 0; i < v->seen.n; i++) {
 		add_run(s, i == 1 ? AS_SUBJECT_AGAIN : AS_SUBJECT_REPAIR, v->seen.run[i], names[i],
 			out);
+		if (i != 1 || !v->seen.after)
+			continue;
+		as_buf_adds(out, "cp \"$disk\" \"$work/repaired\" || exit 2\n");
+		add_run(s, AS_SUBJECT_CHECK, v->seen.after, "only a look, after that", out);
+		as_buf_adds(out, "cp \"$work/repaired\" \"$disk\" || exit 2\n");
+	}
 	if (v->problems & 1u << AS_FSCK_KERNEL)
 		add_mount(s, out);
 	as_buf_adds(out, "if [ $wrong = 0 ]; then echo REPRODUCED; else echo 'NOT REPRODUCED'; "
@@ -302,6 +310,8 @@ static void add_page(const struct as_fsck_found *f, const struct as_fsck_verdict
 		add_block(titles[i], v->seen.run[i]->output, out);
 	if (v->seen.check && (f->problem == AS_FSCK_DISAGREES || f->problem == AS_FSCK_WRITES))
 		add_block("What the run that only looks printed", v->seen.check->output, out);
+	if (v->seen.after && (f->problem == AS_FSCK_DISAGREES || f->problem == AS_FSCK_WRITES))
+		add_block("What it printed of the repaired disk", v->seen.after->output, out);
 	as_buf_adds(out, "- `disk.img.zst`: the damaged disk; `zstd -d` unpacks it\n"
 			 "- `healthy.img.zst`: the disk before the damage\n"
 			 "- `repro.sh`: the same runs in plain shell, without assay\n"

@@ -19,6 +19,7 @@
 #include "fsck/loss.h"
 #include "symptom/checker_words.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,8 @@ static void take_over(struct as_fsck_run *run, struct as_subject_run *from, stru
 	run->ended = from->run.ended;
 	run->ended.wall_us = 0; /* it differs from run to run */
 	memcpy(run->died, from->run.died, sizeof(run->died));
+	run->has_address = from->run.has_address;
+	run->address = from->run.address;
 	run->output = as_xstrdup(as_buf_str(&from->run.output));
 	run->disk = from->run.disk;
 	from->run.disk = NULL;
@@ -129,8 +132,8 @@ static enum as_subject_mode plain_mode(const struct as_judge *j, enum as_subject
 	return mode;
 }
 
-static int run(struct as_judge *j, enum as_subject_mode mode, struct as_disk *disk,
-	       const struct as_fsck_run **out, struct as_err *err)
+int as_judge_run_once(struct as_judge *j, enum as_subject_mode mode, struct as_disk *disk,
+		      const struct as_fsck_run **out, struct as_err *err)
 {
 	struct asked_run w = { j, plain_mode(j, mode), as_disk_digest(disk) };
 	size_t i = as_table_find(&j->table, key_of(w.mode, w.digest), is_wanted, &w);
@@ -176,7 +179,7 @@ bool as_fsck_agree(enum as_check_answer first, enum as_check_answer second)
 }
 
 /* The problem that the output names; "": none. */
-static void add_problem(const struct as_judge *j, enum as_subject_mode mode,
+void as_judge_add_words(const struct as_judge *j, enum as_subject_mode mode,
 			const struct as_fsck_run *run, struct as_buf *sign, struct as_buf *words)
 {
 	const char *command = as_subject_command(j->subject, mode);
@@ -190,12 +193,14 @@ static void add_problem(const struct as_judge *j, enum as_subject_mode mode,
 	as_buf_free(&problem);
 }
 
-static void describe(const struct as_fsck_run *run, struct as_buf *out)
+void as_judge_describe(const struct as_fsck_run *run, struct as_buf *out)
 {
-	if (run->ended.how == AS_END_SIGNAL)
+	if (run->ended.how == AS_END_SIGNAL) {
 		as_buf_addf(out, "died of %s",
 			    *run->died ? run->died : as_signal_name(run->ended.status));
-	else if (run->ended.how == AS_END_DEADLINE)
+		if (run->has_address)
+			as_buf_addf(out, " (address 0x%llx)", (unsigned long long)run->address);
+	} else if (run->ended.how == AS_END_DEADLINE)
 		as_buf_adds(out, "did not end");
 	else
 		as_buf_addf(out, "exits %d (%s)", run->ended.status,
@@ -205,8 +210,8 @@ static void describe(const struct as_fsck_run *run, struct as_buf *out)
 static const char *const ordinal[] = { "first", "second", "third", "fourth", "fifth" };
 
 /* Begins a problem: the damage, and the field by which clusters are told apart. */
-static void begin(struct as_fsck_verdict *v, enum as_fsck_problem problem,
-		  const struct as_damage *damage)
+void as_judge_begin(struct as_fsck_verdict *v, enum as_fsck_problem problem,
+		    const struct as_damage *damage)
 {
 	v->problems |= 1u << problem;
 	as_buf_clear(&v->found[problem].summary);
@@ -215,8 +220,8 @@ static void begin(struct as_fsck_verdict *v, enum as_fsck_problem problem,
 	as_buf_addf(&v->found[problem].signature, "fsck: %s", problems[problem].name);
 }
 
-static void end(struct as_fsck_verdict *v, enum as_fsck_problem problem,
-		const struct as_damage *damage)
+void as_judge_end(struct as_fsck_verdict *v, enum as_fsck_problem problem,
+		  const struct as_damage *damage)
 {
 	if (damage->field.len)
 		as_buf_addf(&v->found[problem].signature, "; field %s", as_buf_str(&damage->field));
@@ -246,10 +251,18 @@ static void sign_caught(const char *line, struct as_buf *out)
 	}
 }
 
+/* A script whose program dies of a signal ends with 128 and more. */
+static void say_shell(int status, struct as_buf *words)
+{
+	if (status == 128 + SIGSEGV || status == 128 + SIGBUS || status == 128 + SIGFPE ||
+	    status == 128 + SIGILL || status == 128 + SIGABRT)
+		as_buf_addf(words, ", as a shell does after %s", as_signal_name(status - 128));
+}
+
 /* Whether a run ended by itself and with a status that means something. False: it is a problem. */
-static bool ended_well(const struct as_judge *j, struct as_fsck_verdict *v,
-		       const struct as_damage *damage, enum as_subject_mode mode,
-		       const struct as_fsck_run *run, const char *which)
+bool as_judge_ended_well(const struct as_judge *j, struct as_fsck_verdict *v,
+			 const struct as_damage *damage, enum as_subject_mode mode,
+			 const struct as_fsck_run *run, const char *which)
 {
 	enum as_fsck_problem problem = run->ended.how == AS_END_SIGNAL	   ? AS_FSCK_DIED
 				       : run->ended.how == AS_END_DEADLINE ? AS_FSCK_HANGS
@@ -261,9 +274,9 @@ static bool ended_well(const struct as_judge *j, struct as_fsck_verdict *v,
 		return true;
 	if (v->problems & 1u << problem)
 		return false;
-	begin(v, problem, damage);
+	as_judge_begin(v, problem, damage);
 	as_buf_addf(&v->found[problem].summary, "the %s run ", which);
-	describe(run, &v->found[problem].summary);
+	as_judge_describe(run, &v->found[problem].summary);
 	if (problem == AS_FSCK_DIED && run->ended.how == AS_END_EXIT) {
 		as_buf_adds(&v->found[problem].summary, ", after it caught a signal");
 		sign_caught(caught(j, run), &v->found[problem].summary);
@@ -272,12 +285,15 @@ static bool ended_well(const struct as_judge *j, struct as_fsck_verdict *v,
 		as_buf_addf(&v->found[problem].signature, ": %s",
 			    *run->died ? run->died : as_signal_name(run->ended.status));
 	else
-		add_problem(j, mode, run, &v->found[problem].signature, &v->found[problem].summary);
-	if (problem == AS_FSCK_STATUS)
+		as_judge_add_words(j, mode, run, &v->found[problem].signature,
+				   &v->found[problem].summary);
+	if (problem == AS_FSCK_STATUS) {
 		as_buf_addf(&v->found[problem].signature, ": %d", run->ended.status);
+		say_shell(run->ended.status, &v->found[problem].summary);
+	}
 	/* Where it died is the cause, whatever field led there. */
 	if (problem != AS_FSCK_DIED)
-		end(v, problem, damage);
+		as_judge_end(v, problem, damage);
 	return false;
 }
 
@@ -290,28 +306,28 @@ static void judge_twice(const struct as_judge *j, struct as_fsck_verdict *v,
 	enum as_fsck_problem problem = settles ? AS_FSCK_TWICE : AS_FSCK_UNSETTLED;
 	struct as_buf *words = &v->found[problem].summary, *sign = &v->found[problem].signature;
 
-	begin(v, problem, damage);
+	as_judge_begin(v, problem, damage);
 	as_buf_adds(words, "the first run ");
-	describe(first, words);
+	as_judge_describe(first, words);
 	as_buf_adds(words, ", the second run ");
-	describe(second, words);
+	as_judge_describe(second, words);
 	as_buf_addf(sign, ": %s then %s", as_check_answer_name(first->answer),
 		    as_check_answer_name(second->answer));
 	/* After a failure of both kinds, the words of the first run name the cause. */
 	if (second->answer == AS_CHECK_CLEAN)
-		add_problem(j, AS_SUBJECT_REPAIR, first, sign, words);
+		as_judge_add_words(j, AS_SUBJECT_REPAIR, first, sign, words);
 	else
-		add_problem(j, AS_SUBJECT_AGAIN, second, sign, words);
+		as_judge_add_words(j, AS_SUBJECT_AGAIN, second, sign, words);
 	if (!settles)
 		as_buf_addf(words, "; so does the %s", ordinal[n - 1]);
 	else if (n > 2)
 		as_buf_addf(words, "; the %s run answers: %s", ordinal[n - 1],
 			    as_check_answer_name(v->seen.run[n - 1]->answer));
-	end(v, problem, damage);
+	as_judge_end(v, problem, damage);
 }
 
 /* Lines of bytes as one line. */
-static void say_in_line(const struct as_damage *how, struct as_buf *words)
+void as_judge_say_bytes(const struct as_damage *how, struct as_buf *words)
 {
 	as_damage_say_bytes(how, words);
 	while (words->len && words->data[words->len - 1] == '\n')
@@ -321,14 +337,14 @@ static void say_in_line(const struct as_damage *how, struct as_buf *words)
 			words->data[i] = ';';
 }
 
-/* Run i says that the disk is clean, and changes more than it may. */
-static bool is_silent(const struct as_judge *j, const struct as_fsck_verdict *v,
-		      const struct as_fsck_base *base, struct as_disk *disk, unsigned i,
-		      struct as_damage *how)
+/* Run i changes more than a run may that repairs nothing. */
+static bool changes(const struct as_judge *j, const struct as_fsck_verdict *v,
+		    const struct as_fsck_base *base, struct as_disk *disk, unsigned i,
+		    struct as_damage *how)
 {
 	const struct as_fsck_run *run = v->seen.run[i];
 
-	return run->answer == AS_CHECK_CLEAN && run->changed &&
+	return run->changed &&
 	       as_excuse_differs(as_subject_row_of(j->subject), AS_SUBJECT_REPAIR, base,
 				 i ? v->seen.run[i - 1]->disk : disk, run->disk, how);
 }
@@ -342,21 +358,21 @@ static void judge_silent(const struct as_judge *j, struct as_fsck_verdict *v,
 	struct as_buf *words = &v->found[AS_FSCK_SILENT].summary;
 	unsigned n = v->seen.n;
 
-	if (!(v->problems & 1u << AS_FSCK_SILENT) &&
+	if (!(v->problems & 1u << AS_FSCK_SILENT) && v->seen.run[i]->answer == AS_CHECK_CLEAN &&
 	    !as_excuse_silent(as_subject_row_of(j->subject), v->seen.run[i]) &&
-	    is_silent(j, v, base, disk, i, &how)) {
-		begin(v, AS_FSCK_SILENT, damage);
+	    changes(j, v, base, disk, i, &how)) {
+		as_judge_begin(v, AS_FSCK_SILENT, damage);
 		as_buf_addf(words,
 			    "the %s run says that the disk is clean, but changes it: ", ordinal[i]);
-		say_in_line(&how, words);
+		as_judge_say_bytes(&how, words);
 		if (i)
 			as_buf_addf(&v->found[AS_FSCK_SILENT].signature, ": %s run", ordinal[i]);
-		add_problem(j, AS_SUBJECT_REPAIR, v->seen.run[i],
-			    &v->found[AS_FSCK_SILENT].signature, words);
+		as_judge_add_words(j, AS_SUBJECT_REPAIR, v->seen.run[i],
+				   &v->found[AS_FSCK_SILENT].signature, words);
 		if (i)
 			as_buf_addf(words, "; the %s run answers: %s", ordinal[n - 1],
 				    as_check_answer_name(v->seen.run[n - 1]->answer));
-		end(v, AS_FSCK_SILENT, damage);
+		as_judge_end(v, AS_FSCK_SILENT, damage);
 	}
 	as_damage_free(&how);
 }
@@ -366,68 +382,20 @@ static void judge_restless(struct as_fsck_verdict *v, const struct as_damage *da
 			   const struct as_damage *how)
 {
 	struct as_buf *words = &v->found[AS_FSCK_UNSETTLED].summary;
+	const struct as_fsck_run *second = v->seen.run[1];
 
-	begin(v, AS_FSCK_UNSETTLED, damage);
+	as_judge_begin(v, AS_FSCK_UNSETTLED, damage);
+	as_buf_adds(words, "the second run ");
+	if (second->answer == AS_CHECK_CLEAN)
+		as_buf_adds(words, "says that the disk is clean");
+	else
+		as_judge_describe(second, words);
 	as_buf_addf(words,
-		    "the second run says that the disk is clean, and each run until the "
-		    "%s changes it again: ",
-		    ordinal[v->seen.n - 1]);
-	say_in_line(how, words);
-	as_buf_adds(&v->found[AS_FSCK_UNSETTLED].signature, ": says clean");
-	end(v, AS_FSCK_UNSETTLED, damage);
-}
-
-static bool found_errors(enum as_check_answer answer)
-{
-	return answer != AS_CHECK_CLEAN && answer != AS_CHECK_FAILED;
-}
-
-static void judge_writes(const struct as_judge *j, struct as_fsck_verdict *v,
-			 const struct as_fsck_base *base, const struct as_damage *damage,
-			 struct as_disk *disk)
-{
-	const struct as_subject_row *row = as_subject_row_of(j->subject);
-	struct as_buf *words = &v->found[AS_FSCK_WRITES].summary;
-	struct as_damage how = { 0 };
-
-	if (v->seen.check->changed &&
-	    as_excuse_differs(row, AS_SUBJECT_CHECK, base, disk, v->seen.check->disk, &how)) {
-		begin(v, AS_FSCK_WRITES, damage);
-		as_buf_addf(words, "`%s` changes the disk: ",
-			    as_subject_command(j->subject, AS_SUBJECT_CHECK));
-		say_in_line(&how, words);
-		end(v, AS_FSCK_WRITES, damage);
-	}
-	as_damage_free(&how);
-}
-
-static void judge_check(const struct as_judge *j, struct as_fsck_verdict *v,
-			const struct as_fsck_base *base, const struct as_damage *damage,
-			struct as_disk *disk)
-{
-	const struct as_fsck_run *check = v->seen.check, *first = v->seen.run[0];
-	bool clean = check->answer == AS_CHECK_CLEAN;
-	struct as_buf *words = &v->found[AS_FSCK_DISAGREES].summary;
-
-	judge_writes(j, v, base, damage, disk);
-	/* Who only looks cannot replay a log, and sees the disk without it. */
-	if (damage->crashed || base->dirty)
-		return;
-	if (!(clean && found_errors(first->answer)) &&
-	    !(found_errors(check->answer) && first->answer == AS_CHECK_CLEAN))
-		return;
-	if (as_excuse_disagrees(as_subject_row_of(j->subject), base, disk, check, first))
-		return;
-	begin(v, AS_FSCK_DISAGREES, damage);
-	as_buf_adds(words, "the run that only looks ");
-	describe(check, words);
-	as_buf_adds(words, ", the run that repairs ");
-	describe(first, words);
-	as_buf_addf(&v->found[AS_FSCK_DISAGREES].signature, ": %s",
-		    clean ? "only repair finds it" : "only the look finds it");
-	add_problem(j, clean ? AS_SUBJECT_REPAIR : AS_SUBJECT_CHECK, clean ? first : check,
-		    &v->found[AS_FSCK_DISAGREES].signature, words);
-	end(v, AS_FSCK_DISAGREES, damage);
+		    ", and each run until the %s changes it again: ", ordinal[v->seen.n - 1]);
+	as_judge_say_bytes(how, words);
+	as_buf_addf(&v->found[AS_FSCK_UNSETTLED].signature, ": says %s",
+		    as_check_answer_name(second->answer));
+	as_judge_end(v, AS_FSCK_UNSETTLED, damage);
 }
 
 /* Nothing was damaged. */
@@ -436,32 +404,36 @@ static void judge_healthy(const struct as_judge *j, struct as_fsck_verdict *v,
 {
 	struct as_buf *words = &v->found[AS_FSCK_HEALTHY].summary;
 
-	begin(v, AS_FSCK_HEALTHY, damage);
+	as_judge_begin(v, AS_FSCK_HEALTHY, damage);
 	as_buf_adds(words, "the first run ");
-	describe(v->seen.run[0], words);
-	add_problem(j, AS_SUBJECT_REPAIR, v->seen.run[0], &v->found[AS_FSCK_HEALTHY].signature,
-		    words);
+	as_judge_describe(v->seen.run[0], words);
+	as_judge_add_words(j, AS_SUBJECT_REPAIR, v->seen.run[0],
+			   &v->found[AS_FSCK_HEALTHY].signature, words);
 }
 
 /*
- * The second run says "clean": no run after it has anything to change. A checker whose status says
- * nothing of repairs is left out: jfs_fsck keeps a log of its own runs on the disk, in two places
- * by turns.
+ * The second run says "clean", "left" or "failed", as the first one lets expect: no run after it
+ * has anything to change. A checker whose status says nothing of repairs is left out: jfs_fsck
+ * keeps a log of its own runs on the disk, in two places by turns.
  */
 static int settle(struct as_judge *j, const struct as_fsck_base *base, struct as_fsck_verdict *v,
 		  const struct as_damage *damage, struct as_disk *disk, struct as_err *err)
 {
 	struct as_fsck_seen *s = &v->seen;
 	struct as_damage how = { 0 };
-	bool silent = !as_subject_row_of(j->subject)->quiet && is_silent(j, v, base, disk, 1, &how);
-	bool again = silent;
+	enum as_check_answer answer = s->run[1]->answer;
+	bool again = !as_subject_row_of(j->subject)->quiet && changes(j, v, base, disk, 1, &how);
+	bool silent = again && answer == AS_CHECK_CLEAN;
 	int rc = 0;
 
 	while (!rc && again && s->n < AS_FSCK_RUNS) {
-		rc = run(j, AS_SUBJECT_REPAIR, s->run[s->n - 1]->disk, &s->run[s->n], err);
-		if (rc || !ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[s->n], ordinal[s->n]))
+		rc = as_judge_run_once(j, AS_SUBJECT_REPAIR, s->run[s->n - 1]->disk, &s->run[s->n],
+				       err);
+		if (rc || !as_judge_ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[s->n],
+					       ordinal[s->n]))
 			break;
-		again = is_silent(j, v, base, disk, s->n++, &how);
+		again = changes(j, v, base, disk, s->n, &how) && s->run[s->n]->answer == answer;
+		s->n++;
 	}
 	if (!rc && again && s->n == AS_FSCK_RUNS)
 		judge_restless(v, damage, &how);
@@ -475,12 +447,12 @@ static int go_on(struct as_judge *j, const struct as_fsck_base *base, struct as_
 		 const struct as_damage *damage, struct as_disk *disk, struct as_err *err)
 {
 	struct as_fsck_seen *s = &v->seen;
-	int rc = run(j, AS_SUBJECT_AGAIN, s->run[0]->disk, &s->run[1], err);
+	int rc = as_judge_run_once(j, AS_SUBJECT_AGAIN, s->run[0]->disk, &s->run[1], err);
 
 	if (rc)
 		return rc;
 	s->n = 2;
-	if (!ended_well(j, v, damage, AS_SUBJECT_AGAIN, s->run[1], ordinal[1]))
+	if (!as_judge_ended_well(j, v, damage, AS_SUBJECT_AGAIN, s->run[1], ordinal[1]))
 		return 0;
 	if (as_fsck_agree(s->run[0]->answer, s->run[1]->answer) ||
 	    as_excuse_second(j->subject, s->run[0]->answer, s->run[1]->answer))
@@ -488,10 +460,12 @@ static int go_on(struct as_judge *j, const struct as_fsck_base *base, struct as_
 			       ? settle(j, base, v, damage, disk, err)
 			       : 0;
 	while (s->n < AS_FSCK_RUNS && s->run[s->n - 1]->answer == AS_CHECK_REPAIRED) {
-		rc = run(j, AS_SUBJECT_REPAIR, s->run[s->n - 1]->disk, &s->run[s->n], err);
+		rc = as_judge_run_once(j, AS_SUBJECT_REPAIR, s->run[s->n - 1]->disk, &s->run[s->n],
+				       err);
 		if (rc)
 			return rc;
-		if (!ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[s->n], ordinal[s->n]))
+		if (!as_judge_ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[s->n],
+					 ordinal[s->n]))
 			break;
 		s->n++;
 	}
@@ -516,17 +490,17 @@ static void judge_loss(struct as_fsck_verdict *v, const struct as_fsck_base *bas
 	as_buf_clear(&v->lost);
 	as_buf_adds(&v->lost, as_buf_str(&lost.words));
 	if (lost.unexcused) {
-		begin(v, AS_FSCK_LOSES, damage);
+		as_judge_begin(v, AS_FSCK_LOSES, damage);
 		as_buf_addf(&v->found[AS_FSCK_LOSES].summary,
 			    "after the repair, %u files that were not damaged are lost: %s",
 			    lost.unexcused, as_buf_str(&lost.first));
-		end(v, AS_FSCK_LOSES, damage);
+		as_judge_end(v, AS_FSCK_LOSES, damage);
 	} else if (lost.moved) {
-		begin(v, AS_FSCK_STEALS, damage);
+		as_judge_begin(v, AS_FSCK_STEALS, damage);
 		as_buf_addf(&v->found[AS_FSCK_STEALS].summary,
 			    "after the repair, %u files have lost names that were not damaged: %s",
 			    lost.moved, as_buf_str(&lost.first));
-		end(v, AS_FSCK_STEALS, damage);
+		as_judge_end(v, AS_FSCK_STEALS, damage);
 	}
 	as_loss_found_free(&lost);
 }
@@ -544,14 +518,14 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 	if (j->n >= KNOWN_MAX)
 		forget(j);
 	j->counts.disks++;
-	rc = run(j, AS_SUBJECT_REPAIR, disk, &s->run[0], err);
+	rc = as_judge_run_once(j, AS_SUBJECT_REPAIR, disk, &s->run[0], err);
 	if (rc)
 		return rc;
 	s->n = 1;
 	if (j->enough && s->run[0]->ended.how == AS_END_EXIT && s->run[0]->documented &&
 	    j->enough(j->enough_ctx, s->run[0]))
 		return 0;
-	if (ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[0], ordinal[0])) {
+	if (as_judge_ended_well(j, v, damage, AS_SUBJECT_REPAIR, s->run[0], ordinal[0])) {
 		if (as_damage_is_none(damage) && !base->sick && s->run[0]->answer != AS_CHECK_CLEAN)
 			judge_healthy(j, v, damage);
 		rc = go_on(j, base, v, damage, disk, err);
@@ -565,15 +539,7 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 		if (rc)
 			return rc;
 	}
-	/* What hangs once would only take as long again. */
-	if (!as_subject_has(j->subject, AS_SUBJECT_CHECK) || j->repairs_only ||
-	    v->problems & 1u << AS_FSCK_HANGS)
-		return 0;
-	rc = run(j, AS_SUBJECT_CHECK, disk, &s->check, err);
-	if (!rc && ended_well(j, v, damage, AS_SUBJECT_CHECK, s->check, "read-only") &&
-	    s->run[0]->ended.how == AS_END_EXIT)
-		judge_check(j, v, base, damage, disk);
-	return rc;
+	return as_judge_look(j, base, damage, disk, v, err);
 }
 
 void as_judge_set_enough(struct as_judge *j, bool (*is)(void *ctx, const struct as_fsck_run *first),

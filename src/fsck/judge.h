@@ -31,6 +31,8 @@ struct as_fsck_run {
 	bool wrote, changed; /* changed: bytes differ, not only that something was written */
 	struct as_ended ended;
 	char died[160];
+	bool has_address; /* that it could not reach then */
+	uint64_t address;
 	char *output;
 	struct as_disk *disk; /* after it */
 };
@@ -41,6 +43,7 @@ struct as_fsck_seen {
 	const struct as_fsck_run *run[AS_FSCK_RUNS];
 	unsigned n;
 	const struct as_fsck_run *check; /* NULL: there is no such mode, or it was not run */
+	const struct as_fsck_run *after; /* the same on the disk of the second run; NULL: not run */
 	unsigned loss_files; /* see loss.h */
 };
 

@@ -32,7 +32,8 @@ int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_he
 			     "io_uring or another program, which are not seen%s%.200s",
 			     as_subject_spec(j->subject), said.len ? ": " : "", as_buf_str(&said));
 	base->called_damaged =
-		got.answer != AS_CHECK_CLEAN && !as_subject_row_of(j->subject)->rewrites;
+		got.answer != AS_CHECK_CLEAN &&
+		!(got.answer == AS_CHECK_REPAIRED && as_subject_row_of(j->subject)->rewrites);
 	if (!rc && health == AS_FSCK_GIVEN && base->called_damaged) {
 		as_subject_describe(&got, &how);
 		rc = as_fail(err, AS_EUSE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* judge_priv: what judge.c and judge_lot.c share. */
+/* judge_priv: what the files of the judge share. */
 #ifndef AS_FSCK_JUDGE_PRIV_H
 #define AS_FSCK_JUDGE_PRIV_H
 
@@ -39,6 +39,32 @@ struct as_judge {
 /* judge_lot.c: a run on a disk that is not known yet, forked if that is possible. */
 AS_MUST_CHECK int as_judge_run(struct as_judge *j, enum as_subject_mode mode, struct as_disk *disk,
 			       struct as_subject_run *run, struct as_err *err);
+
+/* judge.c: the same, unless the result is known. It lives until the next disk is judged. */
+AS_MUST_CHECK int as_judge_run_once(struct as_judge *j, enum as_subject_mode mode,
+				    struct as_disk *disk, const struct as_fsck_run **out,
+				    struct as_err *err);
+/* Whether a run ended by itself and with a status that means something. False: it is a problem. */
+bool as_judge_ended_well(const struct as_judge *j, struct as_fsck_verdict *v,
+			 const struct as_damage *damage, enum as_subject_mode mode,
+			 const struct as_fsck_run *run, const char *which);
+/* Begins a problem: the damage; ends it: the field by which clusters are told apart. */
+void as_judge_begin(struct as_fsck_verdict *v, enum as_fsck_problem problem,
+		    const struct as_damage *damage);
+void as_judge_end(struct as_fsck_verdict *v, enum as_fsck_problem problem,
+		  const struct as_damage *damage);
+/* "exits 1 (repaired)" */
+void as_judge_describe(const struct as_fsck_run *run, struct as_buf *out);
+/* The problem that the output names; nothing: none. */
+void as_judge_add_words(const struct as_judge *j, enum as_subject_mode mode,
+			const struct as_fsck_run *run, struct as_buf *sign, struct as_buf *words);
+/* Bytes in a line. */
+void as_judge_say_bytes(const struct as_damage *how, struct as_buf *words);
+
+/* judge_look.c: after the runs that repair. */
+AS_MUST_CHECK int as_judge_look(struct as_judge *j, const struct as_fsck_base *base,
+				const struct as_damage *damage, struct as_disk *disk,
+				struct as_fsck_verdict *v, struct as_err *err);
 
 void as_judge_end_stops(struct as_judge *j);
 

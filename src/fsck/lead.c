@@ -9,7 +9,8 @@
  *
  * To tell of one takes some time. A source has no lots that it could share with others: its worker
  * has many numbers in advance, so that it does not wait. Whether a disk of a source hangs is asked
- * by another process (hang.c).
+ * by another process (hang.c). Without a source, what may hang is judged again when all lots are
+ * done, or time is nearly over (lead_later.c).
  *
  * Invariants
  *   1. All lots before status->next are done; a session that goes on there leaves none out.
@@ -57,6 +58,7 @@ struct fsck_lead {
 	struct as_alone *alone;
 	uint64_t *told; /* of each worker; all processes share it */
 	struct as_hangs *hangs; /* NULL: there is no source */
+	struct as_laters later;
 	bool ending; /* workers get nothing more */
 	int64_t heard_us; /* when a worker said something */
 };
@@ -117,13 +119,15 @@ static void stop_all(struct fsck_lead *l)
 
 /* ---- The leader ------------------------------------------------------------------------------ */
 
+/* What is left of the time is for new disks, but for what may hang. */
 static bool is_over(const struct fsck_lead *l)
 {
 	const struct as_fsck_args *a = l->args;
 
-	return (a->max_clusters && l->status->clusters >= a->max_clusters) ||
+	return (a->max_clusters && l->status->clusters + l->later.n >= a->max_clusters) ||
 	       (a->enough && a->enough(a->ctx, l->status)) || (a->stop && *a->stop) ||
-	       (a->for_us && as_now_us() - l->start_us >= a->for_us);
+	       (a->for_us &&
+		as_now_us() - l->start_us >= a->for_us - as_laters_us(&l->later, a));
 }
 
 static bool has_more(const struct fsck_lead *l)
@@ -252,10 +256,37 @@ static int on_found(struct fsck_lead *l, const struct lead_message *m, unsigned 
 		lot.damages[nth] = (struct as_damage){ 0 };
 		as_hangs_add(l->hangs, &h);
 		*later = true;
+	} else if (m->problem == AS_FSCK_HANGS) {
+		as_fsck_known_judge(a->known, signature, false);
+		as_laters_add(&l->later, signature, m->lot, &lot.damages[nth]);
 	} else {
 		rc = tell(l, &lot.damages[nth], (enum as_fsck_problem)m->problem, signature, err);
 	}
 	as_corrupt_lot_free(&lot);
+	return rc;
+}
+
+/* At least one: a session that is short would never tell of a hang. */
+static int confirm_later(struct fsck_lead *l, struct as_err *err)
+{
+	const struct as_fsck_args *a = l->args;
+	struct as_laters *later = &l->later;
+	size_t i = 0;
+	int rc = 0;
+
+	for (; !rc && i < later->n && !(a->stop && *a->stop); i++) {
+		if (i && a->for_us && as_now_us() - l->start_us >= a->for_us)
+			break;
+		rc = tell(l, &later->items[i].damage, AS_FSCK_HANGS, later->items[i].signature,
+			  err);
+	}
+	if (!rc && i < later->n) {
+		l->status->unconfirmed += later->n - i;
+		as_emit_note(a->sinks,
+			     "time is over: %zu that may hang were not tried again, such as %s",
+			     later->n - i, later->items[i].signature);
+	}
+	as_laters_clear(later);
 	return rc;
 }
 
@@ -375,7 +406,7 @@ static void set_next(struct fsck_lead *l)
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->workers[i].lot < next)
 			next = l->workers[i].lot;
-	l->status->next = next;
+	l->status->next = l->args->corrupt ? as_laters_first(&l->later, next) : next;
 	l->status->wall_us = as_now_us() - l->start_us;
 }
 
@@ -509,14 +540,23 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 	for (unsigned i = 0; !rc && i < l.n; i++)
 		give(&l, &l.workers[i]);
 	/* A lot can take long, if the checker hangs; then it is not waited for. */
-	while (!rc && !is_idle(&l) && !is_over(&l))
-		rc = listen_once(&l, m, err);
+	do {
+		while (!rc && !is_idle(&l) && !is_over(&l))
+			rc = listen_once(&l, m, err);
+		if (!rc)
+			rc = confirm_later(&l, err);
+		/* They may have been left idle for that. */
+		for (unsigned i = 0; !rc && i < l.n; i++)
+			if (l.workers[i].lot == NO_LOT)
+				give(&l, &l.workers[i]);
+	} while (!rc && !is_idle(&l) && !is_over(&l));
 	set_next(&l);
 	if (!rc && l.hangs)
 		rc = hear_last(&l, m, err);
 	status->all = !rc && (status->next >= status->all_lots || all_over(&l));
 	stop_all(&l);
 	as_hangs_free(l.hangs);
+	as_laters_clear(&l.later);
 	as_shared_free(l.told, jobs * sizeof(*l.told));
 	as_alone_free(l.alone);
 	free(m);

@@ -26,6 +26,28 @@ _Noreturn void as_lead_work(const struct as_fsck_args *args, int fd, unsigned nu
 			    const uint64_t *told);
 
 /*
+ * lead_later.c: the same disks in a session without a source. To judge one again takes longer than
+ * to judge hundreds of others, so these come first.
+ */
+struct as_laters {
+	struct as_later {
+		char *signature;
+		uint64_t lot; /* a session that is killed before it was confirmed begins there */
+		struct as_damage damage;
+	} *items;
+	size_t n, cap;
+};
+
+/* Takes over the damage; one that has the same signature as another is dropped. */
+void as_laters_add(struct as_laters *laters, const char *signature, uint64_t lot,
+		   struct as_damage *damage);
+/* How long it takes to judge them again, at most half of the session's time. */
+int64_t as_laters_us(const struct as_laters *laters, const struct as_fsck_args *args);
+/* The first lot that one of them is of, or `next`, if that is before it. */
+uint64_t as_laters_first(const struct as_laters *laters, uint64_t next);
+void as_laters_clear(struct as_laters *laters);
+
+/*
  * hang.c: disks on which a checker seems not to end. Whether it does takes long to find out, so
  * that a process of its own waits for it, for one disk after the other.
  */

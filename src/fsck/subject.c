@@ -73,6 +73,7 @@ int as_exits_vet(const char *exits, struct as_err *err)
 {
 	const char *s = exits + strspn(exits, " ");
 	enum as_check_answer answer;
+	bool named[256] = { false };
 	long from, to;
 
 	if (!*s)
@@ -81,6 +82,13 @@ int as_exits_vet(const char *exits, struct as_err *err)
 		const char *word = s;
 
 		s = read_exit(s, &from, &to, &answer);
+		for (long i = from; s && i <= to; i++) {
+			if (named[i])
+				return as_fail(err, AS_EUSE,
+					       "--exits: %.*s: %ld has a meaning already",
+					       (int)strcspn(word, " "), word, i);
+			named[i] = true;
+		}
 		if (!s)
 			return as_fail(
 				err, AS_EUSE,
@@ -164,23 +172,17 @@ static int own_row(struct as_fsck_subject *s, const struct as_subject_setup *set
 		return as_fail(err, AS_EUSE,
 			       "%s: the command must have {disk} where the disk's path is to be",
 			       setup->spec);
-	s->own[0] = as_xstrdup(command);
+	s->own[0] = as_subject_absolute(command);
 	s->own[1] = setup->exits ? as_xstrdup(setup->exits) : NULL;
-	s->own[2] = setup->check ? as_xstrdup(setup->check) : NULL;
-	s->own[3] = as_xstrndup(command, strcspn(command, " "));
+	s->own[2] = setup->check ? as_subject_absolute(setup->check) : NULL;
+	s->own[3] = as_xstrndup(s->own[0], strcspn(s->own[0], " "));
 	s->type = setup->type ? as_xstrdup(setup->type) : NULL;
 	s->row = (struct as_subject_row){ .name = s->own[3],
 					  .types = "",
 					  .repair = s->own[0],
 					  .check = s->own[2],
-					  .exits = s->own[1] ? s->own[1]
-							     : "0=clean 1-3=repaired "
-							       "4=left "
-							       "5-7=repaired+left "
-							       "8-255=failed",
-					  .check_exits = s->own[1] ? NULL
-								   : "0=clean 1-7=left "
-								     "8-255=failed" };
+					  .exits = s->own[1] ? s->own[1] : FSCK_SUM,
+					  .check_exits = s->own[1] ? NULL : FSCK_SUM_N };
 	if (s->row.check && !strstr(s->row.check, "{disk}"))
 		return as_fail(err, AS_EUSE, "--check: the command must have {disk} in it");
 	return setup->exits ? as_exits_vet(setup->exits, err) : 0;
@@ -226,6 +228,7 @@ static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 {
 	struct as_tool_setup how = { .deadline_ms = s->deadline_ms, .output_bytes = 256 << 10 };
 	char path[4096], *program;
+	bool dynamic;
 	int rc;
 
 	for (unsigned i = 0; i < mode; i++)
@@ -234,12 +237,15 @@ static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 			return 0;
 		}
 	program = s->row.beside ? beside(s->argv[mode][0]) : as_xstrdup(s->argv[mode][0]);
+	dynamic = as_spawn_which(program, path, sizeof(path)) && as_tool_is_dynamic(path);
+	if (dynamic && s->own[0] && !s->probed && as_subject_is_served(program, s->argv[mode]))
+		s->served |= 1u << mode;
+	how.served = s->served & 1u << mode;
 	rc = as_tool_start(program, &how, &s->tool[mode], err);
-	if (!rc && !mode)
-		s->dynamic =
-			as_spawn_which(program, path, sizeof(path)) && as_tool_is_dynamic(path);
-	if (!mode)
+	if (!mode) {
+		s->dynamic = dynamic && !how.served;
 		s->program = as_xstrdup(program);
+	}
 	free(program);
 	if (rc == AS_ELACK && s->row.package)
 		return as_fail_in(err, "%s (package %s)", s->row.name, s->row.package);
@@ -299,6 +305,8 @@ int as_subject_open(const struct as_subject_setup *setup, struct as_fsck_subject
 	*out = NULL;
 	s->spec = as_xstrdup(setup->spec);
 	s->told_ms = setup->deadline_ms;
+	s->probed = setup->probed;
+	s->served = setup->probed ? setup->served : 0;
 	s->deadline_ms = s->told_ms	  ? s->told_ms
 			 : setup->patient ? AS_SUBJECT_PATIENT_MS
 			 : setup->hint_ms ? setup->hint_ms
@@ -309,6 +317,14 @@ int as_subject_open(const struct as_subject_setup *setup, struct as_fsck_subject
 	if (rc) {
 		as_subject_free(s);
 		return rc;
+	}
+	if (s->own[0]) { /* it can be opened again from another folder */
+		struct as_buf spec = { 0 };
+
+		as_buf_addf(&spec, COMMAND_WORD "%s", s->own[0]);
+		free(s->spec);
+		s->spec = as_xstrdup(as_buf_str(&spec));
+		as_buf_free(&spec);
 	}
 	s->name = short_name(s);
 	*out = s;
@@ -370,6 +386,11 @@ const char *as_subject_program(const struct as_fsck_subject *s)
 bool as_subject_has(const struct as_fsck_subject *s, enum as_subject_mode mode)
 {
 	return s->command[mode];
+}
+
+unsigned as_subject_served(const struct as_fsck_subject *s)
+{
+	return s->served;
 }
 
 const char *as_subject_command(const struct as_fsck_subject *s, enum as_subject_mode mode)

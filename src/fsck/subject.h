@@ -47,6 +47,9 @@ struct as_subject_setup {
 	bool patient;
 	/* Without a deadline of the user's, and if it is not patient; 0: AS_SUBJECT_DEADLINE_MS */
 	unsigned hint_ms;
+	/* What as_subject_served() said of the same command before; !probed: it is tried. */
+	bool probed;
+	unsigned served;
 };
 
 #define AS_SUBJECT_DEADLINE_MS 5000u
@@ -67,6 +70,9 @@ const struct as_subject_row *as_subject_row_of(const struct as_fsck_subject *sub
 /* The path of the program that repairs. */
 const char *as_subject_program(const struct as_fsck_subject *subject);
 bool as_subject_has(const struct as_fsck_subject *subject, enum as_subject_mode mode);
+/* The modes, a bit each, whose program reads its disk only if that is a file of a mount: a shell
+ * that lets others do the work. To find out costs a run or two. */
+unsigned as_subject_served(const struct as_fsck_subject *subject);
 /* The command with {disk} in it. */
 const char *as_subject_command(const struct as_fsck_subject *subject, enum as_subject_mode mode);
 

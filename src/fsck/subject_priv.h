@@ -18,7 +18,9 @@ struct as_fsck_subject {
 		uint64_t size; /* of the disk; 0: none has */
 		bool never; /* it cannot stop */
 	} ready[AS_SUBJECT_MODES];
-	bool dynamic;
+	bool dynamic; /* and not served */
+	bool probed; /* `served` is known */
+	unsigned served; /* modes, a bit each */
 	char *program; /* of the first mode */
 	unsigned deadline_ms;
 	unsigned told_ms; /* by the user; 0: nothing */
@@ -30,5 +32,11 @@ struct as_tool_job as_subject_job(const struct as_fsck_subject *s, enum as_subje
 /* What the exit status of a run means. */
 void as_subject_give_meaning(const struct as_fsck_subject *s, enum as_subject_mode mode,
 			     struct as_subject_run *run);
+
+/* subject_options.c. A command of the user's, with the absolute paths of the files that it names;
+ * to be freed. */
+char *as_subject_absolute(const char *command);
+/* Whether the program reads its disk only if that is a file (as_tool_setup.served). */
+bool as_subject_is_served(const char *program, char *const *argv);
 
 #endif

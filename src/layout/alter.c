@@ -17,7 +17,8 @@ static bool seal_after(const struct as_fields *fields, const struct as_field *f,
 
 	/* A checksum that is damaged itself must stay wrong. */
 	return seal && f->seal && f->kind != AS_FIELD_CHECKSUM &&
-	       !as_fields_seal(fields, disk, f->seal, &err);
+	       !as_fields_seal(fields, disk, f->seal, &err) &&
+	       !as_fields_seal_bytes(fields, disk, f->off, f->bytes, &err);
 }
 
 static void begin_words(const struct as_field *f, struct as_disk *disk, struct as_buf *words)

@@ -131,6 +131,10 @@ size_t as_field_values(const struct as_fields *fields, size_t i, struct as_disk 
 /* Computes the checksum anew, and those that cover it. 0 is no checksum: nothing is done. */
 AS_MUST_CHECK int as_fields_seal(const struct as_fields *fields, struct as_disk *disk,
 				 uint32_t seal, struct as_err *err);
+/* All checksums that these bytes are a part of: the generation of an inode of ext4 is also in those
+ * of its blocks. */
+AS_MUST_CHECK int as_fields_seal_bytes(const struct as_fields *fields, struct as_disk *disk,
+				       uint64_t off, uint64_t len, struct as_err *err);
 /* How many seals there are; they are numbered from 1. */
 uint32_t as_fields_seals(const struct as_fields *fields);
 

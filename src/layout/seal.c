@@ -174,3 +174,26 @@ int as_fields_seal(const struct as_fields *fields, struct as_disk *disk, uint32_
 	}
 	return 0;
 }
+
+static bool sums(const struct as_seal *seal, uint64_t off, uint64_t len)
+{
+	for (unsigned i = 0; i < seal->n_pieces; i++) {
+		const struct as_seal_piece *piece = &seal->piece[i];
+
+		if (piece->kind == AS_PIECE_DISK && off < piece->off + piece->len &&
+		    piece->off < off + len)
+			return true;
+	}
+	return false;
+}
+
+int as_fields_seal_bytes(const struct as_fields *fields, struct as_disk *disk, uint64_t off,
+			 uint64_t len, struct as_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 1; !rc && i <= fields->n_seals; i++)
+		if (sums(&fields->seals[i - 1], off, len))
+			rc = as_fields_seal(fields, disk, i, err);
+	return rc;
+}

@@ -26,6 +26,8 @@ struct as_stack_frame {
 struct as_stack {
 	int32_t signal;
 	uint32_t n;
+	bool has_address;
+	uint64_t address; /* that could not be reached, or where the instruction is */
 	struct as_stack_frame frame[AS_STACK_FRAMES]; /* the innermost first */
 	char said[AS_STACK_SAID_BYTES]; /* the report of a sanitizer; "": none */
 	char abort[AS_STACK_ABORT_BYTES]; /* the assertion that failed, as it was printed */

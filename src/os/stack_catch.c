@@ -83,8 +83,10 @@ static void on_death(int sig, siginfo_t *info, void *context)
 	void *frames[DEPTH];
 	int n, i = 0;
 
-	(void)info;
 	noted->signal = sig;
+	/* Not of one that was sent by somebody. */
+	noted->has_address = sig != SIGABRT && info->si_code > 0;
+	noted->address = noted->has_address ? (uint64_t)(uintptr_t)info->si_addr : 0;
 	if (sig == SIGABRT && aborted && *aborted)
 		strncpy(noted->abort, (*aborted)->text, sizeof(noted->abort) - 1);
 	if (!note(pc)) {

@@ -274,7 +274,7 @@ int as_tool_start(const char *program, const struct as_tool_setup *setup, struct
 	else if (!as_spawn_which(program, path, sizeof(path)))
 		rc = as_fail(err, AS_ELACK, "%s: no such program", program);
 	else
-		tool->is_static = !as_tool_is_dynamic(path);
+		tool->is_static = tool->limits.served || !as_tool_is_dynamic(path);
 	if (!rc)
 		rc = as_tool_share_new(tool, err);
 	if (rc) {
@@ -414,6 +414,8 @@ static void found_dead(const struct as_tool *tool, struct as_tool_result *result
 	int sig = WTERMSIG(tool->head->status);
 
 	as_stack_words(&stack, sig, &died);
+	result->has_address = stack.has_address && stack.signal == sig;
+	result->address = stack.address;
 	snprintf(result->died, sizeof(result->died), "%s", as_buf_str(&died));
 	result->ended = (struct as_ended){ AS_END_SIGNAL, sig, result->ended.wall_us, 0 };
 	as_buf_free(&died);

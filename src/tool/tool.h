@@ -11,7 +11,8 @@
  *
  * No shim can be loaded into a static program. Such a program gets its disk as a file of a private
  * FUSE mount (tool_static.c). That needs root or user namespaces, and libfuse3, otherwise AS_ELACK.
- * Each run is an exec, and the program sees the true clock.
+ * Each run is an exec, and the program sees the true clock. It has an empty folder of its own for
+ * other files ($TMPDIR).
  */
 #ifndef AS_TOOL_TOOL_H
 #define AS_TOOL_TOOL_H
@@ -36,6 +37,8 @@ struct as_tool_setup {
 	uint64_t memory_bytes; /* limit of address space; 0: 2 GiB */
 	size_t output_bytes; /* how much output is kept; the rest is dropped; 0: 1 MiB */
 	uint64_t record_bytes; /* limit of the record of one run; 0: 256 MiB */
+	/* It is run as if it were static: it may run other programs, which the shim cannot. */
+	bool served;
 };
 
 enum as_tool_flags {
@@ -74,6 +77,9 @@ struct as_tool_result {
 	char first_refused[160]; /* the first of them, in words */
 	/* Where it died of a signal: "SIGSEGV in f < main"; "" if it did not. */
 	char died[160];
+	/* The address that it could not reach then, if the signal has one. */
+	bool has_address;
+	uint64_t address;
 	bool confined; /* the kernel (seccomp) refuses them, too; else only the shim does */
 };
 

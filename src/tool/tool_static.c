@@ -32,6 +32,8 @@
 #include <unistd.h>
 
 #define GRACE_MS 20000 /* for the helper to start and to end */
+#define DISK_FOLDER "/disk"
+#define OTHER_FOLDER "/other"
 #define REST_MAX 1000 /* rounds: a process that is killed may have made another one */
 
 /* ---- The disk over the shared memory ---- */
@@ -150,6 +152,8 @@ struct helper {
 	struct helper_answer *answer;
 	int output_fd; /* a memfd */
 	char paths[2][80]; /* of the disk, and of its journal's if there is one */
+	char place[32]; /* a tmpfs that has the disk, and what the program writes elsewhere */
+	char other[64], clock[48]; /* of the environment */
 };
 
 /* Becomes root of a namespace of our own: directly as root, else through a user namespace. */
@@ -169,42 +173,68 @@ static int leave_home(struct as_err *err)
 	return 0;
 }
 
-/* Makes an empty folder in another place than the program. */
-static int make_folder(const char *program, char *folder, size_t cap, struct as_err *err)
+/* Whether the command names something below a folder. */
+static bool is_used(const struct helper *h, const char *folder)
+{
+	size_t len = strlen(folder);
+	bool used = !strncmp(h->tool->path, folder, len);
+
+	for (size_t i = 1; h->job->argv[i]; i++)
+		used = used || !strncmp(h->job->argv[i], folder, len);
+	return used;
+}
+
+/* Makes two empty folders in another place than the program: DISK_FOLDER, OTHER_FOLDER. */
+static int make_folder(struct helper *h, char *folder, size_t cap, struct as_err *err)
 {
 	static const char *const places[] = { "/mnt", "/media", "/srv", "/tmp", "/run" };
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		size_t len = strlen(places[i]);
+		char other[64];
 
-		if (!strncmp(program, places[i], len) ||
-		    mount("assay", places[i], "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755"))
+		if (is_used(h, places[i]) ||
+		    mount("assay", places[i], "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=256m"))
 			continue;
-		snprintf(folder, cap, "%s/disk", places[i]);
-		return mkdir(folder, 0700) ? as_fail_errno(err, errno, "%s", folder) : 0;
+		snprintf(h->place, sizeof(h->place), "%s", places[i]);
+		snprintf(other, sizeof(other), "%s" OTHER_FOLDER, places[i]);
+		snprintf(folder, cap, "%s" DISK_FOLDER, places[i]);
+		return mkdir(folder, 0700) || mkdir(other, 0700)
+			       ? as_fail_errno(err, errno, "%s", folder)
+			       : 0;
 	}
 	return as_fail_errno(err, errno, "cannot mount a tmpfs for a static checker");
 }
 
-static bool make_read_only(const char *folder)
+static bool make_read_only(const char *place, const char *folder)
 {
 	struct mount_attr ro = { .attr_set = MOUNT_ATTR_RDONLY };
 	struct mount_attr rw = { .attr_clr = MOUNT_ATTR_RDONLY };
 
 	return !syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &ro, sizeof(ro)) &&
+	       !syscall(SYS_mount_setattr, AT_FDCWD, place, 0, &rw, sizeof(rw)) &&
 	       !syscall(SYS_mount_setattr, AT_FDCWD, folder, 0, &rw, sizeof(rw));
 }
 
-/* Where a disk of the caller really is, or the word itself. */
-static char *true_path(struct helper *h, char *word)
+/* The word with the true paths of the disks of the caller, wherever they stand in it; to be
+ * freed. */
+static char *true_word(struct helper *h, const char *word)
 {
-	size_t len = strlen(h->tool->disk_path);
+	size_t len = strlen(h->tool->disk_path), journal = strlen(AS_TOOL_JOURNAL);
+	struct as_buf out = { 0 };
+	const char *at;
+	char *text;
 
-	if (strncmp(word, h->tool->disk_path, len))
-		return word;
-	if (!word[len])
-		return h->paths[0];
-	return strcmp(word + len, AS_TOOL_JOURNAL) ? word : h->paths[1];
+	for (; (at = strstr(word, h->tool->disk_path)); word = at) {
+		bool second = !strncmp(at + len, AS_TOOL_JOURNAL, journal);
+
+		as_buf_add(&out, word, (size_t)(at - word));
+		as_buf_adds(&out, h->paths[second]);
+		at += len + (second ? journal : 0);
+	}
+	as_buf_adds(&out, word);
+	text = as_xstrdup(as_buf_str(&out));
+	as_buf_free(&out);
+	return text;
 }
 
 /* The words of prlimit and of the program; the disks' true paths replace those that the caller
@@ -222,8 +252,37 @@ static char **make_argv(struct helper *h, char *limit, size_t cap)
 	argv[1] = limit;
 	argv[2] = h->tool->path;
 	for (size_t i = 1; i < n; i++)
-		argv[i + 2] = true_path(h, h->job->argv[i]);
+		argv[i + 2] = true_word(h, h->job->argv[i]);
 	return argv;
+}
+
+/* What repro.sh sets, too; what the caller wants; the folder for other files. */
+static char **make_env(struct helper *h)
+{
+	static char fixed[][96] = {
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"LC_ALL=C",
+		"TZ=UTC",
+		"HOME=/",
+		"ASAN_OPTIONS=detect_leaks=0:abort_on_error=1",
+		"UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1",
+	};
+	enum { N_FIXED = sizeof(fixed) / sizeof(fixed[0]) };
+	size_t n = 0;
+	char **env;
+
+	while (h->tool->envp && h->tool->envp[n])
+		n++;
+	env = as_xcalloc(N_FIXED + n + 3, sizeof(*env));
+	for (size_t i = 0; i < N_FIXED; i++)
+		env[i] = fixed[i];
+	for (size_t i = 0; i < n; i++)
+		env[N_FIXED + i] = h->tool->envp[i];
+	snprintf(h->clock, sizeof(h->clock), "E2FSCK_TIME=%lld", (long long)AS_SHIM_NOW_S);
+	env[N_FIXED + n++] = h->clock;
+	snprintf(h->other, sizeof(h->other), "TMPDIR=%s" OTHER_FOLDER, h->place);
+	env[N_FIXED + n] = h->other;
+	return env;
 }
 
 /* A process that has left the group of the program, or whose parent has ended, is our child now. */
@@ -237,9 +296,10 @@ static int run_program(struct helper *h, struct as_err *err)
 {
 	struct as_buf output = { 0 }, before = { 0 };
 	char limit[40], **argv = make_argv(h, limit, sizeof(limit));
+	char **env = make_env(h);
 	struct as_spawn spawn = {
 		.argv = argv,
-		.envp = h->tool->envp,
+		.envp = env,
 		.cwd = "/",
 		.deadline_ms = h->tool->limits.deadline_ms,
 		.output = &output,
@@ -256,7 +316,10 @@ static int run_program(struct helper *h, struct as_err *err)
 		rc = as_fail_errno(err, errno, "cannot keep a checker's output");
 	as_buf_free(&before);
 	as_buf_free(&output);
+	for (size_t i = 3; argv[i]; i++)
+		free(argv[i]);
 	free(argv);
+	free(env);
 	return rc;
 }
 
@@ -278,7 +341,7 @@ static int help(void *ctx)
 	int rc = leave_home(err);
 
 	if (!rc)
-		rc = make_folder(h->tool->path, folder, sizeof(folder), err);
+		rc = make_folder(h, folder, sizeof(folder), err);
 	for (int i = 0; journal_bytes && i < 2; i++) {
 		as_window_init(&windows[i], &shared.bd, i ? size - journal_bytes : 0,
 			       i ? journal_bytes : size - journal_bytes);
@@ -287,7 +350,7 @@ static int help(void *ctx)
 	if (!rc)
 		rc = as_serve_new(folder, disks, journal_bytes ? 2 : 1, home_fd, &serve, err);
 	if (!rc) {
-		h->answer->read_only = make_read_only(folder);
+		h->answer->read_only = make_read_only(h->place, folder);
 		for (int i = 0; i < 2; i++)
 			snprintf(h->paths[i], sizeof(h->paths[i]), "%s/%d", folder, i);
 		rc = run_program(h, err);

@@ -13,6 +13,7 @@
 #include "tests/lib/disk.h"
 
 #include "disk/image.h"
+#include "layout/alter.h"
 #include "layout/field.h"
 #include "tests/lib/fill_raw.h"
 #include "tests/lib/skip.h"
@@ -356,6 +357,34 @@ static void test_checked(void **state)
 	each(checked);
 }
 
+/* The generation of a directory of ext4 is in the checksums of its blocks, too. */
+static void generation(struct disk *d)
+{
+	struct as_disk *copy = as_disk_snapshot(d->disk);
+	struct as_buf words = { 0 };
+	bool found = false;
+
+	for (size_t i = 0; d->row->field && !strcmp(d->row->field, "i_crtime") && !check(d, copy) &&
+			   !found && i < as_fields_n(d->fields);
+	     i++) {
+		const struct as_field *f = as_fields_at(d->fields, i);
+
+		found = !strcmp(f->name, "i_generation") && !strcmp(f->class, "directory");
+		if (found)
+			assert_true(as_field_alter_to(d->fields, i, 77, true, copy, &words));
+	}
+	if (found && check(d, copy))
+		fail_msg("%s: %s, and the checker complains", d->row->type, as_buf_str(&words));
+	as_buf_free(&words);
+	as_disk_free(copy);
+}
+
+static void test_generation(void **state)
+{
+	(void)state;
+	each(generation);
+}
+
 /* ---- Damage ---- */
 
 static void damaged(struct disk *d)
@@ -447,10 +476,10 @@ static void test_other_disks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_found),	    cmocka_unit_test(test_set),
-		cmocka_unit_test(test_seals),	    cmocka_unit_test(test_checked),
-		cmocka_unit_test(test_damaged),	    cmocka_unit_test(test_noisy),
-		cmocka_unit_test(test_other_disks),
+		cmocka_unit_test(test_found),	   cmocka_unit_test(test_set),
+		cmocka_unit_test(test_seals),	   cmocka_unit_test(test_checked),
+		cmocka_unit_test(test_generation), cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_noisy),	   cmocka_unit_test(test_other_disks),
 	};
 
 	return cmocka_run_group_tests_name("fields", tests, NULL, NULL);

@@ -9,6 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+const char *as_fsck_model(const struct as_args *args, const char *type)
+{
+	bool described = as_args_has(args, "layout") || (type && as_fields_know(type));
+
+	return as_args_has(args, "symbolic")
+		       ? "symbolic"
+		       : as_args_text(args, "model", described ? "fields" : "bits");
+}
+
 static bool is_saved(const char *path)
 {
 	size_t len = strlen(path);
@@ -175,6 +184,7 @@ int as_fsck_open_model(struct as_fsck_session *s, struct as_err *err)
 		.bases = s->bases,
 		.n = s->n_bases,
 		.type = as_subject_type(s->subject),
+		.layout = as_args_text(s->args, "layout", NULL),
 		.older = s->generic.fresh,
 		.books = as_subject_row_of(s->subject)->books,
 		.seed = s->state.seed,

@@ -50,7 +50,9 @@ struct as_fsck_session {
 /* The name of its file in the folder of sessions. */
 void as_fsck_state_name(const struct as_fsck_session *s, struct as_buf *name);
 
-/* fsck_disks.c: the healthy disks, then the model that damages them. */
+/* fsck_disks.c: the name of the model, by the options or by what is known of the disks. */
+const char *as_fsck_model(const struct as_args *args, const char *type);
+/* The healthy disks, then the model that damages them. */
 AS_MUST_CHECK int as_fsck_open_disks(struct as_fsck_session *s, struct as_err *err);
 AS_MUST_CHECK int as_fsck_open_model(struct as_fsck_session *s, struct as_err *err);
 AS_MUST_CHECK int as_fsck_load_disk(struct as_fsck_session *s, const char *path,

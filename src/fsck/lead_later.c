@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* lead_later: see lead_priv.h. */
+#include "fsck/lead_priv.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MORE_MS 5000u /* to judge one again, beside the deadline */
+
+void as_laters_add(struct as_laters *l, const char *signature, uint64_t lot,
+		   struct as_damage *damage)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->items[i].signature, signature))
+			return;
+	AS_ARRAY_ROOM(l->items, l->n, l->cap);
+	l->items[l->n++] = (struct as_later){ as_xstrdup(signature), lot, *damage };
+	*damage = (struct as_damage){ .base = damage->base };
+}
+
+int64_t as_laters_us(const struct as_laters *l, const struct as_fsck_args *args)
+{
+	unsigned told_ms = args->setup->deadline_ms;
+	unsigned each_ms = (told_ms ? told_ms : AS_SUBJECT_PATIENT_MS) + MORE_MS;
+	int64_t all_us = (int64_t)l->n * each_ms * 1000;
+
+	return all_us > args->for_us / 2 ? args->for_us / 2 : all_us;
+}
+
+uint64_t as_laters_first(const struct as_laters *l, uint64_t next)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->items[i].lot < next)
+			next = l->items[i].lot;
+	return next;
+}
+
+void as_laters_clear(struct as_laters *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		free(l->items[i].signature);
+		as_damage_free(&l->items[i].damage);
+	}
+	free(l->items);
+	*l = (struct as_laters){ 0 };
+}
