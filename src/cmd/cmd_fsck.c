@@ -551,8 +551,8 @@ static const struct as_opt opts[] = {
 	  .arg = "SECONDS",
 	  .min = 1,
 	  .max = 3600,
-	  .help = "a run that takes longer than this hangs; default 5, and 30 when what was found "
-		  "is confirmed" },
+	  .help = "a run that takes longer than this hangs; default 5, with --symbolic --suite "
+		  "0.5, and 30 when what was found is confirmed" },
 	{ .name = "exits",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "MAP",

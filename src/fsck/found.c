@@ -413,7 +413,7 @@ int as_fsck_tell(const struct as_fsck_found *f, struct as_sink *sinks, bool *con
 		}
 		memset(kept, true, n);
 		/* Of one that hangs, the first verdict is that of the whole damage. */
-		if (f->problem == AS_FSCK_HANGS || still_shows(&s, kept, f->damage->n)) {
+		if ((f->problem == AS_FSCK_HANGS && n) || still_shows(&s, kept, f->damage->n)) {
 			struct as_disk *disk = as_damage_apply(f->damage, f->base->disk, NULL);
 
 			s.rc = emit(f, &s.v, disk, sinks, err);

@@ -63,7 +63,9 @@ struct as_search_setup {
 	struct as_solver_setup solver;
 	unsigned deadline_ms; /* of a run under the tool */
 	int64_t each_us; /* time for each place; 0: any */
-	bool as_they_are; /* disks are judged before anything of them is changed, too */
+	/* Disks are those of a suite: they are judged as they are, too, and any field of them may
+	 * get another value. */
+	bool suite;
 	struct as_search_shared *shared;
 	const struct as_keep *keep; /* what is remembered; NULL: nothing */
 };

@@ -111,7 +111,8 @@ void as_search_find_spots(struct sym_search *s, uint32_t base)
 			      .fields = s->setup->places->of[base],
 			      .changes = &s->setup->bases[base].writes,
 			      .books = as_subject_row_of(s->subject)->books };
-	size_t n = x.fields ? as_fields_n(x.fields) : 0;
+	/* Otherwise the user has said which bytes are unknown. */
+	size_t n = x.fields && s->setup->suite ? as_fields_n(x.fields) : 0;
 
 	if (pool->spotted)
 		return;

@@ -162,7 +162,7 @@ static int turn(void *own, const struct as_fsck_door *door, bool *more,
 	s->pools[g->place->base].news = 0;
 	g->turns++;
 	g->gain = 0;
-	if (s->visits[g->place->base] == 1 && s->setup->as_they_are)
+	if (s->visits[g->place->base] == 1 && s->setup->suite)
 		rc = as_search_as_it_is(s, g->place->base, err);
 	s->until = as_now_us() + (first ? 1 : many ? TURN_MANY_US : TURN_US);
 	for (bool any = false;

@@ -140,7 +140,7 @@ int as_symbolic_open(const struct as_args *args, const struct as_fsck_subject *s
 					     .places = &s->places,
 					     .deadline_ms = RUN_MS,
 					     .each_us = each_us,
-					     .as_they_are = setup.suite,
+					     .suite = setup.suite,
 					     .keep = s->keep,
 					     .shared = as_shared_alloc(sizeof(*s->setup.shared)) };
 	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]); i++)
