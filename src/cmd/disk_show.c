@@ -43,6 +43,17 @@ static int nothing(const struct as_fields_filter *filter, struct as_err *err)
 		       filter->structure ? filter->structure : "");
 }
 
+/* A disk whose superblock is damaged: its fields are looked for where the first disk has them. */
+static bool borrow_fields(const struct as_args *args, const struct as_fielded *a,
+			  const struct as_disk *disk, const struct as_err *err)
+{
+	if (as_args_has(args, "layout") || as_disk_size(a->disk) != as_disk_size(disk))
+		return false;
+	if (!as_args_has(args, "json"))
+		fprintf(stderr, "assay: %s; its fields are those of the first disk\n", err->msg);
+	return true;
+}
+
 static int show_two(const struct as_args *args, struct as_fielded a, struct as_chunks *store,
 		    const struct as_fields_filter *filter, struct as_buf *out, struct as_err *err)
 {
@@ -55,8 +66,14 @@ static int show_two(const struct as_args *args, struct as_fielded a, struct as_c
 
 	if (!rc)
 		rc = read_fields(args, path, disk, &fields, err);
+	if (rc && disk && borrow_fields(args, &a, disk, err))
+		rc = 0;
+	if (!rc && fields && strcmp(as_fields_layout(a.fields), as_fields_layout(fields)))
+		rc = as_fail(err, AS_EUSE, "disk show: the first disk is of %s, %s is of %s",
+			     as_fields_layout(a.fields), path, as_fields_layout(fields));
 	if (!rc) {
-		lines = as_fields_diff(a, (struct as_fielded){ fields, disk }, filter, json, out);
+		lines = as_fields_diff(a, (struct as_fielded){ fields ? fields : a.fields, disk },
+				       filter, json, out);
 		if (as_disk_size(a.disk) != as_disk_size(disk) && !json)
 			as_buf_addf(out, "the disks have %llu and %llu bytes\n",
 				    (unsigned long long)as_disk_size(a.disk),

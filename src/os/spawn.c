@@ -79,7 +79,7 @@ const char *as_signal_name(int sig)
 }
 
 /* Checkers and mkfs are in sbin folders, which are often not in an ordinary user's PATH. */
-static void search_path(struct as_buf *out)
+void as_spawn_path(struct as_buf *out)
 {
 	const char *path = getenv("PATH");
 
@@ -102,7 +102,7 @@ bool as_spawn_which(const char *name, char *path, size_t cap)
 		return false;
 	if (strchr(name, '/'))
 		return (size_t)snprintf(path, cap, "%s", name) < cap && is_program(path);
-	search_path(&list);
+	as_spawn_path(&list);
 	for (const char *s = as_buf_str(&list); !found; s++) {
 		size_t len = strcspn(s, ":");
 		int n = snprintf(path, cap, "%.*s/%s", len ? (int)len : 1, len ? s : ".", name);
@@ -480,7 +480,7 @@ int as_spawn_run(const struct as_spawn *spawn, struct as_ended *ended, struct as
 	if (!as_spawn_which(spawn->argv[0], path, sizeof(path)))
 		return as_fail(err, AS_ELACK, "%s: no such program", spawn->argv[0]);
 	as_buf_adds(&path_env, "PATH=");
-	search_path(&path_env);
+	as_spawn_path(&path_env);
 	{
 		char lc_all[] = "LC_ALL=C", tz[] = "TZ=UTC";
 		char *const fixed[] = { path_env.data, lc_all, tz, NULL };

@@ -67,6 +67,8 @@ volatile uint64_t *as_spawn_oom(void);
  * wait for its end. */
 void as_spawn_be_silent(void);
 
+/* Where programs are looked for: PATH of this process, and the sbin folders. */
+void as_spawn_path(struct as_buf *out);
 /* Finds a program in PATH and in the sbin folders; false if it is not there. */
 bool as_spawn_which(const char *name, char *path, size_t cap);
 /* "SIGSEGV" */

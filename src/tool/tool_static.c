@@ -154,6 +154,7 @@ struct helper {
 	char paths[2][80]; /* of the disk, and of its journal's if there is one */
 	char place[32]; /* a tmpfs that has the disk, and what the program writes elsewhere */
 	char other[64], clock[48]; /* of the environment */
+	struct as_buf path; /* the same */
 };
 
 /* Becomes root of a namespace of our own: directly as root, else through a user namespace. */
@@ -260,7 +261,6 @@ static char **make_argv(struct helper *h, char *limit, size_t cap)
 static char **make_env(struct helper *h)
 {
 	static char fixed[][96] = {
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"LC_ALL=C",
 		"TZ=UTC",
 		"HOME=/",
@@ -273,7 +273,7 @@ static char **make_env(struct helper *h)
 
 	while (h->tool->envp && h->tool->envp[n])
 		n++;
-	env = as_xcalloc(N_FIXED + n + 3, sizeof(*env));
+	env = as_xcalloc(N_FIXED + n + 4, sizeof(*env));
 	for (size_t i = 0; i < N_FIXED; i++)
 		env[i] = fixed[i];
 	for (size_t i = 0; i < n; i++)
@@ -281,7 +281,10 @@ static char **make_env(struct helper *h)
 	snprintf(h->clock, sizeof(h->clock), "E2FSCK_TIME=%lld", (long long)AS_SHIM_NOW_S);
 	env[N_FIXED + n++] = h->clock;
 	snprintf(h->other, sizeof(h->other), "TMPDIR=%s" OTHER_FOLDER, h->place);
-	env[N_FIXED + n] = h->other;
+	env[N_FIXED + n++] = h->other;
+	as_buf_adds(&h->path, "PATH=");
+	as_spawn_path(&h->path);
+	env[N_FIXED + n] = h->path.data;
 	return env;
 }
 
@@ -316,6 +319,7 @@ static int run_program(struct helper *h, struct as_err *err)
 		rc = as_fail_errno(err, errno, "cannot keep a checker's output");
 	as_buf_free(&before);
 	as_buf_free(&output);
+	as_buf_free(&h->path);
 	for (size_t i = 3; argv[i]; i++)
 		free(argv[i]);
 	free(argv);

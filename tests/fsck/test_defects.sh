@@ -123,6 +123,18 @@ for command in "$bin/calls" "$bin/copies" "sh $bin/calls"; do
 		;;
 	esac
 done
+# A script finds its programs as its user does.
+mkdir "$WORK/own"
+ln -s "$bin/toy" "$WORK/own/mytoy"
+printf '#!/bin/sh\nmytoy "$@"\n' >"$bin/finds"
+chmod 755 "$bin/finds"
+rm -rf "$WORK/clean"
+if PATH=$WORK/own:$PATH judge clean "$bin/finds" --lots 2 >"$WORK/out" 2>"$WORK/err"; then
+	tap_ok "a script whose program is in PATH"
+else
+	[ $? = 3 ] && tap_skip "a script whose program is in PATH" "$(tail -n 1 "$WORK/err")" ||
+		tap_not_ok "a script whose program is in PATH" "$(cat "$WORK/err")"
+fi
 # The disk may be a part of a word, also where it is a file of a mount.
 printf '#!/bin/sh\n"%s/toy" clean -y "${1#--on=}"\n' "$bin" >"$bin/equals"
 chmod 755 "$bin/equals"

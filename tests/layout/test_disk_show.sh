@@ -74,6 +74,16 @@ if here mke2fs dumpe2fs debugfs; then
 	tap_run "one structure of it" 0 \
 		"$ASSAY" disk show ext4.img --diff other.img --structure dir_entry
 	tap_is "is all" "$(grep -vc '^entry' "$WORK/out")" 0
+	# Without its magic, the second disk cannot be walked.
+	cp ext4.img bare.img
+	printf '\0\0' | dd of=bare.img bs=1 seek=1080 conv=notrunc status=none
+	tap_run "a difference in the magic" 0 "$ASSAY" disk show ext4.img --diff bare.img
+	tap_is "it is told" "$(cat "$WORK/out")" "superblock: s_magic was 0xef53, is 0x0"
+	truncate -s 1M of-minix.img
+	if here mkfs.minix && mkfs.minix of-minix.img >/dev/null; then
+		tap_run "two types" 2 "$ASSAY" disk show ext4.img --diff of-minix.img
+		tap_like "are told" "$WORK/err" "the first disk is of ext, of-minix.img is of minix"
+	fi
 	tap_run "as JSON" 0 "$ASSAY" disk show ext4.img --diff other.img --json
 	tap_like "with both values" "$WORK/out" \
 		'"field":"i_mode","offset":[0-9]+,"before":33188,"after":16804'
