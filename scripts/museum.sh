@@ -7,11 +7,11 @@
 #
 # A kernel has one bug of each file system at most (kernels/museum/NAME.patch), so 24 bugs need a
 # few kernels and not 24; each is built incrementally. "found" has the number of seconds until the
-# end of the command and the number of operations of the finding's workload, after reduction where
-# the command reduces. Then the same command runs on the kernel without patches: a finding with the
-# same signature there means that the row proves nothing ("also without the patch"). CLEAN=no leaves
-# this out. FACTOR multiplies all budgets, for a busy machine. The exit status is 1 if a bug was not
-# found, or if a row proves nothing.
+# finding was there (with its reduction, the command takes longer) and the number of operations of
+# its workload, after reduction where the command reduces. Then the same command runs on the kernel
+# without patches: a finding with the same signature there means that the row proves nothing ("also
+# without the patch"). CLEAN=no leaves this out. FACTOR multiplies all budgets, for a busy machine.
+# The exit status is 1 if a bug was not found, or if a row proves nothing.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 export LC_ALL=C
@@ -55,24 +55,50 @@ build() {
 		>"$WORK/built" 2>&1
 }
 
-# try KERNEL SECONDS REGEX COMMAND...: prints "SECONDS OPERATIONS SIGNATURE", or nothing.
-try() {
-	local kernel=$1 seconds=$2 regex=$3 start=$SECONDS folder id signature
-	shift 3
-	local for_=()
-	[ "$1" != hunt ] || for_=(--for "${seconds}s" --seed "${SEED:-1}")
-	folder=$WORK/out
-	rm -rf "$folder"
-	timeout $((seconds * 3 + 60)) "$ASSAY" "$@" ${for_[@]+"${for_[@]}"} --kernel "$kernel" \
-		-o "$folder" >"$WORK/said" 2>&1 </dev/null
-	for id in "$folder"/findings/*/; do
+# look FOLDER REGEX: the folder of a finding with such a signature, and the signature; or nothing.
+look() {
+	local id signature
+	for id in "$1"/findings/*/; do
 		[ -f "$id/finding.json" ] || continue
 		signature=$(sed -n 's/.*"signature": *"\([^"]*\)".*/\1/p' "$id/finding.json" |
 			head -n 1)
-		grep -Eq -- "$regex" <<<"$signature" || continue
-		echo "$((SECONDS - start)) $(grep -cv '^[@#]\|^$' "$id/workload.txt") $signature"
+		grep -Eq -- "$2" <<<"$signature" || continue
+		echo "$id $signature"
 		return
 	done
+}
+
+# try KERNEL SECONDS REGEX COMMAND...: prints "SECONDS OPERATIONS SIGNATURE", or nothing. It is ended
+# when it has the right finding; a hunt, when this is reduced, but REDUCE_S later at most.
+REDUCE_S=60
+try() {
+	local kernel=$1 seconds=$2 regex=$3 start=$SECONDS folder=$WORK/out
+	local pid ended file got='' took=''
+	shift 3
+	local for_=()
+	[ "$1" != hunt ] || for_=(--for "${seconds}s" --seed "${SEED:-1}")
+	rm -rf "$folder"
+	timeout $((seconds * 3 + 60)) "$ASSAY" "$@" ${for_[@]+"${for_[@]}"} --kernel "$kernel" \
+		-o "$folder" >"$WORK/said" 2>&1 </dev/null &
+	pid=$!
+	while :; do
+		kill -0 $pid 2>/dev/null
+		ended=$?
+		got=$(look "$folder" "$regex")
+		[ -z "$got" ] || took=${took:-$((SECONDS - start))}
+		[ $ended -eq 0 ] || break
+		if [ -n "$got" ] && { [ "$1" != hunt ] || [ -f "${got%% *}/workload.reduced.txt" ] ||
+			[ $((SECONDS - start - took)) -gt "$REDUCE_S" ]; }; then
+			kill $pid 2>/dev/null
+			break
+		fi
+		sleep 1
+	done
+	wait $pid 2>/dev/null
+	[ -n "$got" ] || return
+	file=${got%% *}/workload.reduced.txt
+	[ -f "$file" ] || file=${got%% *}/workload.txt
+	echo "$took $(grep -cv '^[@#]\|^$' "$file") ${got#* }"
 }
 
 # The rows that are wanted go to packs: file $WORK/pack.N has rows of one kernel.
