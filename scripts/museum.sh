@@ -68,9 +68,9 @@ look() {
 	done
 }
 
-# try KERNEL SECONDS REGEX COMMAND...: prints "SECONDS OPERATIONS SIGNATURE", or nothing. It is ended
-# when it has the right finding; a hunt, when this is reduced, but REDUCE_S later at most.
-REDUCE_S=60
+# try KERNEL SECONDS REGEX COMMAND...: prints "SECONDS OPERATIONS SIGNATURE", or nothing. It is
+# ended when it has the right finding; a hunt, when this is reduced, but REDUCE_S later at most.
+REDUCE_S=$((60 * ${FACTOR:-1}))
 try() {
 	local kernel=$1 seconds=$2 regex=$3 start=$SECONDS folder=$WORK/out
 	local pid ended file got='' took=''
@@ -87,7 +87,8 @@ try() {
 		got=$(look "$folder" "$regex")
 		[ -z "$got" ] || took=${took:-$((SECONDS - start))}
 		[ $ended -eq 0 ] || break
-		if [ -n "$got" ] && { [ "$1" != hunt ] || [ -f "${got%% *}/workload.reduced.txt" ] ||
+		if [ -n "$got" ] && { [ "$1" != hunt ] ||
+			[ -f "${got%% *}/workload.reduced.txt" ] ||
 			[ $((SECONDS - start - took)) -gt "$REDUCE_S" ]; }; then
 			kill $pid 2>/dev/null
 			break

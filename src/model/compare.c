@@ -106,6 +106,8 @@ static void compare_times(struct compare *c, const struct as_inode *inode, const
 {
 	const struct as_times *times = inode->times;
 
+	if (!as_traits_holds_atime(c->m->traits, st->atime_ns))
+		differ(c, "atime %lld ns, which the disk cannot hold", (long long)st->atime_ns);
 	if (!times || !feature(c, AS_FEAT_TIMES))
 		return;
 	if (times->mtime_known && !as_traits_same_time(c->m->traits, st->mtime_ns, times->mtime_ns))

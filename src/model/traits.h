@@ -208,6 +208,10 @@ struct as_traits {
 	 * type promises nothing. statx(2), STATX_DIOALIGN, tells where the kernel does. */
 	uint32_t dio_align;
 	int64_t time_granularity_ns; /* 1: exact */
+	/* utimensat(): a time becomes "the greatest value supported by the file system that is not
+	 * greater". So stat tells no atime that the disk cannot hold. 0: it is as fine as the
+	 * others. */
+	int64_t atime_granularity_ns;
 	uint8_t stamps; /* enum as_stamps_judged: times that move as POSIX says */
 	uint8_t space; /* enum as_space_promise */
 	uint8_t quota; /* enum as_quota_promise */
@@ -254,6 +258,11 @@ static inline bool as_traits_same_time(const struct as_traits *traits, int64_t g
 		return true;
 	return traits->quirks & AS_QUIRK_TIMES_MAYBE_SECONDS &&
 	       got_ns == set_ns - (rest < 0 ? rest + 1000000000 : rest);
+}
+
+static inline bool as_traits_holds_atime(const struct as_traits *traits, int64_t ns)
+{
+	return !traits->atime_granularity_ns || ns % traits->atime_granularity_ns == 0;
 }
 
 #endif

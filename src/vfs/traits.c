@@ -99,7 +99,7 @@ struct as_fs_traits {
 	uint32_t xattr_value_max;
 	uint64_t size_max_bytes, size_max_blocks; /* the smaller one; 0: none */
 	uint32_t dio_align; /* 0: a page where the row has AS_FEAT_DIRECT, else no promise */
-	int64_t time_granularity_ns;
+	int64_t time_granularity_ns, atime_granularity_ns; /* atime: 0: the same */
 	/* 0: it frees later (xfs, btrfs, f2fs, nilfs2), or its counts are not known well enough */
 	uint8_t space;
 	uint8_t stamps; /* 0: how its times move is not known well enough to be judged */
@@ -219,6 +219,7 @@ static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struc
 	traits->quota = row->quota;
 	traits->quota_own = row->quota_own;
 	traits->time_granularity_ns = row->time_granularity_ns;
+	traits->atime_granularity_ns = row->atime_granularity_ns;
 	traits->time_min_s = row->time_min_s;
 	traits->time_max_s = row->time_max_s;
 	traits->flags_handed_on = row->flags_handed_on;

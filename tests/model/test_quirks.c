@@ -257,6 +257,31 @@ static void test_range_of_times(void **state)
 	}
 }
 
+/* An atime that the disk cannot hold changes when it is read from there (exfat: two seconds). */
+static void test_atime_that_is_too_fine(void **state)
+{
+	struct as_traits exfat = t_full_traits;
+	struct as_model *m;
+	struct as_outcome got = { .payload = AS_PAYLOAD_STAT };
+	struct as_verdict verdict = { 0 };
+	struct as_op op = as_op_make(AS_OP_STAT);
+
+	(void)state;
+	exfat.quirks |= AS_QUIRK_NO_ATIME;
+	exfat.time_granularity_ns = 10000000;
+	exfat.atime_granularity_ns = 2000000000;
+	m = as_model_new(&exfat);
+	assert_int_equal(t_apply_text(m, "create /f 0644\nutimens /f atime=1700000001.7"), 0);
+	assert_true(as_model_stat(m, "/f", true, &got.st));
+	op.path = "/f";
+	got.st.atime_ns = INT64_C(1700000000000000000);
+	assert_true(as_model_judge(m, &op, &got, &verdict));
+	got.st.atime_ns = INT64_C(1700000001700000000);
+	assert_false(as_model_judge(m, &op, &got, &verdict));
+	as_verdict_free(&verdict);
+	as_model_free(m);
+}
+
 /* copy_file_range: the largest offset is asked for before overlaps, and also for nothing. */
 static void test_copy_at_the_end(void **state)
 {
@@ -283,6 +308,7 @@ int main(void)
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_modes_of_new_files),
 		cmocka_unit_test(test_range_of_times),
+		cmocka_unit_test(test_atime_that_is_too_fine),
 		cmocka_unit_test(test_copy_at_the_end),
 	};
 

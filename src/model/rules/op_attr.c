@@ -261,6 +261,9 @@ static void check_times(struct as_rule_step *s, const struct as_inode *inode,
 {
 	const struct as_times *times = inode->times;
 
+	if (!as_traits_holds_atime(s->m->traits, st->atime_ns))
+		as_rule_wrong(s, "atime %lld ns, which the disk cannot hold",
+			      (long long)st->atime_ns);
 	if (!times || !as_rule_has(s, AS_FEAT_TIMES))
 		return;
 	if (times->mtime_known && !as_traits_same_time(s->m->traits, st->mtime_ns, times->mtime_ns))
