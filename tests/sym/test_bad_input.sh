@@ -82,6 +82,10 @@ whole "a static checker" static pread
 tap_run "a stripped checker" 0 strip -o "$WORK/stripped" "$WORK/bad"
 whole "a stripped checker" stripped pread
 
+# It gets its disk as a file, since it reaches it by no name that the shim knows.
+tap_run "one that opens it by another name" 0 explore bad name --range 100+4 --for 120s
+tap_like "one that opens it by another name: its five paths" "$WORK/out" '^1 places; 5 paths'
+
 tap_run "one that reads past the end" 0 explore bad end --range 65532+4 --for 120s
 tap_like "one that reads past the end: its five paths" "$WORK/out" '^1 places; 5 paths'
 
@@ -93,11 +97,10 @@ while IFS='|' read -r name what words; do
 done <<-'END'
 	a thread that reads|thread|several threads, or has forked, where it first reads
 	a process that reads|child|without reading any .* starts processes, which are not followed
-	another program that reads|exec|only by aio, io_uring or another program
-	a checker that reads by aio|aio|only by aio, io_uring or another program
+	another program that reads|exec|died before it read any .* or started another program
+	a checker that reads by aio|aio|uses aio or io_uring, which are not followed
 	a checker that never reads these bytes|other|ends without reading any of these bytes
-	a checker that opens it by another name|name|only by aio, io_uring or another program
-	a checker that reads through a pipe|pipe|only by aio, io_uring or another program
+	a checker that reads through a pipe|pipe|ends without reading any of these bytes
 END
 
 tap_run "a checker that hangs" 2 explore bad asleep --range 100+4 --deadline 1
