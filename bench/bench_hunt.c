@@ -5,8 +5,8 @@
  *	hunt.lab	labfs, linked in
  *	hunt.ext4.host	ext4 of the running kernel; also hunt.xfs.host
  *	hunt.ext4.uml	ext4 in User-Mode Linux, its boot included; one guest runs on one processor
- *	hunt.ext4.uml.two	the same with two jobs, so that the machine is used as by the rows of
- *			the host, where one job has instances on all processors
+ *	hunt.ext4.uml.two	the same with two jobs: it uses the machine as the rows of the host,
+ *			where one job has instances on all processors
  *	hunt.plugin	memfs (bench/plugin), which costs next to nothing; hunt.plugin.alone
  *			is what it does when its functions are called in a loop (bench_plugin.c)
  * Operations a second by the clock. Rows that end in .cpu: a second of CPU time of all processes,

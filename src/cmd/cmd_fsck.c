@@ -569,8 +569,7 @@ static const struct as_opt opts[] = {
 	{ .name = "layout",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "what is on the disks, for --model fields and --where: a description as "
-		  "docs/LAYOUT.md explains it; default: that of the type" },
+	  .help = "a description of the disks (docs/LAYOUT.md), for --model fields and --where" },
 	{ .name = "kernel",
 	  .help = "show each repaired disk to the kernel: it must mount it, read it, and make and "
 		  "delete a file in every directory; labfs is always asked" },

@@ -15,7 +15,7 @@
 
 #include "base/array.h"
 #include "cuts/perm.h"
-#include "fsck/crash_work.h"
+#include "damage/crash_work.h"
 #include "work/print.h"
 
 #include <stdlib.h>

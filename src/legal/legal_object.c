@@ -211,8 +211,8 @@ static void sort_nodes(struct as_object *o)
 	free(last);
 }
 
-/* Nothing was fsynced alone since the last sync, nor is it just now: rule 1. An fsync that failed may
- * have done what it was asked for. */
+/* Nothing was fsynced alone since the last sync, nor is it just now: rule 1. An fsync that failed
+ * may have done what it was asked for. */
 static bool is_whole(const struct as_legal_judge *j)
 {
 	uint32_t n = j->n_promises;

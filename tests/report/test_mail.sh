@@ -124,8 +124,10 @@ done
 # ---- Words of a checker in a subject -------------------------------------------------------------
 
 cp -r "$(dirname "$room")" "$WORK/words"
-sed -e 's|"summary":"[^"]*"|"summary":"power cut: fsck: `fsck.gfs2 -f` repaired: Block 9 (0x9) of 7."|' \
-	-e 's|"signature":"[^"]*"|"signature":"crash: fsck: `fsck.gfs# -f` repaired: Block #) of #.; after unlink"|' \
+summary='power cut: fsck: `fsck.gfs2 -f` repaired: Block 9 (0x9) of 7.'
+signature='crash: fsck: `fsck.gfs# -f` repaired: Block #) of #.; after unlink'
+sed -e "s|\"summary\":\"[^\"]*\"|\"summary\":\"$summary\"|" \
+	-e "s|\"signature\":\"[^\"]*\"|\"signature\":\"$signature\"|" \
 	-i "$WORK/words/finding.json"
 tap_run "words of a checker" 0 "$ASSAY" report --mail "$WORK/words"
 tap_like "are in the subject as it said them" "$WORK/out" \

@@ -3,7 +3,7 @@
 #include "cmd/fsck/fsck_crash.h"
 
 #include "cli/boxes.h"
-#include "fsck/crash_work.h"
+#include "damage/crash_work.h"
 #include "os/temp.h"
 #include "scenario/scenario.h"
 #include "work/parse.h"

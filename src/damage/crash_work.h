@@ -5,8 +5,8 @@
  * it. Power cuts are tried from that mount on; files that the second part does not name must
  * survive all of them.
  */
-#ifndef AS_FSCK_CRASH_WORK_H
-#define AS_FSCK_CRASH_WORK_H
+#ifndef AS_DAMAGE_CRASH_WORK_H
+#define AS_DAMAGE_CRASH_WORK_H
 
 #include "base/buf.h"
 #include "work/seq.h"

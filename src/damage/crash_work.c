@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* crash_work: see crash_work.h. The steps are rows; {f} is the number of one of the 100 files, {n}
  * that of the step, {k} a size. */
-#include "fsck/crash_work.h"
+#include "damage/crash_work.h"
 
 #include "base/array.h"
 #include "base/choice.h"
