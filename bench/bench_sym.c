@@ -3,7 +3,8 @@
  * bench_sym: exploring checkers symbolically (assay fsck --symbolic), as a user does it: in two
  * processes, each path judged. Starting Valgrind is a part of the time.
  *
- *	sym.minix, sym.labfs, sym.e2fsck	paths in a second
+ *	sym.minix, sym.labfs, sym.e2fsck	paths in a second of the search, by the clock; the
+ *			time after it, in which hangs are confirmed, makes no paths
  *	sym.*.warm	bench_sym_warm.c
  *	sym.*.follow	how many of the solved disks took the path that was predicted
  *	sym.*.share.valgrind	share of the time of both processes: runs under Valgrind
@@ -95,7 +96,7 @@ static const char *session(char *const *words, unsigned seconds, struct as_buf *
 /* Where the time of both processes went, by the clock. */
 static void shares(const char *name, const char *json, as_bench_report report)
 {
-	double all = JOBS * number(json, "wall_us"), run = number(json, "run_us");
+	double all = JOBS * number(json, "search_us"), run = number(json, "run_us");
 	double z3 = number(json, "z3_us"), engine = number(json, "solve_us") - z3;
 	const struct {
 		const char *what;
@@ -129,7 +130,7 @@ static void paths(const char *name, const char *checker, as_bench_report report)
 	if (json) {
 		followed = number(json, "followed");
 		strayed = number(json, "strayed");
-		report(name, number(json, "paths") * 1e6 / number(json, "wall_us"), "path/s");
+		report(name, number(json, "paths") * 1e6 / number(json, "search_us"), "path/s");
 		snprintf(full, sizeof(full), "%s.follow", name);
 		if (followed + strayed > 0)
 			report(full, 100 * followed / (followed + strayed), "%");

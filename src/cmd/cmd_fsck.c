@@ -104,15 +104,8 @@ static void print_json(const struct as_fsck_session *s, const struct as_fsck_sta
 	as_json_kuint(&j, "lost_files", status->lost_files);
 	as_json_kbool(&j, "all", status->all);
 	as_json_kint(&j, "wall_us", status->wall_us);
-	if (s->covering.cover.row) {
-		const struct as_fsck_cover *cover = &s->covering.cover;
-
-		as_json_kuint(&j, "covered_blocks", cover->row->count(cover));
-		if (cover->row->share) {
-			as_json_key(&j, "covered_percent");
-			as_json_num(&j, cover->row->share(cover));
-		}
-	}
+	as_json_kint(&j, "search_us", status->search_us);
+	as_fsck_covering_json(&s->covering, &j);
 	if (!s->corrupt)
 		as_symbolic_json(&s->symbolic, &j);
 	as_json_end(&j);

@@ -380,6 +380,7 @@ static int on_message(struct fsck_lead *l, struct worker *w, const struct lead_m
 		return rc;
 	case LEAD_DONE:
 		s->lots++;
+		s->search_us = as_now_us() - l->start_us;
 		w->out--;
 		s->counts.disks += m->counts.disks;
 		s->counts.runs += m->counts.runs;

@@ -22,7 +22,7 @@ struct as_fsck_status {
 	struct as_judge_counts counts;
 	uint64_t problems; /* that were met, those of one cluster each time */
 	uint64_t clusters, unconfirmed;
-	int64_t wall_us;
+	int64_t wall_us, search_us; /* of all; until the last disk was judged */
 	bool all; /* every damage of the model was tried */
 	uint64_t next; /* the first lot that is not done */
 	/* What was lost, for --score. */

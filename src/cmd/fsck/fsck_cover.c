@@ -64,6 +64,19 @@ void as_fsck_covering_say(const struct as_fsck_covering *c, struct as_sink *sink
 				    "be built with --coverage, and end by itself");
 }
 
+void as_fsck_covering_json(const struct as_fsck_covering *c, struct as_json *json)
+{
+	const struct as_fsck_cover *cover = &c->cover;
+
+	if (!cover->row)
+		return;
+	as_json_kuint(json, "covered_blocks", cover->row->count(cover));
+	if (cover->row->share) {
+		as_json_key(json, "covered_percent");
+		as_json_num(json, cover->row->share(cover));
+	}
+}
+
 void as_fsck_covering_close(struct as_fsck_covering *c)
 {
 	if (c->cover.row == &as_sym_cover_row)

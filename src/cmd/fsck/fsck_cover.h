@@ -4,6 +4,7 @@
 #define AS_CMD_FSCK_FSCK_COVER_H
 
 #include "base/event.h"
+#include "base/json.h"
 #include "cli/cli.h"
 #include "fsck/cover.h"
 #include "os/dir.h"
@@ -23,6 +24,7 @@ AS_MUST_CHECK int as_fsck_covering_open(const struct as_args *args, struct as_fs
 AS_MUST_CHECK int as_fsck_covering_save(struct as_fsck_covering *c, const struct as_dir *dir,
 					int64_t wall_us, struct as_err *err);
 void as_fsck_covering_say(const struct as_fsck_covering *c, struct as_sink *sinks);
+void as_fsck_covering_json(const struct as_fsck_covering *c, struct as_json *json);
 void as_fsck_covering_close(struct as_fsck_covering *c);
 
 #endif

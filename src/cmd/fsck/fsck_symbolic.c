@@ -266,7 +266,7 @@ void as_symbolic_say(const struct as_symbolic *s, const struct as_fsck_status *t
 		     "%zu places; %llu paths (%.1f/s), %llu of them with a problem; %llu blocks of "
 		     "code, %.1f %% of the checker's own",
 		     s->places.n, (unsigned long long)(paths + before),
-		     t->wall_us > 0 ? (double)paths * 1e6 / (double)t->wall_us : 0,
+		     t->search_us > 0 ? (double)paths * 1e6 / (double)t->search_us : 0,
 		     tally(s, AS_SEARCH_BUGGY), (unsigned long long)blocks->n,
 		     as_blocks_share(blocks));
 	as_emit_note(
