@@ -54,8 +54,10 @@ static void make_room(struct as_board *b, uint64_t room)
 		struct notice old;
 
 		memcpy(&old, b->ring + b->tail % AS_BOARD_BYTES, sizeof(old));
-		b->tail += room_of(old.len);
+		__atomic_store_n(&b->tail, b->tail + room_of(old.len), __ATOMIC_RELAXED);
 	}
+	/* Who is killed after this has taken them down: the compiler keeps the order, too. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 static void put(struct as_board *b, int64_t pid, const void *data, uint64_t len)
