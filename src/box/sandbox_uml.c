@@ -42,6 +42,7 @@
 
 #define MODULES_ROOT "/usr/lib/uml/modules"
 #define VERSION_DEADLINE_MS 5000
+#define VERSION_ATTEMPTS 3
 #define WORDS_MAX 64
 #define VERSION_MAX_BYTES 4096
 #define VERSION_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+~"
@@ -323,8 +324,10 @@ static int boot(const struct boot *b, struct as_box *box, struct as_err *err)
 	return rc == AS_ELACK && box->jail.error ? boot_in_folder(b, box, err) : rc;
 }
 
-/* The kernel's version. It prints it without booting, and is confined like one that boots. */
-static int ask_version(const struct boot *for_boot, char *version, size_t cap, struct as_err *err)
+/* The kernel's version. It prints it without booting, and is confined like one that boots.
+ * AS_EUSE: it did not. */
+static int ask_version_once(const struct boot *for_boot, char *version, size_t cap,
+			    struct as_err *err)
 {
 	struct boot b = *for_boot;
 	struct as_box *box = as_box_new();
@@ -348,6 +351,16 @@ static int ask_version(const struct boot *for_boot, char *version, size_t cap, s
 		snprintf(version, cap, "%.*s", (int)len, text);
 	as_buf_free(&output);
 	as_box_free(box);
+	return rc;
+}
+
+/* A machine that is very busy may not let it come to its end in time. */
+static int ask_version(const struct boot *b, char *version, size_t cap, struct as_err *err)
+{
+	int rc = AS_EUSE;
+
+	for (int i = 0; i < VERSION_ATTEMPTS && rc == AS_EUSE; i++)
+		rc = ask_version_once(b, version, cap, err);
 	return rc;
 }
 
