@@ -267,6 +267,8 @@ static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 			early = AS_END_STOPPED;
 		else if (!left_ms && !has_ended(w)) /* it may have ended while we looked */
 			early = AS_END_DEADLINE;
+		if (early == AS_END_DEADLINE && limits->where)
+			as_stuck_where(w->pid, limits->where);
 		if (early != AS_END_EXIT)
 			break;
 		wait_event(w, (int)left_ms);

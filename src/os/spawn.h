@@ -54,6 +54,7 @@ struct as_spawn_limits {
 	unsigned deadline_ms; /* 0: none */
 	const volatile uint64_t *alive; /* may be NULL */
 	const volatile int *stop; /* may be NULL */
+	struct as_buf *where; /* gets os/stuck.h's when the deadline passes; may be NULL */
 };
 AS_MUST_CHECK int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx,
 					const struct as_spawn_limits *limits,

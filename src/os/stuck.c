@@ -18,6 +18,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -33,6 +34,8 @@
 #define HELPER_MS 2000
 #define NAP_US 1000
 #define MOUNTS_MAX_BYTES ((size_t)4 << 20)
+#define STACK_MAX_BYTES 4096
+#define STACKS_MAX 8u
 
 bool as_stuck_reap(pid_t pid, unsigned ms, int *status)
 {
@@ -205,4 +208,40 @@ void as_stuck_cut(pid_t pid)
 	}
 	if (!as_stuck_reap(helper, HELPER_MS, NULL))
 		kill(helper, SIGKILL);
+}
+
+/* ---- Where it waits -------------------------------------------------------------------------- */
+
+static void add_stack(pid_t pid, const char *thread, struct as_buf *out)
+{
+	char path[64 + NAME_MAX], text[STACK_MAX_BYTES];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/stack", (int)pid, thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	if (fd >= 0)
+		close(fd);
+	if (len > 0)
+		as_buf_addf(out, "thread %s of the process that did not come back:\n%.*s", thread,
+			    (int)len, text);
+}
+
+void as_stuck_where(pid_t pid, struct as_buf *out)
+{
+	char path[64];
+	struct dirent *entry;
+	unsigned n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && n < STACKS_MAX && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.') {
+			add_stack(pid, entry->d_name, out);
+			n++;
+		}
+	if (dir)
+		closedir(dir);
 }

@@ -2,10 +2,12 @@
 /*
  * stuck: processes that do not die though they were killed. A process that waits in the kernel for
  * an answer of a FUSE server cannot be ended by a signal; it ends when its connection to the server
- * is aborted.
+ * is aborted. And where a process is that does not come back.
  */
 #ifndef AS_OS_STUCK_H
 #define AS_OS_STUCK_H
+
+#include "base/buf.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -22,5 +24,9 @@ bool as_stuck_reap(pid_t pid, unsigned ms, int *status);
  * about two seconds, whatever happens.
  */
 void as_stuck_cut(pid_t pid);
+
+/* Adds where in the kernel the threads of a process wait: their stacks, for those who may read them
+ * (root, of a kernel that has them). Nothing: nobody can tell. */
+void as_stuck_where(pid_t pid, struct as_buf *out);
 
 #endif
