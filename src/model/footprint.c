@@ -37,6 +37,12 @@ void as_footprint_edges(const struct as_model *m, struct as_inode *inode, unsign
 	add(inode, n * block_of(m));
 }
 
+void as_footprint_grow(const struct as_model *m, struct as_inode *inode, uint64_t off)
+{
+	if (m->traits->space & AS_SPACE_AHEAD && inode->reg.size && off > inode->reg.size)
+		add(inode, off - inode->reg.size);
+}
+
 void as_footprint_doubt(struct as_model *m, uint32_t ino)
 {
 	struct as_inode *inode = as_vec_edit(&m->inodes, ino, as_inode_dup, as_inode_put);

@@ -27,6 +27,9 @@ uint64_t as_footprint_data(const struct as_inode *inode, uint64_t off, uint64_t 
 void as_footprint_keep(const struct as_model *m, struct as_inode *inode, uint64_t len);
 /* `n` parts of blocks were zeroed: f2fs and btrfs may allocate the block of a hole to do so. */
 void as_footprint_edges(const struct as_model *m, struct as_inode *inode, unsigned n);
+/* Before the file gets longer and has something at `off`, or ends there. What was allocated after
+ * its end in advance is then a part of it (xfs; with `allocsize` that can be much). */
+void as_footprint_grow(const struct as_model *m, struct as_inode *inode, uint64_t off);
 /* Nothing is known of this file any more. */
 void as_footprint_doubt(struct as_model *m, uint32_t ino);
 /* An answer that may have left blocks with files that do not hold data. */

@@ -82,8 +82,8 @@ enum as_quirk {
 	/* ntfs-3g: ntfs_fuse_listxattr() lists attributes of the user alone, even to root, who can
 	 * read and write others */
 	AS_QUIRK_LISTS_USER = AS_TRAIT_BIT(28),
-	/* vfat: vfat_unlink() and vfat_rmdir() set the mtime of what they remove, which may be
-	 * open */
+	/* vfat, exfat: vfat_unlink(), vfat_rmdir(), exfat_unlink() and exfat_rmdir() set the mtime
+	 * of what they remove, which may be open */
 	AS_QUIRK_UNLINK_TOUCHES = AS_TRAIT_BIT(29),
 	/* xfs: xfs_file_buffered_read() holds the lock of the inode (XFS_IOLOCK_SHARED) that
 	 * writes, truncations and fallocates hold alone: a read shows each of them in full or not

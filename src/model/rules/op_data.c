@@ -219,6 +219,7 @@ static void write_at(struct as_rule_step *s, const struct as_file *file, int64_t
 		return;
 	as_rule_changes(s);
 	inode = as_node_edit(s->m, ino, &before);
+	as_footprint_grow(s->m, inode, (uint64_t)off);
 	as_content_write(inode, (uint64_t)off, n, s->op->fill, (uint64_t)off);
 	as_rule_drop_setid(s, inode);
 	inode->used = s->m->clock;
@@ -364,6 +365,7 @@ void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size)
 	as_stamp(s->m, ino,
 		 inode_at(s->m, ino)->reg.size == size ? AS_EVENT_SAME_SIZE : AS_EVENT_RESIZED);
 	inode = as_node_edit(s->m, ino, &before);
+	as_footprint_grow(s->m, inode, size);
 	as_content_truncate(inode, size);
 	as_footprint_edges(s->m, inode, 1);
 	as_rule_drop_setid(s, inode);
@@ -491,6 +493,7 @@ void as_rule_copy_file_range(struct as_rule_step *s)
 		return;
 	as_rule_changes(s);
 	to = as_node_edit(s->m, out->ino, &before);
+	as_footprint_grow(s->m, to, to_off);
 	as_content_copy(inode_at(s->m, in->ino), off, to, to_off, n);
 	as_rule_drop_setid(s, to);
 	as_node_finish(s->m, to, &before);

@@ -12,6 +12,7 @@
  *    less than was asked for, but is more than nothing.
  * 3. Offsets move by what was answered.
  */
+#include "model/footprint.h"
 #include "model/rules/rule.h"
 
 /* MAX_RW_COUNT of include/linux/fs.h. */
@@ -90,6 +91,7 @@ static void move(struct as_rule_step *s, const struct sending *x, uint64_t n)
 
 	as_rule_changes(s);
 	to = as_node_edit(s->m, out, &before);
+	as_footprint_grow(s->m, to, (uint64_t)x->to);
 	as_content_copy(inode_at(s->m, in), (uint64_t)x->from, to, (uint64_t)x->to, n);
 	as_rule_drop_setid(s, to);
 	to->used = s->m->clock;
