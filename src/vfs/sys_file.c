@@ -19,32 +19,39 @@ int as_sys_fd(struct as_vfs *vfs, int32_t slot)
 
 /* ---- open ------------------------------------------------------------------------------------ */
 
-/* Whether opening would reach a fifo, socket or device. With O_DIRECTORY or O_CREAT|O_EXCL the
- * kernel refuses such a node itself. */
-static bool is_node(const char *path, int flags)
+/* -ENXIO: opening would reach a fifo, socket or device. With O_DIRECTORY or O_CREAT|O_EXCL the
+ * kernel refuses such a node itself. An error that says nothing about the path (ENOMEM, EIO) is the
+ * answer, too: nobody knows what would be opened. */
+static int look_for_node(const char *path, int flags)
 {
 	bool safe = flags & (O_PATH | O_DIRECTORY) || (flags & O_CREAT && flags & O_EXCL);
 	int how = flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0;
 	struct stat st;
 
-	if (safe || fstatat(AT_FDCWD, path, &st, how))
-		return false;
-	return !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode);
+	if (safe)
+		return 0;
+	if (fstatat(AT_FDCWD, path, &st, how))
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES ||
+				       errno == ENAMETOOLONG
+			       ? 0
+			       : -errno;
+	return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode) ? 0 : -ENXIO;
 }
 
 void as_sys_open(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_sys *s = (struct as_sys *)vfs;
 	int *slot = op->slot == AS_SLOT_NONE ? NULL : &s->slots[op->slot];
-	int fd;
+	int fd, rc;
 
 	/* What the slot held is closed first, whatever comes of the open. */
 	if (slot && *slot >= 0) {
 		as_sys_do(vfs, close, *slot);
 		*slot = -1;
 	}
-	if (is_node(op->path, (int)op->flags)) {
-		as_vfs_answer(out, -ENXIO);
+	rc = look_for_node(op->path, (int)op->flags);
+	if (rc) {
+		as_vfs_answer(out, rc);
 		return;
 	}
 	fd = (int)as_sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), (int)op->flags,

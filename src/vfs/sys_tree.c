@@ -23,15 +23,31 @@
 #define LIST_BYTES 16384
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
-static uint32_t type_of(struct as_vfs *vfs, int fd, const struct dirent64 *entry)
+/* The type of an entry, or 0 if it cannot be had. -ENOMEM: it could be had another time. */
+static int type_of(struct as_vfs *vfs, int fd, const struct dirent64 *entry, uint32_t *type)
 {
 	struct stat st;
 
+	*type = DTTOIF(entry->d_type);
 	if (entry->d_type != DT_UNKNOWN)
-		return DTTOIF(entry->d_type);
-	return as_sys_do(vfs, newfstatat, fd, SYS_P(entry->d_name), SYS_P(&st), AT_SYMLINK_NOFOLLOW)
-		       ? 0
-		       : st.st_mode & S_IFMT;
+		return 0;
+	if (!as_sys_do(vfs, newfstatat, fd, SYS_P(entry->d_name), SYS_P(&st), AT_SYMLINK_NOFOLLOW))
+		*type = st.st_mode & S_IFMT;
+	else if (errno == ENOMEM)
+		return -ENOMEM;
+	return 0;
+}
+
+static int add_name(struct as_vfs *vfs, int fd, const struct dirent64 *entry,
+		    struct as_vfs_names *names)
+{
+	uint32_t type;
+	int rc;
+
+	if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+		return 0;
+	rc = type_of(vfs, fd, entry, &type);
+	return rc ? rc : as_vfs_names_add(names, as_vfs_type_letter(type), entry->d_name);
 }
 
 /* The system call itself: readdir(3) takes the ENOENT of a removed directory for its end. */
@@ -45,10 +61,7 @@ static int list_all(struct as_vfs *vfs, int own, struct as_vfs_names *names)
 		for (ssize_t at = 0; at < n && !rc;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(block + at);
 
-			if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-				rc = as_vfs_names_add(names,
-						      as_vfs_type_letter(type_of(vfs, own, entry)),
-						      entry->d_name);
+			rc = add_name(vfs, own, entry, names);
 			at += entry->d_reclen;
 		}
 	}
