@@ -45,7 +45,7 @@ void as_raced_print(struct as_json *json, const struct as_raced *raced);
 
 struct as_run_stats {
 	uint64_t workloads, ops, findings, skipped;
-	uint64_t unjudged, excused, looked, possible; /* as in struct as_run_result */
+	uint64_t unjudged, excused, looked, possible, failures; /* as in struct as_run_result */
 	struct as_raced raced;
 	struct as_shares shares;
 	int64_t wall_us;

@@ -84,7 +84,7 @@ int as_child_open(struct child *c, struct as_err *err)
 	}
 	c->kfail = as_plan_kernel(c->args->plan);
 	if (!rc && c->kfail.n)
-		rc = as_kfault_open(c->kfail.rule[0].kind, c->sh->device, &c->kfault, err);
+		rc = as_kfault_open(&c->kfail, c->sh->device, &c->kfault, err);
 	if (!rc && c->args->code)
 		rc = as_kcov_open(c->args->code, &c->kcov, err);
 	return rc;
@@ -174,7 +174,7 @@ static bool check_disk(struct child *c)
 	struct as_instance_checked checked;
 
 	if (!as_instance_can(c->instance, AS_INSTANCE_CHECK) || as_child_writes_were_hit(c) ||
-	    is_half_done(c) || c->aborted)
+	    is_half_done(c) || c->aborted || (c->kfault && as_kwatch_excused(c->watch)))
 		return true;
 	as_child_enter(c, PHASE_FSCK);
 	sh->log.total_bytes = 0;

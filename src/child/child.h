@@ -62,6 +62,8 @@ struct as_child_shared {
 	bool finished; /* the child came to its own end */
 	bool fired; /* a fault hit */
 	unsigned kfired; /* so many of those inside the kernel did */
+	/* The last one, if each operation meets them all. */
+	uint64_t kfired_op, kfired_nth;
 	struct as_recent recent[RECENT]; /* by index % RECENT */
 	struct as_host_log log;
 	char device[32]; /* the disk's name in the kernel's log; "": none */

@@ -208,7 +208,10 @@ bool as_child_troubled(struct child *c, int64_t op)
 		kind = AS_FIND_MISUSE;
 		why = as_instance_misuse(c->instance);
 	}
-	if (!why || (kind == AS_FIND_MISUSE && was_lied_to(c, why)))
+	/* After a failure inside the kernel, it may note on a disk that is mounted read-only that
+	 * it needs a check, or turn itself off and still write what it had begun to write. */
+	if (!why ||
+	    (kind == AS_FIND_MISUSE && (was_lied_to(c, why) || (c->kfault && c->sh->fired))))
 		return c->watch && kernel_spoke(c, op, about);
 	if (kind == AS_FIND_LEAK)
 		why = name_leaker(c, why, &words);

@@ -80,6 +80,8 @@ bool as_child_tree_agrees(struct child *c, int64_t op)
 	struct as_buf why = { 0 };
 	bool differs;
 
+	if (!c->blind)
+		as_child_kfail_look(c);
 	if (c->blind)
 		return true;
 	as_model_tree_read(c->model, INT64_MAX);
@@ -177,7 +179,8 @@ static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
 	}
 	if (got->ret < 0 && as_child_excused(c, got->err))
 		return follow_fault(c, op, got);
-	if (c->kfault && c->sh->fired && got->ret < 0 && as_child_kfail_aborts(got->err)) {
+	if (c->kfault && c->sh->fired && got->ret < 0 &&
+	    (as_child_kfail_aborts(got->err) || as_child_kfail_refuses(c, op))) {
 		c->aborted = c->blind = true;
 		return true;
 	}
@@ -195,7 +198,7 @@ static bool is_time_to_look(const struct child *c, int64_t i)
 	return !c->quick || i % LOOK_EVERY == LOOK_EVERY - 1;
 }
 
-bool as_child_run_op(struct child *c, int64_t i)
+static bool run_op_once(struct child *c, int64_t i)
 {
 	const struct as_run_options *options = c->args->options;
 	struct as_child_shared *sh = c->sh;
@@ -211,11 +214,13 @@ bool as_child_run_op(struct child *c, int64_t i)
 	as_child_kfail_end(c);
 	as_model_clock(c->model, began_ns, as_instance_time_until(c->instance));
 	sh->recent[i % RECENT] = (struct as_recent){ i, got.ret, got.err };
-	sh->ops++;
+	sh->ops += c->kfail_try == c->kfail_first;
 	c->failed[i] = got.ret < 0;
 	if (is_time_to_look(c, i) && as_child_troubled(c, i))
 		return false;
 	going = judge(c, i, &got);
+	if (going && c->failed[i])
+		as_child_kfail_follow(c, &c->args->seq->ops[i]);
 	c->kfailing = false;
 	if (options->answers)
 		as_answers_add(options->answers, &got, c->blind ? NULL : &c->verdict,
@@ -224,4 +229,18 @@ bool as_child_run_op(struct child *c, int64_t i)
 		return going;
 	as_child_enter(c, PHASE_COMPARE);
 	return as_child_tree_agrees(c, i);
+}
+
+bool as_child_run_op(struct child *c, int64_t i)
+{
+	unsigned before;
+	bool going;
+
+	c->kfail_first = c->kfail_try = as_child_kfail_first(c, &c->args->seq->ops[i]);
+	for (;; c->kfail_try++) {
+		before = c->sh->kfired;
+		going = run_op_once(c, i);
+		if (!going || !as_child_kfail_again(c, &c->args->seq->ops[i], before))
+			return going;
+	}
 }

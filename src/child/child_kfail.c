@@ -1,29 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * child_kfail: a failure inside the kernel during an operation (or one in each of two operations),
- * and how that is judged.
+ * child_kfail: a failure inside the kernel during an operation, one in each of two operations, or
+ * all of all operations (AS_KFAIL_EVERY), and how that is judged.
+ *
+ * If all are to be met, an operation that met the first one and answered an error is done again,
+ * and meets the second one, and so on until none fails in it. So one run meets in some seconds what
+ * a sweep needs a run each for. What the failures before have left, later ones find. An operation
+ * that succeeds in spite of a failure ends this; therefore some begin with a later one.
  *
  *   1. The operation in which it hit may answer any error. If it answers one, it has changed
  *      nothing: the model stays where it is. If it answers success, it has done what it says.
  *      A write with O_SYNC or O_DSYNC writes, and then waits for the disk: if it answers an error,
- *      the bytes may be there, and the tree is not judged any more.
+ *      the bytes may be there, and the tree is not judged any more. An open() that makes a file
+ *      may leave it: Linux makes it first, and has then to open it.
  *   2. Every later operation is judged as usual. There is one exception: a file system may turn
  *      itself off, and then it says so to every call (EROFS, EIO, EUCLEAN, ESHUTDOWN). What follows
  *      is not judged, but the next mount must work.
  *   3. The disk is sound for its checker after the unmount, unless the file system had turned
- *      itself off.
+ *      itself off, or has told the kernel's log that something on it is wrong.
  *   4. A mount that failed is tried again, and works then.
  */
+#include "base/hash.h"
 #include "child/child_priv.h"
+#include "klog/kwatch.h"
 #include "model/persist.h"
+#include "work/print.h"
 
 #include <errno.h>
 
 /* Nobody makes a file of this name. To remove it fails on a file system that is turned off. */
 #define NOBODYS "/.assay-nobody"
+#define TRIES_MAX 500u /* of one operation, */
+#define TRIES_FINE_MAX 16u /* and of one that succeeds in spite of its failures */
+
+/* An operation of many calls, and one that mounts, cannot be done again as if nothing was. */
+static bool can_meet_all(const struct as_op *op)
+{
+	switch (op->code) {
+	case AS_OP_MOUNT:
+	case AS_OP_UMOUNT:
+	case AS_OP_REMOUNT:
+	case AS_OP_CRASH:
+		return false;
+	default:
+		return as_op_table[op->code].calls != AS_CALLS_MANY;
+	}
+}
+
+static void begin_every(struct child *c, uint64_t op)
+{
+	if (!op || op > c->args->seq->n || !can_meet_all(&c->args->seq->ops[op - 1]))
+		return;
+	c->karmed = c->kfailing = true;
+	as_kfault_arm(c->kfault, c->kfail_try);
+}
 
 void as_child_kfail_begin(struct child *c, uint64_t op)
 {
+	if (c->kfault && as_kfail_every(&c->kfail)) {
+		begin_every(c, op);
+		return;
+	}
 	for (unsigned i = 0; c->kfault && i < c->kfail.n; i++) {
 		if (c->kfail.rule[i].op != op || c->kfail_met >> i & 1)
 			continue;
@@ -39,10 +76,67 @@ void as_child_kfail_end(struct child *c)
 	bool armed = c->karmed;
 
 	c->karmed = false;
-	if (!armed || !as_kfault_disarm(c->kfault))
+	if (!armed)
 		return;
+	if (!as_kfault_disarm(c->kfault)) {
+		c->kfailing = false;
+		return;
+	}
 	c->sh->fired = true;
 	c->sh->kfired++;
+	if (!as_kfail_every(&c->kfail))
+		return;
+	c->sh->kfired_op = (uint64_t)c->sh->op + 1;
+	c->sh->kfired_nth = c->kfail_try;
+}
+
+/* Half of them meet the first; of others, those near the beginning are met more often. */
+uint64_t as_child_kfail_first(const struct child *c, const struct as_op *op)
+{
+	struct as_buf text = { 0 };
+	uint64_t drawn;
+
+	if (!c->kfault || !as_kfail_every(&c->kfail) || !c->kfail.rule[0].nth)
+		return 1;
+	as_print_op(op, &text);
+	drawn = as_hash_seeded(text.data, text.len, c->kfail.rule[0].nth).lo;
+	as_buf_free(&text);
+	return drawn & 1 ? 1 : 1 + (drawn >> 8) % (UINT64_C(1) << (drawn >> 1) % 8);
+}
+
+bool as_child_kfail_again(const struct child *c, const struct as_op *op, unsigned fired_before)
+{
+	const struct as_op_info *info = &as_op_table[op->code];
+
+	if (!c->kfault || !as_kfail_every(&c->kfail) || c->sh->kfired == fired_before ||
+	    c->aborted || c->kfail_try - c->kfail_first >= TRIES_MAX)
+		return false;
+	/* A descriptor is gone, whatever close() answers. */
+	if (op->code == AS_OP_CLOSE || op->code == AS_OP_MUNMAP)
+		return false;
+	return c->failed[c->sh->op] || (info->changes == AS_CHANGES_NOTHING && op->slot < 0 &&
+					c->kfail_try - c->kfail_first < TRIES_FINE_MAX);
+}
+
+void as_child_kfail_follow(struct child *c, const struct as_op *op)
+{
+	const struct as_outcome worked = { 0 };
+	struct as_op look = as_op_make(AS_OP_STAT), end = as_op_make(AS_OP_CLOSE);
+	struct as_outcome got;
+
+	if (c->blind || !c->kfailing ||
+	    (op->code != AS_OP_CREATE && (op->code != AS_OP_OPEN || !(op->flags & AS_O_CREAT))))
+		return;
+	look.path = op->path;
+	as_instance_do(c->instance, (uint32_t)c->args->seq->n, &look, &got);
+	if (got.ret < 0 || as_model_judge(c->model, &look, &got, &c->verdict))
+		return;
+	/* It is there, and was not. If it could not have been made so, that is found later. */
+	if (!as_model_judge(c->model, op, &worked, &c->verdict) || op->code != AS_OP_OPEN)
+		return;
+	end.fd = op->slot;
+	if (!as_model_judge(c->model, &end, &worked, &c->verdict))
+		c->blind = true;
 }
 
 bool as_child_kfail_in_doubt(const struct child *c, const struct as_op *op)
@@ -56,6 +150,12 @@ bool as_child_kfail_in_doubt(const struct child *c, const struct as_op *op)
 bool as_child_kfail_aborts(int err)
 {
 	return err == EROFS || err == EIO || err == EUCLEAN || err == ESHUTDOWN;
+}
+
+bool as_child_kfail_refuses(const struct child *c, const struct as_op *op)
+{
+	return as_kwatch_excused(c->watch) &&
+	       (op->code == AS_OP_REMOUNT || op->code == AS_OP_MOUNT);
 }
 
 void as_child_kfail_look(struct child *c)

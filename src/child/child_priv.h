@@ -33,6 +33,8 @@ struct child {
 	struct as_kfault *kfault; /* inside the kernel; NULL: none */
 	struct as_kfail_rules kfail; /* which ones, */
 	unsigned kfail_met; /* and bits of those whose operation has begun */
+	/* If each operation meets them all: with which this one began, and which it meets now. */
+	uint64_t kfail_first, kfail_try;
 	bool karmed; /* the call in flight may meet it, */
 	bool kfailing; /* and is judged as one that may have met it */
 	bool aborted; /* the file system has turned itself off because of it */
@@ -100,12 +102,22 @@ enum as_full_rule as_child_full_rule(const struct child *c, const struct as_op *
 /* Around a call that may meet a failure inside the kernel; op 0 is the mount. */
 void as_child_kfail_begin(struct child *c, uint64_t op);
 void as_child_kfail_end(struct child *c);
+/* Which one the operation meets first. */
+uint64_t as_child_kfail_first(const struct child *c, const struct as_op *op);
+/* After an operation that was judged: whether it is done once more, to meet the next one. */
+bool as_child_kfail_again(const struct child *c, const struct as_op *op, unsigned fired_before);
+/* An operation that met one answered an error: what it has left all the same, if that is no
+ * defect, the model follows. */
+void as_child_kfail_follow(struct child *c, const struct as_op *op);
 /* Whether an operation that answered an error may have done its work all the same. */
 bool as_child_kfail_in_doubt(const struct child *c, const struct as_op *op);
 /* While it is mounted: whether it has turned itself off. */
 void as_child_kfail_look(struct child *c);
 /* Whether such an answer means that it has. */
 bool as_child_kfail_aborts(int err);
+/* Whether it may refuse to be mounted so, as it has told the kernel's log that its disk needs a
+ * check: ext4 does not turn writable while orphans wait. */
+bool as_child_kfail_refuses(const struct child *c, const struct as_op *op);
 
 /* ---- child_space.c ---- */
 

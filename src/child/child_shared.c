@@ -82,6 +82,12 @@ void as_shared_describe(const struct as_child_shared *sh, const struct as_seq *s
 	}
 	if (faults && *faults)
 		as_buf_addf(out, "with the fault %s\n", faults);
+	if (sh->kfired_op)
+		as_buf_addf(out,
+			    "%u calls failed inside the kernel; the last one was number %llu of "
+			    "operation %llu\n",
+			    sh->kfired, (unsigned long long)sh->kfired_nth,
+			    (unsigned long long)sh->kfired_op);
 	if (sh->answers[0])
 		as_buf_addf(out, AS_DETAIL_ANSWERS ", and 0 to the others\n%s", sh->answers);
 	as_buf_free(&op);

@@ -33,15 +33,16 @@ struct as_kfault {
 static const struct {
 	const char *file, *on, *off;
 	enum as_kfail kind;
+	const char *every; /* if it is another value where all fail, one after the other */
 } settings[] = {
-	{ "failslab/cache-filter", "N", "Y", AS_KFAIL_ALLOC },
-	{ "failslab/ignore-gfp-wait", "N", "Y", AS_KFAIL_ALLOC },
-	{ "failslab/verbose", "2", "0", AS_KFAIL_ALLOC },
-	{ "fail_page_alloc/min-order", "0", "30", AS_KFAIL_PAGE },
-	{ "fail_page_alloc/ignore-gfp-wait", "N", "Y", AS_KFAIL_PAGE },
-	{ "fail_page_alloc/ignore-gfp-highmem", "N", "Y", AS_KFAIL_PAGE },
-	{ "fail_page_alloc/verbose", "2", "0", AS_KFAIL_PAGE },
-	{ "fail_make_request/verbose", "2", "0", AS_KFAIL_IO },
+	{ "failslab/cache-filter", "N", "Y", AS_KFAIL_ALLOC, NULL },
+	{ "failslab/ignore-gfp-wait", "N", "Y", AS_KFAIL_ALLOC, NULL },
+	{ "failslab/verbose", "2", "0", AS_KFAIL_ALLOC, "0" },
+	{ "fail_page_alloc/min-order", "0", "30", AS_KFAIL_PAGE, NULL },
+	{ "fail_page_alloc/ignore-gfp-wait", "N", "Y", AS_KFAIL_PAGE, NULL },
+	{ "fail_page_alloc/ignore-gfp-highmem", "N", "Y", AS_KFAIL_PAGE, NULL },
+	{ "fail_page_alloc/verbose", "2", "0", AS_KFAIL_PAGE, "0" },
+	{ "fail_make_request/verbose", "2", "0", AS_KFAIL_IO, "0" },
 };
 
 static bool put(const char *path, const char *value)
@@ -70,23 +71,29 @@ static int lacks(const char *what, struct as_err *err)
 		       what);
 }
 
-static int set_up(enum as_kfail kind, struct as_err *err)
+/* A stack for each of thousands would hide what matters in the log. */
+static int set_up(const struct as_kfail_rules *rules, struct as_err *err)
 {
+	enum as_kfail kind = rules->rule[0].kind;
+	bool every = as_kfail_every(rules);
 	char path[128];
 
 	if (access(DEBUGFS "/failslab", F_OK))
 		(void)!mount("debugfs", DEBUGFS, "debugfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
 		bool on = settings[i].kind == kind;
+		const char *value = on ? settings[i].on : settings[i].off;
 
+		if (on && every && settings[i].every)
+			value = settings[i].every;
 		snprintf(path, sizeof(path), DEBUGFS "/%s", settings[i].file);
-		if (!put(path, on ? settings[i].on : settings[i].off) && on)
+		if (!put(path, value) && on)
 			return lacks(path, err);
 	}
 	return 0;
 }
 
-int as_kfault_open(enum as_kfail kind, const char *device, struct as_kfault **out,
+int as_kfault_open(const struct as_kfail_rules *rules, const char *device, struct as_kfault **out,
 		   struct as_err *err)
 {
 	struct as_kfault *f = as_xcalloc(1, sizeof(*f));
@@ -96,8 +103,8 @@ int as_kfault_open(enum as_kfail kind, const char *device, struct as_kfault **ou
 	if (f->fd < 0)
 		rc = lacks(FAIL_NTH, err);
 	if (!rc)
-		rc = set_up(kind, err);
-	if (!rc && kind == AS_KFAIL_IO) {
+		rc = set_up(rules, err);
+	if (!rc && rules->rule[0].kind == AS_KFAIL_IO) {
 		snprintf(f->device, sizeof(f->device), "%s", device);
 		if (!set_device(f->device, "1"))
 			rc = lacks("make-it-fail of the disk", err);

@@ -15,10 +15,10 @@
 
 struct as_kfault;
 
-/* For the calling thread. `device` is that of the disk ("loop7"). AS_ELACK: the kernel cannot do
- * it; the message says which one can. */
-AS_MUST_CHECK int as_kfault_open(enum as_kfail kind, const char *device, struct as_kfault **fault,
-				 struct as_err *err);
+/* For the calling thread: what is of the kind of these rules may fail. `device` is that of the disk
+ * ("loop7"). AS_ELACK: the kernel cannot do it; the message says which one can. */
+AS_MUST_CHECK int as_kfault_open(const struct as_kfail_rules *rules, const char *device,
+				 struct as_kfault **fault, struct as_err *err);
 void as_kfault_close(struct as_kfault *fault); /* takes NULL */
 /* The nth one from now on fails. */
 void as_kfault_arm(struct as_kfault *fault, uint64_t nth);

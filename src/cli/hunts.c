@@ -8,6 +8,7 @@
 #include "cli/repro/repro.h"
 #include "cli/runs.h"
 #include "cli/stored.h"
+#include "host/kfail.h"
 #include "hunt/groups.h"
 #include "work/print.h"
 
@@ -76,9 +77,38 @@ int as_cli_hunt_bounds(const struct as_args *args, bool resume, struct as_hunt_s
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
+/* The rule for all workloads of a hunt (host/kfail.h). */
+static int take_sweep(const struct as_args *args, const char *scenario,
+		      struct as_run_options *options, struct as_err *err)
+{
+	static char rule[64]; /* the options name it for as long as the hunt lives */
+	const char *kind = as_args_text(args, "sweep", NULL);
+	uint64_t seed = as_args_number(args, "seed", 0);
+
+	if (!kind)
+		return 0;
+	snprintf(rule, sizeof(rule), "%.20s:all:%llu", kind,
+		 (unsigned long long)(seed % 1000000 + 1));
+	if (as_kfail_kind(rule) == AS_KFAIL_NONE || strchr(kind, ':'))
+		return as_fail(err, AS_EUSE,
+			       "--sweep of a hunt: expected kalloc, kpage or kio, not '%.40s'",
+			       kind);
+	options->faults = rule;
+	if (as_args_has(args, "faults"))
+		return as_fail(err, AS_EUSE, "--sweep cannot be combined with --faults");
+	return strcmp(scenario, "sequential")
+		       ? as_fail(err, AS_EUSE, "--sweep cannot be combined with --scenario %s",
+				 scenario)
+		       : 0;
+}
+
 int as_cli_hunt_options(const struct as_args *args, const char *scenario,
 			struct as_run_options *options, struct as_err *err)
 {
+	int rc = take_sweep(args, scenario, options, err);
+
+	if (rc)
+		return rc;
 	options->draw_faults = as_args_has(args, "faults");
 	if (!options->draw_faults || !strcmp(scenario, "sequential") || !strcmp(scenario, "crash"))
 		return as_cli_run_options(args, options, err);
@@ -261,6 +291,7 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 				      .skipped = s->skipped,
 				      .unjudged = s->unjudged,
 				      .excused = s->excused,
+				      .failures = s->failures,
 				      .raced = s->raced,
 				      .looked = s->looked,
 				      .possible = s->possible,

@@ -49,6 +49,10 @@
 	  .help = "report how often the blocks of a target on raw flash were erased; a block "    \
 		  "that is erased more than N times in a run is a finding (0: no limit)" }
 #define AS_CLI_HUNT_FAULTS_OPT                                                                   \
+	{ .name = "sweep", .kind = AS_OPT_TEXT, .arg = "KIND",                                   \
+	  .help = "in each workload, each operation meets each failure inside the kernel "       \
+		  "(--kernel debug): one that met the first and answered an error is done "      \
+		  "again and meets the second, and so on: kalloc, kpage or kio" },               \
 	{ .name = "faults",                                                                      \
 	  .help = "in each workload, one or two calls of the file system fail: reads, writes, "  \
 		  "flushes, erases or allocations, as the seed draws them; also with --crash" }, \

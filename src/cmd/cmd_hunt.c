@@ -364,6 +364,7 @@ static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
 		{ AS_COUNT_workloads, state->workloads },
 		{ AS_COUNT_ops, ops > state->ops ? ops : state->ops },
 		{ AS_COUNT_skipped, state->skipped },
+		{ AS_COUNT_failures, state->failures },
 		{ AS_COUNT_findings, state->n_signs },
 	};
 

@@ -55,8 +55,9 @@ static void say_workload(const char *name, const char *spec, const struct as_run
 			    name, spec, (unsigned long long)r->ops, as_plural(r->ops));
 		if (r->runs > 1)
 			as_buf_addf(&line, " in %llu runs", (unsigned long long)r->runs);
-		if (r->points)
-			as_buf_addf(&line, ", %llu failures tried", (unsigned long long)r->points);
+		if (r->points || r->failures)
+			as_buf_addf(&line, ", %llu failures tried",
+				    (unsigned long long)(r->points + r->failures));
 		if (r->skipped)
 			as_buf_addf(&line, ", %llu not possible here",
 				    (unsigned long long)r->skipped);

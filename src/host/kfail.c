@@ -40,6 +40,9 @@ static int add(const char *text, const struct as_kfail_rule *rule, struct as_kfa
 		if (rules->rule[i].kind != rule->kind)
 			return as_fail(err, AS_EUSE, "fault '%s': the other one is a %s", text,
 				       names[rules->rule[i].kind]);
+		if (rules->rule[i].op == AS_KFAIL_EVERY || rule->op == AS_KFAIL_EVERY)
+			return as_fail(err, AS_EUSE, "fault '%s': with %s:all, there is no other",
+				       text, names[rule->kind]);
 		if (rules->rule[i].op == rule->op)
 			return as_fail(err, AS_EUSE,
 				       "fault '%s': in one operation only one can fail", text);
@@ -54,14 +57,23 @@ int as_kfail_parse(const char *text, struct as_kfail_rules *rules, struct as_err
 	const char *op = text + strlen(names[r.kind]) + 1, *colon = strchr(op, ':');
 	bool ok = colon && read_count(colon + 1, op + strlen(op), &r.nth);
 
+	if (!strncmp(op, "all", 3) && (!op[3] || (colon == op + 3 && ok))) {
+		r.op = AS_KFAIL_EVERY;
+		return add(text, &r, rules, err);
+	}
 	if (ok && !(colon - op == 5 && !strncmp(op, "mount", 5)))
 		ok = read_count(op, colon, &r.op);
 	if (!ok)
 		return as_fail(err, AS_EUSE,
 			       "fault '%s': expected %s:OP:N with the number of an operation, or "
-			       "`mount`, and N from 1",
-			       text, names[r.kind]);
+			       "`mount`, and N from 1; or %s:all",
+			       text, names[r.kind], names[r.kind]);
 	return add(text, &r, rules, err);
+}
+
+bool as_kfail_every(const struct as_kfail_rules *rules)
+{
+	return rules->n && rules->rule[0].op == AS_KFAIL_EVERY;
 }
 
 void as_kfail_print(const struct as_kfail_rules *rules, struct as_buf *out)
@@ -70,6 +82,12 @@ void as_kfail_print(const struct as_kfail_rules *rules, struct as_buf *out)
 		const struct as_kfail_rule *rule = &rules->rule[i];
 
 		as_buf_addf(out, "%s%s:", i ? " " : "", names[rule->kind]);
+		if (rule->op == AS_KFAIL_EVERY) {
+			as_buf_adds(out, "all");
+			if (rule->nth)
+				as_buf_addf(out, ":%llu", (unsigned long long)rule->nth);
+			continue;
+		}
 		if (rule->op)
 			as_buf_addf(out, "%llu", (unsigned long long)rule->op);
 		else

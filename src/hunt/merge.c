@@ -130,6 +130,7 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 		s->skipped += r.skipped;
 		s->unjudged += r.unjudged;
 		s->excused += r.excused;
+		s->failures += r.failures;
 		s->looked += r.looked;
 		s->possible += r.possible;
 		s->findings += r.findings;

@@ -162,6 +162,7 @@ static void put_state(struct as_json *j, const struct as_hunt_state *s)
 	as_json_kuint(j, "skipped", s->skipped);
 	as_json_kuint(j, "unjudged", s->unjudged);
 	as_json_kuint(j, "excused", s->excused);
+	as_json_kuint(j, "failures", s->failures);
 	as_json_kuint(j, "looked", s->looked);
 	as_json_kuint(j, "possible", s->possible);
 	as_json_kuint(j, "findings", s->findings);
@@ -305,6 +306,7 @@ static bool get_state(const json_t *root, struct as_hunt_state *s)
 	s->skipped = number_of(root, "skipped");
 	s->unjudged = number_of(root, "unjudged");
 	s->excused = number_of(root, "excused");
+	s->failures = number_of(root, "failures");
 	s->looked = number_of(root, "looked");
 	s->possible = number_of(root, "possible");
 	s->findings = number_of(root, "findings");

@@ -61,6 +61,7 @@ struct as_hunt_state {
 	/* What was used and counted so far. */
 	int64_t used_us;
 	uint64_t workloads, ops, skipped, unjudged, excused, findings;
+	uint64_t failures; /* inside the kernel */
 	struct as_raced raced;
 	uint64_t looked, possible; /* as in struct as_run_result */
 	struct as_hunt_job *jobs;

@@ -15,6 +15,7 @@ struct as_kwatch {
 	const char *devices[2];
 	enum as_kmsg_class cls; /* class of the gravest report */
 	struct as_buf title, signature, text;
+	bool excused; /* a notice of corruption did not count */
 };
 
 static void on_report(void *ctx, const struct as_kmsg_report *report)
@@ -89,9 +90,16 @@ bool as_kwatch_look(struct as_kwatch *w, bool excused, struct as_kwatch_news *ne
 	w->cls = AS_KMSG_INFO;
 	if (!as_kmsg_poll(w->kmsg, w->scan, NULL))
 		return false;
-	if (w->cls <= (excused ? AS_KMSG_CORRUPTION : AS_KMSG_INFO))
+	if (w->cls <= (excused ? AS_KMSG_CORRUPTION : AS_KMSG_INFO)) {
+		w->excused |= w->cls == AS_KMSG_CORRUPTION;
 		return false;
+	}
 	*news = (struct as_kwatch_news){ as_buf_str(&w->title), as_buf_str(&w->signature),
 					 as_buf_str(&w->text) };
 	return true;
+}
+
+bool as_kwatch_excused(const struct as_kwatch *w)
+{
+	return w && w->excused;
 }

@@ -29,5 +29,7 @@ struct as_kwatch_news {
 /* Whether the kernel has reported something since the last look; *news is the gravest report. With
  * `excused` (a fault was injected into the disk), notices of corruption do not count. */
 bool as_kwatch_look(struct as_kwatch *watch, bool excused, struct as_kwatch_news *news);
+/* Whether there were such notices. */
+bool as_kwatch_excused(const struct as_kwatch *watch); /* takes NULL */
 
 #endif

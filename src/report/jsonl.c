@@ -72,6 +72,8 @@ static void jsonl_done(struct as_sink *sink, const struct as_run_stats *s)
 	as_json_kuint(&json, "skipped", s->skipped);
 	as_json_kuint(&json, "unjudged", s->unjudged);
 	as_json_kuint(&json, "excused", s->excused);
+	if (s->failures)
+		as_json_kuint(&json, "failures", s->failures);
 	if (s->possible) {
 		as_json_kuint(&json, "looked", s->looked);
 		as_json_kuint(&json, "possible", s->possible);

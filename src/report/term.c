@@ -140,6 +140,9 @@ static void term_done(struct as_sink *sink, const struct as_run_stats *s)
 	if (s->skipped)
 		fprintf(t->out, ", %llu operation%s not possible here",
 			(unsigned long long)s->skipped, as_plural(s->skipped));
+	if (s->failures)
+		fprintf(t->out, ", %llu failure%s tried", (unsigned long long)s->failures,
+			as_plural(s->failures));
 	if (s->unjudged)
 		fprintf(t->out, ", %llu race%s too large to judge", (unsigned long long)s->unjudged,
 			as_plural(s->unjudged));

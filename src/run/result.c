@@ -16,8 +16,9 @@ static const struct {
 	{                                                   \
 #name, offsetof(struct as_run_result, name) \
 	}
-	ROW(runs),  ROW(ops),	  ROW(skipped), ROW(unjudged), ROW(excused), ROW(findings),
-	ROW(again), ROW(wall_us), ROW(looked),	ROW(possible), ROW(points),  ROW(swept),
+	ROW(runs),     ROW(ops),   ROW(skipped),  ROW(unjudged), ROW(excused),
+	ROW(findings), ROW(again), ROW(wall_us),  ROW(looked),	 ROW(possible),
+	ROW(points),   ROW(swept), ROW(failures),
 #undef ROW
 };
 
@@ -46,6 +47,7 @@ void as_run_stats_add(struct as_run_stats *stats, uint64_t workloads,
 	stats->skipped += result->skipped;
 	stats->unjudged += result->unjudged;
 	stats->excused += result->excused;
+	stats->failures += result->failures;
 	stats->looked += result->looked;
 	stats->possible += result->possible;
 	stats->findings += result->findings;

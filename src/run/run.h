@@ -26,6 +26,7 @@ struct as_run_result {
 	uint64_t looked, possible; /* crash states that were looked at, of how many */
 	/* Of a sweep: how many failures were tried, and in how many workloads these were all. */
 	uint64_t points, swept;
+	uint64_t failures; /* inside the kernel, where each operation meets all of them */
 	int64_t wall_us;
 	struct as_raced raced;
 	struct as_shares shares; /* of crash states */

@@ -33,9 +33,11 @@ static void clear_shared(struct as_runner *r)
 static int start(struct as_runner *r, int (*fn)(void *), const struct as_child_args *args,
 		 struct as_ended *ended, struct as_err *err)
 {
+	struct as_buf where = { 0 };
 	struct as_spawn_limits limits = { .deadline_ms = deadline_ms(r),
 					  .alive = &r->shared->alive,
-					  .stop = r->options.stop };
+					  .stop = r->options.stop,
+					  .where = &where };
 	struct as_buf output = { 0 };
 	int rc;
 
@@ -45,6 +47,8 @@ static int start(struct as_runner *r, int (*fn)(void *), const struct as_child_a
 	else
 		rc = as_spawn_fork_limited(fn, (void *)args, &limits, ended, err);
 	as_host_log_add(&r->shared->log, as_buf_str(&output));
+	as_host_log_add(&r->shared->log, as_buf_str(&where));
+	as_buf_free(&where);
 	as_stack_hear(&r->shared->stack, as_buf_str(&output));
 	as_buf_free(&output);
 	if (r->options.watch)
@@ -138,6 +142,16 @@ static void tell_wear(const struct as_runner *r)
 	as_buf_free(&log);
 }
 
+static void add_counts(const struct as_child_shared *sh, struct as_run_result *result)
+{
+	as_runner_add_done(sh, result);
+	result->ops += sh->ops;
+	result->skipped += sh->skipped;
+	result->unjudged += sh->unjudged;
+	result->failures += sh->kfired_op ? sh->kfired : 0;
+	as_raced_add(&result->raced, &sh->raced);
+}
+
 int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const char *faults,
 		   const struct as_plan *plan, struct as_run_result *result, struct as_err *err)
 {
@@ -194,12 +208,8 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 		r->shared->done = batch->n - 1;
 	if (rc)
 		goto out;
-	as_runner_add_done(sh, result);
 	result->runs += batch->n == 1 || sh->found;
-	result->ops += sh->ops;
-	result->skipped += sh->skipped;
-	result->unjudged += sh->unjudged;
-	as_raced_add(&result->raced, &sh->raced);
+	add_counts(sh, result);
 	if (!sh->found && !r->quiet)
 		tell_wear(r);
 	if (sh->found && !r->quiet)

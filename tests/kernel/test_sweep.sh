@@ -14,7 +14,14 @@ printf 'close $0\n' >>"$WORK/w.txt"
 tap_is "a rule that is none" $? 2
 tap_like "a rule that is none: why" "$WORK/err" "expected kalloc:OP:N"
 
-for rules in "kalloc:1:1 kalloc:1:2" "kalloc:1:1 kio:2:1"; do
+for rule in kalloc:all:0 kalloc:all:x kalloc:allx kalloc:all: kio:all:1:2; do
+	"$ASSAY" run --target lab --fault "$rule" "$WORK/w.txt" >"$WORK/out" 2>"$WORK/err"
+	tap_is "a rule that is none: $rule" $? 2
+	tap_like "a rule that is none: $rule: why" "$WORK/err" "or k[a-z]*:all"
+done
+
+for rules in "kalloc:1:1 kalloc:1:2" "kalloc:1:1 kio:2:1" "kalloc:all kalloc:1:1" \
+	"kalloc:1:1 kalloc:all:3" "kalloc:all kalloc:all"; do
 	read -r one two <<<"$rules"
 	"$ASSAY" run --target lab --fault "$one" --fault "$two" "$WORK/w.txt" >"$WORK/out" \
 		2>"$WORK/err"
@@ -36,6 +43,25 @@ done
 "$ASSAY" run --target ext4 --sweep kio --sweep-op 1 --max-faults 2 "$WORK/w.txt" >"$WORK/out" \
 	2>"$WORK/err"
 tap_is "pairs of one operation" $? 2
+
+# Hunts have a sweep of their own.
+for words in "--sweep alloc" "--sweep kalloc --faults" "--sweep kalloc --crash" "--sweep="; do
+	# shellcheck disable=SC2086 # several words
+	"$ASSAY" hunt --target ext4 $words --for 1s -o "$WORK/h" >"$WORK/out" 2>"$WORK/err"
+	tap_is "a hunt with $words" $? 2
+	tap_like "a hunt with $words: why" "$WORK/err" "sweep"
+done
+"$ASSAY" hunt --target lab --sweep kalloc --for 1s -o "$WORK/lab" >"$WORK/out" 2>"$WORK/err"
+tap_is "a hunt with a sweep inside a kernel, of a library" $? 3
+if tap_uml ext4; then
+	"$ASSAY" hunt --target ext4 --sweep kalloc --for 5s -o "$WORK/ext4" >"$WORK/out" \
+		2>"$WORK/err"
+	tap_is "a hunt in a kernel that cannot do it" $? 3
+	tap_like "a hunt in a kernel that cannot do it: the one that can" "$WORK/err" \
+		"assay kernel build debug.*--kernel debug"
+else
+	tap_skip "a hunt in a kernel that cannot do it" "the sandbox uml does not run here"
+fi
 
 # "All" is said of a sweep that came to its end, and of no other.
 "$ASSAY" run --target lab --no-store --sweep write "$WORK/w.txt" >"$WORK/out" 2>&1
@@ -81,6 +107,27 @@ for target in ext4 exfat; do
 		tap_is "$fault of $target" $? 0
 	done
 done
+# Each operation meets all failures, one after the other, in one run.
+for target in ext4 minix3; do
+	if [ -z "$kernel" ]; then
+		tap_skip "all failures of $target" "no kernel with faults runs here: make kernels"
+		continue
+	fi
+	for fault in kalloc:all kalloc:all:7; do
+		"$ASSAY" run --kernel "$kernel" --target "$target" --no-store --fault $fault \
+			"$WORK/w.txt" >"$WORK/out" 2>"$WORK/err"
+		tap_is "$fault of $target" $? 0
+		tap_like "$fault of $target: some were tried" "$WORK/out" \
+			"[1-9][0-9]* failures tried"
+	done
+done
+if [ -z "$kernel" ]; then
+	tap_skip "a hunt with a sweep" "no kernel with faults runs here: make kernels"
+else
+	"$ASSAY" hunt --kernel "$kernel" --target minix3 --sweep kalloc --seed 1 --no-reduce \
+		--max-workloads 8 -o "$WORK/swept" >"$WORK/out" 2>"$WORK/err"
+	tap_like "a hunt with a sweep: failures" "$WORK/out" "[1-9][0-9]* failures tried"
+fi
 # The sweep of a mount has an end: a run in which nothing fails is seen as one.
 if [ -z "$kernel" ]; then
 	tap_skip "a whole sweep of minix3" "no kernel with faults runs here: make kernels"
