@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define LOOK_MS 200
-#define LINE_MAX_BYTES 4096
+#define LINE_MAX_BYTES ((size_t)64 << 10) /* a compilation names its folder some dozen times */
 #define TERM_TRIES 50 /* of LOOK_MS / 10 */
 
 static const char *const environment[] = {
