@@ -179,7 +179,7 @@ static int get_ready(struct as_cli_runs *r, const struct as_cli_job *job, struct
 					 .sinks = r->sinks };
 	int rc;
 
-	if (r->open && r->size_bytes == job->size_bytes &&
+	if (r->open && r->size_bytes == job->size_bytes && r->sweep == r->options.sweep &&
 	    !strcmp(as_buf_str(&r->spec), as_buf_str(&job->spec)))
 		return 0;
 	as_cli_runs_say(r);
@@ -188,6 +188,7 @@ static int get_ready(struct as_cli_runs *r, const struct as_cli_job *job, struct
 	if (rc)
 		return rc;
 	r->options.size_bytes = r->size_bytes = job->size_bytes;
+	r->sweep = r->options.sweep;
 	as_buf_adds(&r->spec, as_buf_str(&job->spec));
 	targets[0] = r->target;
 	return r->scenario->open(&args, &r->open, err);

@@ -31,6 +31,7 @@ struct as_cli_runs {
 	struct as_scenario *open;
 	struct as_buf spec;
 	uint64_t size_bytes;
+	enum as_sweep sweep;
 	struct as_known *known; /* NULL: every finding is new */
 	struct as_known_filter filter;
 };

@@ -67,8 +67,12 @@ static void say_workload(const char *name, const char *spec, const struct as_run
 	as_buf_free(&line);
 }
 
+#define SWEEPS_MAX 8u
+
 struct run_session {
 	struct as_cli_runs runs;
+	enum as_sweep sweeps[SWEEPS_MAX]; /* one after the other; runs.options has the one of now */
+	size_t n_sweeps;
 	struct as_cli_cov cov;
 	struct as_cli_code code;
 };
@@ -182,14 +186,25 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 	return rc;
 }
 
-/* --sweep-op */
-static int read_sweep_only(const char *text, struct as_run_options *o, struct as_err *err)
+/* Whether all sweeps go through the operations. */
+static bool sweeps_by_op(const struct run_session *r)
 {
+	bool all = true;
+
+	for (size_t i = 0; i < r->n_sweeps; i++)
+		all &= as_sweep_by_op(r->sweeps[i]);
+	return all;
+}
+
+/* --sweep-op */
+static int read_sweep_only(const char *text, struct run_session *r, struct as_err *err)
+{
+	struct as_run_options *o = &r->runs.options;
 	char *end;
 
 	if (!text)
 		return 0;
-	if (!as_sweep_by_op(o->sweep))
+	if (!sweeps_by_op(r))
 		return as_fail(err, AS_EUSE,
 			       "--sweep-op: needs --sweep kalloc, --sweep kpage or --sweep kio");
 	if (o->max_faults > 1)
@@ -206,10 +221,34 @@ static int read_sweep_only(const char *text, struct as_run_options *o, struct as
 	return 0;
 }
 
-static int read_options(const struct as_args *args, struct as_buf *faults, struct as_run_options *o,
+/* --sweep KIND,KIND,... */
+static int read_sweeps(const char *text, struct run_session *r, struct as_err *err)
+{
+	char *list = as_xstrdup(text), *left = list, *name;
+	int rc = 0;
+
+	while (!rc && (name = strsep(&left, ","))) {
+		enum as_sweep *sweep = &r->sweeps[r->n_sweeps];
+
+		if (!*name || r->n_sweeps == SWEEPS_MAX)
+			rc = as_fail(err, AS_EUSE,
+				     "--sweep: '%.40s' is not a list of up to %u kinds", text,
+				     SWEEPS_MAX);
+		else
+			rc = as_sweep_parse(name, sweep, err);
+		if (!rc && !*sweep && (left || r->n_sweeps))
+			rc = as_fail(err, AS_EUSE, "--sweep: 'none' is not a kind of a list");
+		r->n_sweeps++;
+	}
+	free(list);
+	return rc;
+}
+
+static int read_options(const struct as_args *args, struct as_buf *faults, struct run_session *r,
 			struct as_err *err)
 {
 	const char *scenario = as_args_text(args, "scenario", NULL);
+	struct as_run_options *o = &r->runs.options;
 	int rc;
 
 	join_faults(args, faults);
@@ -223,13 +262,17 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 	o->kmemleak = as_args_has(args, "kmemleak");
 	rc = as_cli_run_options(args, o, err);
 	if (!rc)
-		rc = as_sweep_parse(as_args_text(args, "sweep", "none"), &o->sweep, err);
+		rc = read_sweeps(as_args_text(args, "sweep", as_args_text(args, "faults", "none")),
+				 r, err);
+	o->sweep = r->sweeps[0];
+	if (!rc && as_args_has(args, "sweep") && as_args_has(args, "faults"))
+		rc = as_fail(err, AS_EUSE, "--sweep and --faults are the same: give one of them");
 	o->max_faults = (uint32_t)as_args_number(args, "max-faults", 1);
-	if (!rc && o->max_faults > 1 && !as_sweep_by_op(o->sweep))
+	if (!rc && o->max_faults > 1 && !sweeps_by_op(r))
 		rc = as_fail(err, AS_EUSE,
 			     "--max-faults: needs --sweep kalloc, --sweep kpage or --sweep kio");
 	if (!rc)
-		rc = read_sweep_only(as_args_text(args, "sweep-op", NULL), o, err);
+		rc = read_sweep_only(as_args_text(args, "sweep-op", NULL), r, err);
 	if (!rc && o->sweep && faults->len)
 		rc = as_fail(err, AS_EUSE, "--sweep and --fault exclude each other");
 	return rc;
@@ -242,7 +285,6 @@ static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all,
 	size_t i = 0;
 	int rc = 0;
 
-	as_live_goal(out->live, 0, all->n);
 	while (i < all->n && !rc && !as_cli_unheard()) {
 		as_cli_show_where(out->live, args, as_buf_str(&all->jobs[i].spec), 1);
 		as_live_phase(out->live, all->jobs[i].name);
@@ -252,6 +294,20 @@ static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all,
 			rc = as_cli_runs_next(&r->runs, all, &i, stats, err);
 		if (!rc)
 			rc = as_cli_output_failed(out, err);
+	}
+	return rc;
+}
+
+static int sweep_jobs(const struct as_args *args, const struct as_cli_jobs *all,
+		      struct run_session *r, struct as_cli_output *out, struct as_run_stats *stats,
+		      struct as_err *err)
+{
+	int rc = 0;
+
+	as_live_goal(out->live, 0, all->n * r->n_sweeps);
+	for (size_t i = 0; i < r->n_sweeps && !rc && !as_cli_unheard(); i++) {
+		r->runs.options.sweep = r->sweeps[i];
+		rc = run_jobs(args, all, r, out, stats, err);
 	}
 	return rc;
 }
@@ -271,7 +327,7 @@ static int run_lists(const struct as_args *args, struct run_session *r, struct a
 		path[strcspn(path, "\n")] = '\0';
 		rc = as_cli_jobs_read(args, path, &all, err);
 		if (!rc)
-			rc = run_jobs(args, &all, r, out, stats, err);
+			rc = sweep_jobs(args, &all, r, out, stats, err);
 		as_cli_jobs_free(&all);
 	}
 	free(path);
@@ -346,7 +402,7 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 	struct as_buf faults = { 0 };
 	struct as_cli_output out;
 	int64_t start_us = as_now_us();
-	int rc = read_options(args, &faults, &r.runs.options, err);
+	int rc = read_options(args, &faults, &r, err);
 
 	if (!rc)
 		rc = as_scenario_find(as_args_text(args, "scenario", "sequential"),
@@ -370,7 +426,7 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 	talk.sinks = r.runs.sinks;
 	if (!rc)
 		rc = lists ? run_lists(args, &r, &out, &stats, err)
-			   : run_jobs(args, all, &r, &out, &stats, err);
+			   : sweep_jobs(args, all, &r, &out, &stats, err);
 	as_cli_runs_say(&r.runs);
 	if (!rc && !out.json)
 		say_swept(&r.runs, out.chain);
@@ -430,7 +486,9 @@ static const struct as_opt opts[] = {
 		  "call 3, and so on until there is no such call: alloc, read, write, or erase of "
 		  "flash, with EIO; or read:eilseq, read:flip, write:enospc, write:eilseq, "
 		  "write:drop, write:flip, erase:drop. In a kernel that can do it (--kernel "
-		  "debug): kalloc, kpage or kio, of the mount and of each operation in turn" },
+		  "debug): kalloc, kpage or kio, of the mount and of each operation in turn. "
+		  "Several kinds, with commas, are swept one after the other" },
+	{ .name = "faults", .kind = AS_OPT_TEXT, .arg = "KIND", .help = "the same as --sweep" },
 	{ .name = "sweep-op",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "N|mount",

@@ -54,7 +54,7 @@ done
 "$ASSAY" hunt --target lab --sweep kalloc --for 1s -o "$WORK/lab" >"$WORK/out" 2>"$WORK/err"
 tap_is "a hunt with a sweep inside a kernel, of a library" $? 3
 if tap_uml ext4; then
-	"$ASSAY" hunt --target ext4 --sweep kalloc --for 5s -o "$WORK/ext4" >"$WORK/out" \
+	"$ASSAY" hunt --target ext4 --sweep kalloc --max-workloads 4 -o "$WORK/ext4" >"$WORK/out" \
 		2>"$WORK/err"
 	tap_is "a hunt in a kernel that cannot do it" $? 3
 	tap_like "a hunt in a kernel that cannot do it: the one that can" "$WORK/err" \
@@ -62,6 +62,24 @@ if tap_uml ext4; then
 else
 	tap_skip "a hunt in a kernel that cannot do it" "the sandbox uml does not run here"
 fi
+
+# Several kinds are swept one after the other.
+for words in "--sweep write,,read" "--sweep write," "--sweep write,none" "--sweep write,x" \
+	"--sweep write,read,write,read,write,read,write,read,write" \
+	"--sweep write --faults read" "--sweep kalloc,write --sweep-op 1"; do
+	# shellcheck disable=SC2086 # several words
+	"$ASSAY" run --target lab --no-store $words "$WORK/w.txt" >"$WORK/out" 2>"$WORK/err"
+	tap_is "run $words" $? 2
+	tap_like "run $words: why" "$WORK/err" "sweep"
+done
+for kind in write read alloc; do
+	"$ASSAY" run --target lab --no-store --sweep $kind "$WORK/w.txt" >"$WORK/out" 2>&1
+	sed -n 's/^all \([0-9]*\) failures.*/\1/p' "$WORK/out"
+done | paste -sd + | bc >"$WORK/sum"
+"$ASSAY" run --target lab --no-store --faults write,read,alloc "$WORK/w.txt" >"$WORK/out" 2>&1
+tap_is "three kinds" $? 0
+tap_like "three kinds: all of each" "$WORK/out" \
+	"^all $(cat "$WORK/sum") failures of these workloads"
 
 # "All" is said of a sweep that came to its end, and of no other.
 "$ASSAY" run --target lab --no-store --sweep write "$WORK/w.txt" >"$WORK/out" 2>&1
