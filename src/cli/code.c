@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "cli/boxes.h"
-#include "cover/code.h"
+#include "kernel/kernel.h"
 #include "os/spawn.h"
 
 #include <string.h>
@@ -67,6 +67,50 @@ static void say(const struct as_cli_code *code, struct as_sink *talk, bool json)
 	as_buf_free(&line);
 }
 
+int as_cli_code_map(const char *name, struct as_code_map *map, struct as_err *err)
+{
+	struct as_kernel kernel = { 0 };
+	struct as_buf path = { 0 };
+	int rc;
+
+	if (!*name)
+		return as_fail(err, AS_EUSE,
+			       "it is not known which kernel that was: --kernel names it");
+	rc = as_kernel_find(name, &kernel, err);
+	if (!rc) {
+		as_buf_addf(&path, "%.*s" AS_KERNEL_FUNCTIONS,
+			    (int)(strrchr(kernel.path, '/') + 1 - kernel.path), kernel.path);
+		rc = as_code_map_load(as_buf_str(&path), map, err);
+	}
+	if (rc && rc != AS_ELACK && kernel.path)
+		rc = as_fail(err, AS_ELACK,
+			     "the kernel %s has no list of its functions: it was built without "
+			     "kcov, or by an older assay; `assay kernel build` builds it again",
+			     name);
+	as_buf_free(&path);
+	as_kernel_free(&kernel);
+	return rc;
+}
+
+/* The functions, for the report. A kernel that has no list of them has no table. */
+static int save_table(const struct as_cli_code *code, const struct as_dir *folder,
+		      struct as_err *err)
+{
+	struct as_code_map map = { 0 };
+	struct as_buf table = { 0 };
+	int rc = 0;
+
+	if (!as_cli_code_map(code->kernel, &map, NULL)) {
+		as_code_count(&map, code->set);
+		as_code_sort(&map);
+		as_code_table(&map, &table);
+		rc = as_dir_write(folder, AS_RUN_CODE, &table, err);
+	}
+	as_code_map_free(&map);
+	as_buf_free(&table);
+	return rc;
+}
+
 int as_cli_code_close(struct as_cli_code *code, const struct as_dir *folder, struct as_sink *talk,
 		      bool json, int rc, struct as_err *err)
 {
@@ -80,6 +124,8 @@ int as_cli_code_close(struct as_cli_code *code, const struct as_dir *folder, str
 	if (rc >= 0 && folder) {
 		as_buf_addf(&path, "%s/" AS_CLI_CODE, folder->path);
 		saved = as_code_save(code->set, code->kernel, as_buf_str(&path), err);
+		if (!saved)
+			saved = save_table(code, folder, err);
 	}
 	as_shared_free(code->set, sizeof(*code->set));
 	as_buf_free(&path);

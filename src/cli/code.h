@@ -7,6 +7,7 @@
 #include "base/event.h"
 #include "cli/cli.h"
 #include "cli/live/live.h"
+#include "cover/code.h"
 #include "os/dir.h"
 #include "run/run.h"
 
@@ -38,7 +39,10 @@ void as_cli_code_open(const struct as_args *args, struct as_cli_code *code,
 /* Adds what an earlier part of the run left in its folder. */
 AS_MUST_CHECK int as_cli_code_recall(struct as_cli_code *code, const struct as_dir *folder,
 				     struct as_err *err);
-/* Says what was reached, and writes the file unless folder is NULL. Returns rc or an error. */
+/* The functions of a kernel. AS_ELACK: it has no list of them. */
+AS_MUST_CHECK int as_cli_code_map(const char *kernel, struct as_code_map *map, struct as_err *err);
+/* Says what was reached, and writes the file unless folder is NULL, with a table of the functions
+ * for the report. Returns rc or an error. */
 int as_cli_code_close(struct as_cli_code *code, const struct as_dir *folder, struct as_sink *talk,
 		      bool json, int rc, struct as_err *err);
 

@@ -173,3 +173,32 @@ uint64_t as_code_count(struct as_code_map *map, const struct as_codeset *set)
 	}
 	return nowhere;
 }
+
+static int by_file(const void *a, const void *b)
+{
+	const struct as_code_function *x = a, *y = b;
+	int order = strcmp(x->file, y->file);
+
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+void as_code_sort(struct as_code_map *map)
+{
+	if (map->n)
+		qsort(map->functions, map->n, sizeof(*map->functions), by_file);
+}
+
+void as_code_table(const struct as_code_map *map, struct as_buf *out)
+{
+	const struct as_code_function *all = map->functions;
+
+	as_buf_adds(out, "file,function,places\n");
+	for (size_t i = 0, end; i < map->n; i = end) {
+		uint64_t reached = 0;
+
+		for (end = i; end < map->n && !strcmp(all[end].file, all[i].file); end++)
+			reached += all[end].reached;
+		for (size_t f = i; f < end && reached; f++)
+			as_buf_addf(out, "%s,%s,%u\n", all[f].file, all[f].name, all[f].reached);
+	}
+}

@@ -35,6 +35,7 @@ enum as_progress_state {
 /* The name of the file, and that of the counters over time, in a run folder. */
 #define AS_RUN_PROGRESS "progress.json"
 #define AS_RUN_HISTORY "history.csv"
+#define AS_RUN_CODE "code.csv" /* functions of the kernel (cover/code.h) */
 #define AS_PROGRESS_MAX_BYTES ((size_t)64 << 10)
 
 struct as_progress {

@@ -13,6 +13,7 @@
 AS_EMBED(as_report_css, "src/report/html/report.css");
 AS_EMBED(as_report_body, "src/report/html/report.html");
 AS_EMBED(as_report_heat, "src/report/html/heat.js");
+AS_EMBED(as_report_code_js, "src/report/html/code.js");
 AS_EMBED(as_report_script, "src/report/html/report.js");
 AS_EMBED(as_report_story, "src/report/html/story.js");
 AS_EMBED(as_report_charts, "src/report/html/charts.js");
@@ -100,6 +101,7 @@ void as_report_page(const char *title, const struct as_buf *json,
 	add_part(out, as_report_charts_first, as_report_charts_end);
 	add_part(out, as_report_story_first, as_report_story_end);
 	add_part(out, as_report_heat_first, as_report_heat_end);
+	add_part(out, as_report_code_js_first, as_report_code_js_end);
 	add_part(out, as_report_script_first, as_report_script_end);
 	as_buf_adds(out, "</script>\n</body>\n</html>\n");
 }

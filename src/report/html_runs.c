@@ -185,6 +185,7 @@ size_t as_report_run(const struct as_dir *dir, struct as_json *json)
 	size_t unread = !add_progress(dir, json);
 
 	unread += !add_history(dir, json);
+	unread += !as_report_code(dir, json);
 	if (!as_dir_has(dir, FSCK_FOLDER) || as_dir_below(dir, FSCK_FOLDER, false, &fsck, NULL))
 		return unread;
 	as_json_key(json, "curves");

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz entry of what --kcov reads: the file of a run, the functions of a kernel, and what a sandbox
- * tells. What a file is taken to hold is there when it is walked, in order, and counted once. */
+ * tells. What a file is taken to hold is there when it is walked, in order, and counted once. What
+ * the report makes of a table of functions is JSON, whatever the table is. */
 #include "cover/code.h"
+#include "report/html_priv.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +19,24 @@ static void walk(const struct as_codeset *set)
 		n++;
 	}
 	as_assert(n == set->n);
+}
+
+static void report(const struct as_buf *text)
+{
+	struct as_buf copy = { 0 }, out = { 0 };
+	struct as_json json = as_json_on(&out);
+	json_t *root;
+
+	as_buf_adds(&copy, as_buf_str(text));
+	as_json_array(&json);
+	if (copy.len)
+		(void)as_report_code_print(copy.data, &json);
+	as_json_end(&json);
+	root = json_loads(as_buf_str(&out), 0, NULL);
+	as_assert(root);
+	json_decref(root);
+	as_buf_free(&copy);
+	as_buf_free(&out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -43,6 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		as_assert(in + nowhere == set->n);
 	}
 	as_code_map_free(&map);
+	report(&text);
 	as_buf_free(&text);
 	free(set);
 	return 0;

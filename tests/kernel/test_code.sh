@@ -55,6 +55,9 @@ echo 'mkdir /a 0755' >one.txt
 printf 'mkdir /a 0755\nsymlink x /b\nrename /a /c\n' >more.txt
 tap_run "run" 0 "$ASSAY" run --kernel "$kernel" --kcov --target ext2 -o one one.txt
 tap_like "says how many" "$WORK/out" "^$(places one) places"
+tap_like "a table of functions for the report" one/code.csv '^fs/ext2/namei.c,ext2_mkdir,[1-9]'
+tap_is "which counts nearly all of them" "$(awk -F, -v all="$(places one)" 'NR > 1 { n += $3 }
+	END { print (n > 0.9 * all && n <= all) }' one/code.csv)" 1
 tap_run "more is done" 0 "$ASSAY" run --kernel "$kernel" --kcov --target ext2 -o more more.txt
 tap_is "more is reached" "$(($(places more) > $(places one)))" 1
 "$ASSAY" cov code --functions --under fs/ext2 one >one.out
@@ -92,10 +95,11 @@ else
 	tap_skip "a clean kernel" "none with kmemleak is built: assay kernel build debug"
 fi
 leaks=$("$ASSAY" kernel list --json |
-	sed -n 's/.*"name":"\([^"]*\)".*"patches":\["leak.patch"\].*/\1/p' | head -n 1)
+	sed -n 's/.*"name":"\([^"]*\)".*"patches":\["broken.patch"\].*/\1/p' | head -n 1)
 if [ -n "$leaks" ]; then
+	echo 'mkdir /leak 0755' >leak.txt
 	tap_run "a kernel that leaks" 1 "$ASSAY" run --kernel "$leaks" --kmemleak --target ext2 \
-		-o leaks one.txt
+		-o leaks leak.txt
 	tap_like "is a finding" "$WORK/out" 'the kernel has lost memory'
 	# A number in memory that looks like a pointer to it can hide it for once.
 	for try in 1 2 3 4; do
@@ -104,9 +108,9 @@ if [ -n "$leaks" ]; then
 	done
 	tap_like "which comes back" "$WORK/out" ': reproduced'
 	tap_run "without the option it is none" 0 "$ASSAY" run --kernel "$leaks" --target ext2 \
-		-o none one.txt
+		-o none leak.txt
 else
 	tap_skip "a kernel that leaks" \
-		"none is built: assay kernel build debug --patch tests/kernel/leak.patch"
+		"none is built: assay kernel build debug --patch tests/kernel/broken.patch"
 fi
 tap_done

@@ -38,6 +38,9 @@ printf 'seconds,blocks,percent\n0.5,100,10\n1.0,180,18\n1.5,200,20\n' \
 	>"$WORK/fsck/fsck/coverage.csv"
 printf 'wall_us,states,transitions,memory_bytes\n500000,5,9,1048576\n1000000,9,20,2097152\n' \
 	>"$WORK/crash/history.csv"
+printf 'file,function,places\nfs/a/b.c,one,3\nfs/a/b.c,<b>two,0\n' >"$WORK/fsck/code.csv"
+printf 'file,function,places\nfs/a/b.c,one,3\nfs/a/b.c,two,0\nfs/a/c.c,one,1\n' \
+	>"$WORK/hunt/code.csv"
 printf '| bug | check | hunt |\n|---|---|---|\n| 1 | 0.3 | - |\n| 2 | 0.4 | 1.2 |\n' \
 	>"$WORK/score.md"
 crash=$(grep -l 'lost: .*the tree when' "$WORK"/crash/findings/*/finding.json | head -n 1)

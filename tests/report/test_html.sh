@@ -28,7 +28,12 @@ tap_is "all other files were read" "$(grep -c 'of runs could not' "$WORK/err")" 
 tap_run "a hunt" 0 "$ASSAY" report "$WORK/hurt" -o "$WORK/hurt.html"
 tap_is "a hunt: all files were read" "$(grep -c 'could not' "$WORK/err")" 0
 broken=0
-for file in progress.json history.csv hunt/state.json; do
+printf 'file,function,places\nfs/a/b.c,one,3\nfs/a/b.c,two,0\nfs/a/c.c,one,1\n' \
+	>"$WORK/hurt/code.csv"
+tap_run "code of a kernel" 0 "$ASSAY" report "$WORK/hurt" --json
+tap_like "code of a kernel: by file" "$WORK/out" \
+	'"code":\[\{"file":"fs/a/b.c","functions":\[\["one",3\],\["two",0\]\]\},\{"file":"fs/a/c'
+for file in progress.json history.csv code.csv hunt/state.json; do
 	echo '{' >"$WORK/hurt/$file"
 	broken=$((broken + 1))
 	tap_run "a broken $file" 0 "$ASSAY" report "$WORK/hurt" -o "$WORK/hurt.html"

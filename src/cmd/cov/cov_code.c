@@ -4,7 +4,6 @@
 #include "cli/code.h"
 #include "cmd/cov/cov.h"
 #include "cover/code.h"
-#include "kernel/kernel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,15 +69,6 @@ static void print_row(const struct code_view *v, const char *what, const char *n
 		       file ? file : "all");
 }
 
-/* By file, then by address. */
-static int by_file(const void *a, const void *b)
-{
-	const struct as_code_function *x = a, *y = b;
-	int order = strcmp(x->file, y->file);
-
-	return order ? order : (x->at > y->at) - (x->at < y->at);
-}
-
 static void print_functions(const struct code_view *v)
 {
 	for (size_t i = 0; i < v->map.n; i++) {
@@ -116,8 +106,7 @@ static int print(struct code_view *v, struct as_err *err)
 	struct code_sum all = { 0 };
 	uint64_t nowhere = as_code_count(&v->map, v->set);
 
-	if (v->map.n)
-		qsort(v->map.functions, v->map.n, sizeof(*v->map.functions), by_file);
+	as_code_sort(&v->map);
 	for (size_t i = 0; i < v->map.n; i++)
 		if (is_shown(v, &v->map.functions[i]))
 			add(&all, &v->map.functions[i]);
@@ -159,31 +148,6 @@ static int load(const struct as_args *args, struct code_view *v, char kernel[AS_
 	return rc;
 }
 
-static int load_map(const char *name, struct code_view *v, struct as_err *err)
-{
-	struct as_kernel kernel = { 0 };
-	struct as_buf path = { 0 };
-	int rc;
-
-	if (!*name)
-		return as_fail(err, AS_EUSE,
-			       "it is not known which kernel that was: --kernel names it");
-	rc = as_kernel_find(name, &kernel, err);
-	if (!rc) {
-		as_buf_addf(&path, "%.*s" AS_KERNEL_FUNCTIONS,
-			    (int)(strrchr(kernel.path, '/') + 1 - kernel.path), kernel.path);
-		rc = as_code_map_load(as_buf_str(&path), &v->map, err);
-	}
-	if (rc && rc != AS_ELACK && kernel.path)
-		rc = as_fail(err, AS_ELACK,
-			     "the kernel %s has no list of its functions: it was built without "
-			     "kcov, or by an older assay; `assay kernel build` builds it again",
-			     name);
-	as_buf_free(&path);
-	as_kernel_free(&kernel);
-	return rc;
-}
-
 int as_cov_code(const struct as_spec *spec, const struct as_args *args, struct as_err *err)
 {
 	struct code_view v = { .set = as_xcalloc(1, sizeof(*v.set)),
@@ -196,7 +160,7 @@ int as_cov_code(const struct as_spec *spec, const struct as_args *args, struct a
 
 	(void)spec;
 	if (!rc)
-		rc = load_map(as_args_text(args, "kernel", kernel), &v, err);
+		rc = as_cli_code_map(as_args_text(args, "kernel", kernel), &v.map, err);
 	if (!rc)
 		rc = print(&v, err);
 	as_code_map_free(&v.map);

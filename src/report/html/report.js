@@ -547,6 +547,7 @@ byId("sec-findings").hidden = !all.length;
 compare();
 score();
 assayHeat();
+assayCode(runList);
 /* The list is shown first; charts take longer. */
 requestAnimationFrame(() => setTimeout(() => {
 	charts();

@@ -89,6 +89,11 @@ const drawn = (page) => page.evaluate(() => [...document.querySelectorAll("canva
 	check("two runs are compared", await page.locator("#sec-compare tbody tr").count() > 0);
 	check("the score is a table", await page.locator("#score td").count() > 0);
 	check("what a score lacks is marked", await page.locator("#score .missed").count() === 1);
+	check("code of a kernel by file", await page.locator("#code tr").count() === 2);
+	await page.locator("#code summary").first().click();
+	check("a file opens to its functions", await page.locator("#code .functions code").count() === 2);
+	check("which says what was never reached",
+		await page.locator("#code .missed").textContent() === "two");
 	check("coverage has figures", await page.locator("#coverage svg").count() >= 4);
 	check("and what was not tested", await page.locator("#coverage #untested").count() === 1);
 	await page.close();
