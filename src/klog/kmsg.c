@@ -7,7 +7,13 @@
  * report (Oops after BUG) changes nothing. A notice of corruption is complete by itself. The
  * function to blame is the first of these: the one that the message names, the one that takes the
  * lock, the one at the instruction pointer, those on the stack from the top. Functions that are on
- * the stack only because something was reported (KMSG_SKIP) are left out.
+ * the stack only because something was reported (KMSG_TELL), or that everybody calls (KMSG_SKIP),
+ * are left out. User-Mode Linux guesses all of its frames: whatever on the stack looks like an
+ * address in the kernel. Of these, the first one after the last that tells something is taken, and
+ * none that is the beginning of a function, since nothing returns there.
+ *
+ * User-Mode Linux says "WARNING: ..." first, and what is wrong in the message after it: if that has
+ * a row of its own (a list, a reference count), the report is one of that row.
  */
 #include "klog/kmsg.h"
 
@@ -34,6 +40,16 @@ static const char *const skipped[] = {
 #include "klog/kmsg.def"
 };
 
+static const char *const tellers[] = {
+#define KMSG_TELL(function) function,
+#include "klog/kmsg.def"
+};
+
+static const char *const by_stack[] = {
+#define KMSG_BY_STACK(what) what,
+#include "klog/kmsg.def"
+};
+
 static const char *const threads[] = {
 #define KMSG_THREAD(name) name,
 #include "klog/kmsg.def"
@@ -48,11 +64,12 @@ struct as_kmsg_scan {
 	struct as_buf line; /* the last line of a console, not complete yet */
 	bool cut_here; /* the last message says that a report follows */
 	/* The report that has begun: */
-	bool open, foreign, in_stack;
+	bool open, foreign, in_stack, after_cut;
 	enum as_kmsg_class cls;
 	const char *what;
 	unsigned lines;
 	char where[WHERE_BYTES];
+	char guess[WHERE_BYTES]; /* the same by a guessed frame, if there is nothing better */
 	unsigned long ip; /* that the message names as a number, or 0 */
 	struct as_buf title, text, signature;
 };
@@ -125,12 +142,17 @@ struct as_kmsg_meaning as_kmsg_classify(const char *text)
 
 /* ---- Functions on a stack -------------------------------------------------------------------- */
 
-static bool is_skipped(const char *name)
+static bool is_among(const char *const *names, size_t n, const char *name)
 {
-	for (size_t i = 0; i < COUNT(skipped); i++)
-		if (!strcmp(skipped[i], name))
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
 			return true;
 	return false;
+}
+
+static bool is_skipped(const char *name)
+{
+	return is_among(skipped, COUNT(skipped), name);
 }
 
 /* "name.isra.0+0x12/0x34" at `text`: name. */
@@ -224,6 +246,26 @@ static bool frame_has(const char *line, unsigned long ip, char where[WHERE_BYTES
 	return ip >= address - offset && ip - (address - offset) < size;
 }
 
+/* " [<6056197e>] ? name+0x2ee/0x370": a guessed frame. */
+static void guess(struct as_kmsg_scan *s, const char *line)
+{
+	char name[WHERE_BYTES];
+	const char *at;
+
+	line = skip_blanks(line);
+	at = strncmp(line, "[<", 2) ? NULL : strstr(line, ">]");
+	at = at ? skip_blanks(at + 2) : line;
+	if (*at != '?')
+		return;
+	at = skip_blanks(at + 1);
+	if (!take_function(at, name) || !strncmp(strstr(at, "+0x"), "+0x0/", 5))
+		return;
+	if (is_among(tellers, COUNT(tellers), name))
+		s->guess[0] = '\0';
+	else if (!s->guess[0] && !is_skipped(name))
+		memcpy(s->guess, name, sizeof(name));
+}
+
 /* Looks for the function to blame in one message of a report. */
 static void blame(struct as_kmsg_scan *s, const char *text)
 {
@@ -234,6 +276,8 @@ static void blame(struct as_kmsg_scan *s, const char *text)
 		s->in_stack = true;
 	if (s->where[0])
 		return;
+	if (s->in_stack)
+		guess(s, text);
 	if (is_ip(text) || is_lock(s, text)) {
 		if (!find_function(text, name))
 			return;
@@ -329,6 +373,8 @@ static void hand_out(struct as_kmsg_scan *s)
 	s->open = false;
 	if (s->foreign)
 		return;
+	if (!s->where[0] && is_among(by_stack, COUNT(by_stack), s->what))
+		memcpy(s->where, s->guess, sizeof(s->where));
 	as_buf_clear(&s->signature);
 	as_buf_addf(&s->signature, "%s: %s: ", as_kmsg_class_name(s->cls), s->what);
 	if (s->where[0])
@@ -367,11 +413,12 @@ static void begin(struct as_kmsg_scan *s, const char *text, const struct as_kmsg
 	s->cls = m->cls;
 	s->what = m->what;
 	s->lines = 0;
-	s->where[0] = '\0';
+	s->where[0] = s->guess[0] = '\0';
 	s->ip = named_ip(text);
 	as_buf_clear(&s->title);
 	as_buf_adds(&s->title, text);
 	as_buf_clear(&s->text);
+	s->after_cut = s->cut_here;
 	if (s->cut_here)
 		add_line(s, "------------[ cut here ]------------");
 	add_line(s, text);
@@ -380,6 +427,16 @@ static void begin(struct as_kmsg_scan *s, const char *text, const struct as_kmsg
 	if (m->cls != AS_KMSG_CORRUPTION && find_function(text, name) && !is_skipped(name))
 		memcpy(s->where, name, sizeof(name));
 	check_owner(s, text);
+}
+
+/* The message after "WARNING: ..." says what is wrong. */
+static void refine(struct as_kmsg_scan *s, const struct as_kmsg_meaning *m)
+{
+	if (s->lines != 1u + s->after_cut || strcmp(s->what, "warning") ||
+	    m->cls < AS_KMSG_WARNING || !strcmp(m->what, "warning"))
+		return;
+	s->what = m->what;
+	s->cls = m->cls;
 }
 
 static bool is_end_mark(const struct as_kmsg_scan *s, const char *text)
@@ -396,6 +453,7 @@ void as_kmsg_scan_message(struct as_kmsg_scan *s, const char *text)
 	if (s->open && (cut_here || s->lines >= LINES_MAX || m.cls == AS_KMSG_CORRUPTION))
 		hand_out(s);
 	if (s->open) {
+		refine(s, &m);
 		add_line(s, text);
 		check_owner(s, text);
 		blame(s, text);
