@@ -47,12 +47,24 @@ static bool can_meet_all(const struct as_op *op)
 	}
 }
 
+static bool maps(const struct as_op *op)
+{
+	return op->code == AS_OP_MMAP || op->code == AS_OP_MMAP_WRITE;
+}
+
+static void arm(struct child *c, uint64_t op, uint64_t nth)
+{
+	/* What a served disk needs is no part of the operation. */
+	if (op && op <= c->args->seq->n && maps(&c->args->seq->ops[op - 1]))
+		as_instance_before_map(c->instance);
+	c->karmed = c->kfailing = true;
+	as_kfault_arm(c->kfault, nth);
+}
+
 static void begin_every(struct child *c, uint64_t op)
 {
-	if (!op || op > c->args->seq->n || !can_meet_all(&c->args->seq->ops[op - 1]))
-		return;
-	c->karmed = c->kfailing = true;
-	as_kfault_arm(c->kfault, c->kfail_try);
+	if (op && op <= c->args->seq->n && can_meet_all(&c->args->seq->ops[op - 1]))
+		arm(c, op, c->kfail_try);
 }
 
 void as_child_kfail_begin(struct child *c, uint64_t op)
@@ -65,8 +77,7 @@ void as_child_kfail_begin(struct child *c, uint64_t op)
 		if (c->kfail.rule[i].op != op || c->kfail_met >> i & 1)
 			continue;
 		c->kfail_met |= 1u << i;
-		c->karmed = c->kfailing = true;
-		as_kfault_arm(c->kfault, c->kfail.rule[i].nth);
+		arm(c, op, c->kfail.rule[i].nth);
 	}
 }
 
