@@ -12,7 +12,8 @@
  *      nothing: the model stays where it is. If it answers success, it has done what it says.
  *      A write with O_SYNC or O_DSYNC writes, and then waits for the disk: if it answers an error,
  *      the bytes may be there, and the tree is not judged any more. An open() that makes a file
- *      may leave it: Linux makes it first, and has then to open it.
+ *      may leave it: Linux makes it first, and has then to open it. A write() may have set the
+ *      file's times (as_rule_touch_refused()).
  *   2. Every later operation is judged as usual. There is one exception: a file system may turn
  *      itself off, and then it says so to every call (EROFS, EIO, EUCLEAN, ESHUTDOWN). What follows
  *      is not judged, but the next mount must work.
