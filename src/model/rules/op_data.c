@@ -166,7 +166,7 @@ static bool accept_count(struct as_rule_step *s, uint64_t n, uint64_t *done)
 }
 
 /* __generic_file_write_iter() and ext4_dio_write_checks(): the time is set before the transfer
- * is found unaligned or to need a wait, and before there is found to be no space or memory for it. */
+ * is found unaligned or to need a wait, or to lack space or memory. */
 void as_rule_touch_refused(struct as_rule_step *s, const struct as_file *file)
 {
 	int err = s->got && s->got->ret < 0 ? s->got->err : 0;
