@@ -12,7 +12,8 @@
  *      nothing: the model stays where it is. If it answers success, it has done what it says.
  *      A write with O_SYNC or O_DSYNC writes, and then waits for the disk: if it answers an error,
  *      the bytes may be there, and the tree is not judged any more. An open() that makes a file
- *      may leave it: Linux makes it first, and has then to open it.
+ *      may leave it: Linux makes it first, and has then to open it. A write() may have set the
+ *      file's times (as_rule_touch_refused()).
  *   2. Every later operation is judged as usual. There is one exception: a file system may turn
  *      itself off, and then it says so to every call (EROFS, EIO, EUCLEAN, ESHUTDOWN). What follows
  *      is not judged, but the next mount must work.
@@ -47,12 +48,24 @@ static bool can_meet_all(const struct as_op *op)
 	}
 }
 
+static bool maps(const struct as_op *op)
+{
+	return op->code == AS_OP_MMAP || op->code == AS_OP_MMAP_WRITE;
+}
+
+static void arm(struct child *c, uint64_t op, uint64_t nth)
+{
+	/* What a served disk needs is no part of the operation. */
+	if (op && op <= c->args->seq->n && maps(&c->args->seq->ops[op - 1]))
+		as_instance_before_map(c->instance);
+	c->karmed = c->kfailing = true;
+	as_kfault_arm(c->kfault, nth);
+}
+
 static void begin_every(struct child *c, uint64_t op)
 {
-	if (!op || op > c->args->seq->n || !can_meet_all(&c->args->seq->ops[op - 1]))
-		return;
-	c->karmed = c->kfailing = true;
-	as_kfault_arm(c->kfault, c->kfail_try);
+	if (op && op <= c->args->seq->n && can_meet_all(&c->args->seq->ops[op - 1]))
+		arm(c, op, c->kfail_try);
 }
 
 void as_child_kfail_begin(struct child *c, uint64_t op)
@@ -65,8 +78,7 @@ void as_child_kfail_begin(struct child *c, uint64_t op)
 		if (c->kfail.rule[i].op != op || c->kfail_met >> i & 1)
 			continue;
 		c->kfail_met |= 1u << i;
-		c->karmed = c->kfailing = true;
-		as_kfault_arm(c->kfault, c->kfail.rule[i].nth);
+		arm(c, op, c->kfail.rule[i].nth);
 	}
 }
 

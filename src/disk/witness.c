@@ -18,11 +18,15 @@ struct head {
 	uint64_t call; /* AS_CALL_WRITE, AS_CALL_ZERO */
 };
 
+#define PAGE_BYTES 4096u
+#define AHEAD_BYTES (2u << 20) /* more than one call makes a file system write */
+
 struct as_witness {
 	struct as_bd bd; /* first: a witness is a block device */
 	struct as_bd *inner;
 	struct as_witness_area *area;
 	size_t room_bytes; /* of area->data */
+	atomic_size_t touched; /* so many bytes of it, from the beginning, are in memory */
 };
 
 static uint64_t padded(uint64_t len)
@@ -144,6 +148,31 @@ void as_witness_truncate(struct as_witness *w, uint64_t len)
 {
 	as_assert(len <= w->area->len);
 	w->area->len = len;
+}
+
+/* A byte is replaced by itself, for somebody may write to it now. */
+static void touch(uint8_t *byte)
+{
+	uint8_t was = *(volatile uint8_t *)byte;
+
+	(void)__atomic_compare_exchange_n(byte, &was, was, false, __ATOMIC_RELAXED,
+					  __ATOMIC_RELAXED);
+}
+
+void as_witness_expect(struct as_witness *w)
+{
+	size_t len = w->area->len, to = w->room_bytes, from = atomic_load(&w->touched);
+
+	if (w->area->full || len > to)
+		return;
+	if (to - len > AHEAD_BYTES)
+		to = len + AHEAD_BYTES;
+	for (size_t at = from > len ? from : len; at < to; at += PAGE_BYTES)
+		touch(w->area->data + at);
+	if (to > from) {
+		touch(w->area->data + to - 1);
+		atomic_store(&w->touched, to);
+	}
 }
 
 bool as_witness_apply(const struct as_witness_area *area, size_t room_bytes, struct as_bd *to)

@@ -27,6 +27,10 @@ struct as_witness *as_witness_new(struct as_bd *inner, struct as_witness_area *a
 void as_witness_free(struct as_witness *witness); /* takes NULL */
 struct as_bd *as_witness_bd(struct as_witness *witness);
 
+/* The memory for what the next writes leave here is touched, so that they do not wait for it: to
+ * touch a page of it may need a lock of the process (serve_pipe.h). Any thread may call this. */
+void as_witness_expect(struct as_witness *witness);
+
 /* When the disk goes back to an earlier state, so must its record. */
 uint64_t as_witness_len(const struct as_witness *witness);
 void as_witness_truncate(struct as_witness *witness, uint64_t len);

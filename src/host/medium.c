@@ -334,21 +334,22 @@ struct as_bd *as_medium_bd(struct as_medium *s)
 }
 
 /* The lowest layer: what comes here changes the disk. */
-static struct as_bd *base_of(struct as_medium *s)
-{
-	return s->witness ? as_witness_bd(s->witness) : as_disk_bd(s->disk);
-}
-
 struct as_bd *as_medium_base(struct as_medium *s)
 {
-	return base_of(s);
+	return s->witness ? as_witness_bd(s->witness) : as_disk_bd(s->disk);
 }
 
 void as_medium_witness(struct as_medium *s, struct as_witness_area *area, size_t room_bytes)
 {
 	as_assert(!s->witness && !s->log && !s->faulty);
 	s->witness = as_witness_new(as_disk_bd(s->disk), area, room_bytes);
-	s->inner = base_of(s);
+	s->inner = as_medium_base(s);
+}
+
+void as_medium_expect_writes(struct as_medium *s)
+{
+	if (s->witness)
+		as_witness_expect(s->witness);
 }
 
 void as_medium_unwitnessed(struct as_witness_area *area)
@@ -365,7 +366,7 @@ void as_medium_plan(struct as_medium *s, const struct as_plan *plan)
 {
 	as_faulty_free(s->faulty);
 	s->faulty = NULL;
-	s->inner = s->log ? as_reclog_bd(s->log) : base_of(s);
+	s->inner = s->log ? as_reclog_bd(s->log) : as_medium_base(s);
 	if (!plan || !plan->n)
 		return;
 	s->plan = plan;
@@ -376,7 +377,7 @@ void as_medium_plan(struct as_medium *s, const struct as_plan *plan)
 void as_medium_record(struct as_medium *s, uint64_t limit_bytes)
 {
 	as_assert(!s->log && !s->faulty);
-	s->log = as_reclog_new(base_of(s), 0, limit_bytes);
+	s->log = as_reclog_new(as_medium_base(s), 0, limit_bytes);
 	s->inner = as_reclog_bd(s->log);
 }
 

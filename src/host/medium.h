@@ -55,6 +55,8 @@ void as_medium_plan(struct as_medium *medium, const struct as_plan *plan);
 /* From now on every change is also written to this memory (disk/witness.h), which must outlive the
  * medium. This must be called before as_medium_plan() and as_medium_record(). */
 void as_medium_witness(struct as_medium *medium, struct as_witness_area *area, size_t room_bytes);
+/* See as_witness_expect(). */
+void as_medium_expect_writes(struct as_medium *medium);
 /* Marks the contents as useless: nobody will write to them. */
 void as_medium_unwitnessed(struct as_witness_area *area);
 /* Applies the changes that a witness has written for another disk. False: they are not complete. */

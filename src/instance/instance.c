@@ -241,6 +241,12 @@ void as_instance_do(struct as_instance *i, uint32_t number, const struct as_op *
 		i->ops->answered(i, got);
 }
 
+void as_instance_before_map(struct as_instance *i)
+{
+	if (i->ops->before_map)
+		i->ops->before_map(i);
+}
+
 static int64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;

@@ -124,6 +124,9 @@ AS_MUST_CHECK int as_instance_useless(struct as_instance *instance, int rc, stru
 /* Carries out operation number i of a workload. */
 void as_instance_do(struct as_instance *instance, uint32_t i, const struct as_op *op,
 		    struct as_outcome *got);
+/* Before an operation that maps a file: the disk can be served while that waits. as_instance_do()
+ * does this, too, but what it needs of the kernel may fail then (child/kfault.h). */
+void as_instance_before_map(struct as_instance *instance);
 /* A clock of ours tells later times than this from now on, as if as_instance_args.after_ns were so
  * until the next as_instance_back(). */
 void as_instance_clock_after(struct as_instance *instance, uint64_t after_ns);

@@ -147,6 +147,11 @@ static void mount_set_op(struct as_instance *i, uint32_t op)
 	as_mount_set_op(of(i)->mount, op);
 }
 
+static void mount_before_map(struct as_instance *i)
+{
+	as_mount_before_map(of(i)->mount);
+}
+
 static void mount_flush(struct as_instance *i)
 {
 	if (of(i)->type->crash & AS_CRASH_NO_FLUSH)
@@ -327,6 +332,7 @@ static int server_useless(struct as_instance *i, int rc, struct as_err *err)
 	.unmount = mount_unmount, \
 	.give_up = mount_unmount, \
 	.set_op = mount_set_op, \
+	.before_map = mount_before_map, \
 	.flush = mount_flush, \
 	.set_delay = mount_set_delay, \
 	.device = mount_device, \

@@ -31,6 +31,7 @@ struct as_instance_ops {
 	int (*useless)(struct as_instance *instance, int rc, struct as_err *err);
 
 	void (*set_op)(struct as_instance *instance, uint32_t op);
+	void (*before_map)(struct as_instance *instance);
 	void (*set_caller)(struct as_instance *instance, uint32_t thread);
 	void (*answered)(struct as_instance *instance, const struct as_outcome *got);
 	/* Calls beside the operations begin or end; may be NULL. */

@@ -203,6 +203,9 @@ const char *as_mount_device(const struct as_mount *m)
 
 void as_mount_before_map(struct as_mount *m)
 {
-	if (m->serve)
-		as_serve_settle(m->serve);
+	if (!m->serve)
+		return;
+	as_serve_settle(m->serve);
+	if (m->medium)
+		as_medium_expect_writes(m->medium);
 }

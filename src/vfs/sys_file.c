@@ -75,13 +75,23 @@ void as_sys_close(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 
-/* Where the operation wants its buffer: so many bytes after the start of a page. */
-static char *room(struct as_vfs *vfs, const struct as_op *op)
+char *as_sys_room(struct as_vfs *vfs, size_t len)
 {
 	char *at;
 
 	as_buf_clear(&vfs->data);
-	at = as_buf_reserve(&vfs->data, op->len + op->mem + AS_MEM_PAGE);
+	at = as_buf_reserve(&vfs->data, len + 1);
+	for (size_t i = 0; i < len; i += AS_MEM_PAGE)
+		*(volatile char *)(at + i) = 0;
+	*(volatile char *)(at + len) = 0;
+	return at;
+}
+
+/* Where the operation wants its buffer: so many bytes after the start of a page. */
+static char *room(struct as_vfs *vfs, const struct as_op *op)
+{
+	char *at = as_sys_room(vfs, op->len + op->mem + AS_MEM_PAGE);
+
 	return at + (0 - (uintptr_t)at) % AS_MEM_PAGE + op->mem;
 }
 

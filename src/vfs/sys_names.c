@@ -214,11 +214,10 @@ void as_sys_utimens(struct as_vfs *vfs, const struct as_op *op, struct as_outcom
 
 void as_sys_readlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	ssize_t n;
+	const char *buf = as_sys_room(vfs, AS_VFS_PATH_MAX);
+	ssize_t n =
+		as_sys_do(vfs, readlinkat, AT_FDCWD, SYS_P(op->path), SYS_P(buf), AS_VFS_PATH_MAX);
 
-	as_buf_clear(&vfs->data);
-	n = as_sys_do(vfs, readlinkat, AT_FDCWD, SYS_P(op->path),
-		      SYS_P(as_buf_reserve(&vfs->data, AS_VFS_PATH_MAX)), AS_VFS_PATH_MAX);
 	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
 }
 
@@ -269,11 +268,9 @@ static int64_t read_cramped(struct as_vfs *vfs, const struct as_op *op, char *bu
 
 void as_sys_read_xattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	char *buf;
+	char *buf = as_sys_room(vfs, 2 * XATTR_BYTES);
 	ssize_t n;
 
-	as_buf_clear(&vfs->data);
-	buf = as_buf_reserve(&vfs->data, 2 * XATTR_BYTES);
 	n = op->nofollow ? as_sys_do(vfs, lgetxattr, SYS_P(op->path), SYS_P(op->name), SYS_P(buf),
 				     XATTR_BYTES)
 			 : as_sys_do(vfs, getxattr, SYS_P(op->path), SYS_P(op->name), SYS_P(buf),
@@ -295,11 +292,9 @@ static int64_t list_cramped(struct as_vfs *vfs, const struct as_op *op, char *bu
 void as_sys_listxattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_vfs_names names = { 0 };
-	char *buf;
+	char *buf = as_sys_room(vfs, 2 * XATTR_BYTES);
 	ssize_t n;
 
-	as_buf_clear(&vfs->data);
-	buf = as_buf_reserve(&vfs->data, 2 * XATTR_BYTES);
 	n = op->nofollow ? as_sys_do(vfs, llistxattr, SYS_P(op->path), SYS_P(buf), XATTR_BYTES)
 			 : as_sys_do(vfs, listxattr, SYS_P(op->path), SYS_P(buf), XATTR_BYTES);
 	n = n < 0 ? -errno : n;

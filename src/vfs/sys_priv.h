@@ -56,6 +56,10 @@ struct stat;
 
 /* -1 where the slot is empty: the kernel then says EBADF. */
 int as_sys_fd(struct as_vfs *vfs, int32_t slot);
+/* vfs->data with room for so many bytes, whose pages are there. A call that gets no memory for a
+ * page of its buffer answers EFAULT, or fewer bytes, which tells nothing of a file system; and
+ * User-Mode Linux dies if it gets none for a page table (maybe_map() of Linux 6.12). */
+char *as_sys_room(struct as_vfs *vfs, size_t len);
 /* Whether any slot has a mapping (sys_map.c). */
 bool as_sys_mapped(const struct as_sys *s);
 /* Gives all mappings up. */

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define DISK_BYTES (256u << 10)
 #define SECTOR 512u
@@ -166,12 +168,52 @@ static void test_refused(void **state)
 	close_bench(&b);
 }
 
+/* The pages that the next writes go to are in memory, and no page after the room was touched. The
+ * record stays as it is. */
+static void test_expect(void **state)
+{
+	struct as_prng prng = as_prng_seed(3);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), room = 3 << 20, at;
+	unsigned char here[2];
+	struct bench b;
+	char *map;
+
+	(void)state;
+	open_bench(&b, 4096);
+	map = mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(map != MAP_FAILED);
+	assert_int_equal(mprotect(map + room, page, PROT_NONE), 0);
+	free(b.area);
+	b.area = (struct as_witness_area *)(void *)map;
+	b.room = room;
+	as_witness_free(b.witness);
+	b.witness = as_witness_new(as_disk_bd(b.disk), b.area, room);
+	while (!b.area->full) {
+		struct as_disk *again = as_disk_snapshot(b.fresh);
+
+		as_witness_expect(b.witness);
+		at = (sizeof(*b.area) + as_witness_len(b.witness)) / page * page;
+		assert_int_equal(mincore(map + at, at + page < room ? 2 * page : page, here), 0);
+		assert_true(here[0] & 1 && (at + page >= room || here[1] & 1));
+		assert_true(as_witness_apply(b.area, room, as_disk_bd(again)));
+		assert_same(b.disk, again);
+		as_disk_free(again);
+		for (int i = 0; i < 100; i++)
+			change(as_witness_bd(b.witness), &prng);
+	}
+	as_witness_expect(b.witness);
+	munmap(map, room + page);
+	b.area = NULL;
+	close_bench(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_back),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_expect),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,6 +125,19 @@ for target in ext4 exfat; do
 		tap_is "$fault of $target" $? 0
 	done
 done
+# What reads into a large buffer for the first time gets pages for it, whatever fails.
+printf '$0 = open /f O_RDWR|O_CREAT 0644\n$1 = open /g O_RDWR|O_CREAT 0644\n' >"$WORK/large.txt"
+printf 'ftruncate $0 1000000\nsendfile $0 $1 len=1000000 at=0\n' >>"$WORK/large.txt"
+printf 'pread $0 len=1000000 at=0\nclose $0\n' >>"$WORK/large.txt"
+for fault in kpage:5:5 kpage:5:40; do
+	if [ -z "$kernel" ]; then
+		tap_skip "$fault of a large read" "no kernel with faults runs here: make kernels"
+		continue
+	fi
+	"$ASSAY" run --kernel "$kernel" --target ext4 --no-store --fault $fault \
+		"$WORK/large.txt" >"$WORK/out" 2>"$WORK/err"
+	tap_is "$fault of a large read" $? 0
+done
 # Each operation meets all failures, one after the other, in one run.
 for target in ext4 minix3; do
 	if [ -z "$kernel" ]; then

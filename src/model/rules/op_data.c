@@ -166,12 +166,13 @@ static bool accept_count(struct as_rule_step *s, uint64_t n, uint64_t *done)
 }
 
 /* __generic_file_write_iter() and ext4_dio_write_checks(): the time is set before the transfer
- * is found unaligned or to need a wait, and before there is found to be no space for it. */
+ * is found unaligned or to need a wait, or to lack space or memory. */
 void as_rule_touch_refused(struct as_rule_step *s, const struct as_file *file)
 {
-	if (!s->got || s->got->ret >= 0 ||
-	    !(s->got->err == ENOSPC || s->got->err == EDQUOT || no_wait(s) ||
-	      (s->got->err == EINVAL && file->flags & AS_O_DIRECT)))
+	int err = s->got && s->got->ret < 0 ? s->got->err : 0;
+
+	if (err != ENOSPC && err != EDQUOT && err != ENOMEM && !(err && no_wait(s)) &&
+	    !(err == EINVAL && file->flags & AS_O_DIRECT))
 		return;
 	as_rule_doubt_setid(s, file->ino);
 	as_node_forget_times(s->m, file->ino, false, true);
