@@ -29,8 +29,10 @@
 
 #include <errno.h>
 
-/* Nobody makes a file of this name. To remove it fails on a file system that is turned off. */
+/* Nobody makes a file or an attribute of this name. To remove it fails on a file system that is
+ * turned off. f2fs that has stopped still looks names up, and refuses the attribute only. */
 #define NOBODYS "/.assay-nobody"
+#define NOBODYS_XATTR "user.assay-nobody"
 #define TRIES_MAX 500u /* of one operation, */
 #define TRIES_FINE_MAX 16u /* and of one that succeeds in spite of its failures */
 
@@ -170,15 +172,24 @@ bool as_child_kfail_refuses(const struct child *c, const struct as_op *op)
 	       (op->code == AS_OP_REMOUNT || op->code == AS_OP_MOUNT);
 }
 
+static bool is_off(struct child *c, const struct as_op *probe)
+{
+	struct as_outcome got;
+
+	as_instance_do(c->instance, (uint32_t)c->args->seq->n, probe, &got);
+	return got.ret < 0 && as_child_kfail_aborts(got.err);
+}
+
 void as_child_kfail_look(struct child *c)
 {
-	struct as_op probe = as_op_make(AS_OP_UNLINK);
-	struct as_outcome got;
+	struct as_op file = as_op_make(AS_OP_UNLINK), xattr = as_op_make(AS_OP_REMOVEXATTR);
+	bool removes_nothing = c->args->traits->quirks & (AS_QUIRK_XATTR_LAX | AS_QUIRK_XATTR_GONE);
 
 	if (!c->kfault || !c->sh->fired || !c->model || !as_model_mounted(c->model))
 		return;
-	probe.path = NOBODYS;
-	as_instance_do(c->instance, (uint32_t)c->args->seq->n, &probe, &got);
-	if (got.ret < 0 && as_child_kfail_aborts(got.err))
+	file.path = NOBODYS;
+	xattr.path = "/";
+	xattr.name = NOBODYS_XATTR;
+	if (is_off(c, &file) || (!removes_nothing && is_off(c, &xattr)))
 		c->aborted = c->blind = true;
 }
