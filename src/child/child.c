@@ -174,7 +174,8 @@ static bool check_disk(struct child *c)
 	struct as_instance_checked checked;
 
 	if (!as_instance_can(c->instance, AS_INSTANCE_CHECK) || as_child_writes_were_hit(c) ||
-	    is_half_done(c) || c->aborted || (c->kfault && as_kwatch_excused(c->watch)))
+	    is_half_done(c) || c->aborted || as_child_kfail_left_to_checker(c) ||
+	    (c->kfault && as_kwatch_excused(c->watch)))
 		return true;
 	as_child_enter(c, PHASE_FSCK);
 	sh->log.total_bytes = 0;

@@ -221,6 +221,7 @@ static bool run_op_once(struct child *c, int64_t i)
 	going = judge(c, i, &got);
 	if (going && c->failed[i])
 		as_child_kfail_follow(c, &c->args->seq->ops[i]);
+	as_child_kfail_lost(c, &c->args->seq->ops[i], &got);
 	c->kfailing = false;
 	if (options->answers)
 		as_answers_add(options->answers, &got, c->blind ? NULL : &c->verdict,

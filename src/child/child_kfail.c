@@ -13,18 +13,21 @@
  *      A write with O_SYNC or O_DSYNC writes, and then waits for the disk: if it answers an error,
  *      the bytes may be there, and the tree is not judged any more. An open() that makes a file
  *      may leave it: Linux makes it first, and has then to open it. A write() may have set the
- *      file's times (as_rule_touch_refused()).
+ *      file's times (as_rule_touch_refused()). A sync() in which a request failed cannot say so
+ *      (sync(2): it is always successful): after it the tree is not judged.
  *   2. Every later operation is judged as usual. There is one exception: a file system may turn
  *      itself off, and then it says so to every call (EROFS, EIO, EUCLEAN, ESHUTDOWN). What follows
  *      is not judged, but the next mount must work.
  *   3. The disk is sound for its checker after the unmount, unless the file system had turned
- *      itself off, or has told the kernel's log that something on it is wrong.
+ *      itself off, or has told the kernel's log that something on it is wrong. What has no journal
+ *      leaves it to its checker that a write was lost, if somebody could be told of it.
  *   4. A mount that failed is tried again, and works then.
  */
 #include "base/hash.h"
 #include "child/child_priv.h"
 #include "klog/kwatch.h"
 #include "model/persist.h"
+#include "target/facts.h"
 #include "work/print.h"
 
 #include <errno.h>
@@ -159,6 +162,24 @@ bool as_child_kfail_in_doubt(const struct child *c, const struct as_op *op)
 
 	return as_op_table[op->code].changes & AS_CHANGES_AS_OPENED &&
 	       as_model_persists(c->model, op, &wrote, 0).kind != AS_PERSIST_NOTHING;
+}
+
+void as_child_kfail_lost(struct child *c, const struct as_op *op, const struct as_outcome *got)
+{
+	const struct as_op_info *info = &as_op_table[op->code];
+
+	if (!c->kfailing || c->kfail.rule[0].kind != AS_KFAIL_IO ||
+	    (got->ret >= 0 && op->code != AS_OP_SYNC))
+		return;
+	/* Of a descriptor that the model does not know any more, O_SYNC may be a flag. */
+	if (info->persists != AS_PERSISTS_NOTHING || as_child_kfail_in_doubt(c, op) ||
+	    (c->blind && info->changes & AS_CHANGES_AS_OPENED))
+		c->lost = c->blind = true;
+}
+
+bool as_child_kfail_left_to_checker(const struct child *c)
+{
+	return c->lost && as_target_promise(c->args->target).guarantee == AS_GUARANTEE_REPAIR;
 }
 
 bool as_child_kfail_aborts(int err)

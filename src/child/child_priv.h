@@ -38,6 +38,7 @@ struct child {
 	bool karmed; /* the call in flight may meet it, */
 	bool kfailing; /* and is judged as one that may have met it */
 	bool aborted; /* the file system has turned itself off because of it */
+	bool lost; /* what it had to write is lost because of it, and the caller knows or cannot */
 	struct as_kcov *kcov; /* NULL: nobody asks what code is reached */
 	bool quick; /* on a disk that nobody watches (as_instance_args.quick) */
 };
@@ -111,6 +112,11 @@ bool as_child_kfail_again(const struct child *c, const struct as_op *op, unsigne
 void as_child_kfail_follow(struct child *c, const struct as_op *op);
 /* Whether an operation that answered an error may have done its work all the same. */
 bool as_child_kfail_in_doubt(const struct child *c, const struct as_op *op);
+/* After an operation that was judged: whether a request failed that had to make something stable,
+ * and nobody was lied to. */
+void as_child_kfail_lost(struct child *c, const struct as_op *op, const struct as_outcome *got);
+/* Whether the checker may have to repair what is lost, since there is no journal. */
+bool as_child_kfail_left_to_checker(const struct child *c);
 /* While it is mounted: whether it has turned itself off. */
 void as_child_kfail_look(struct child *c);
 /* Whether such an answer means that it has. */
