@@ -53,6 +53,7 @@ struct as_kmsg_scan {
 	const char *what;
 	unsigned lines;
 	char where[WHERE_BYTES];
+	char caller[WHERE_BYTES]; /* of `ip`, perhaps */
 	unsigned long ip; /* that the message names as a number, or 0 */
 	struct as_buf title, text, signature;
 };
@@ -205,9 +206,11 @@ static unsigned long named_ip(const char *text)
 /*
  * Is `ip` in the function of this frame, " [<60731660>] ? name+0x0/0x5f0"? User-Mode Linux names
  * the place of a fault as a number. All of its frames are guessed, but each says where its function
- * begins and ends.
+ * begins and ends. A function that calls none has no frame: then the first one that can be its
+ * caller, at an address inside a function and not at its beginning, is kept in `caller`.
  */
-static bool frame_has(const char *line, unsigned long ip, char where[WHERE_BYTES])
+static bool frame_has(const char *line, unsigned long ip, char where[WHERE_BYTES],
+		      char caller[WHERE_BYTES])
 {
 	unsigned long address, offset, size;
 	const char *at;
@@ -221,6 +224,8 @@ static bool frame_has(const char *line, unsigned long ip, char where[WHERE_BYTES
 	if (!take_function(at, where) ||
 	    sscanf(strstr(at, "+0x") + 1, "%lx/%lx", &offset, &size) != 2)
 		return false;
+	if (!caller[0] && offset && !is_skipped(where))
+		memcpy(caller, where, WHERE_BYTES);
 	return ip >= address - offset && ip - (address - offset) < size;
 }
 
@@ -237,7 +242,7 @@ static void blame(struct as_kmsg_scan *s, const char *text)
 	if (is_ip(text) || is_lock(s, text)) {
 		if (!find_function(text, name))
 			return;
-	} else if (!s->in_stack || !frame_has(text, s->ip, name)) {
+	} else if (!s->in_stack || !frame_has(text, s->ip, name, s->caller)) {
 		at = s->in_stack ? frame(text) : NULL;
 		if (!at || !take_function(at, name))
 			return;
@@ -331,6 +336,8 @@ static void hand_out(struct as_kmsg_scan *s)
 		return;
 	as_buf_clear(&s->signature);
 	as_buf_addf(&s->signature, "%s: %s: ", as_kmsg_class_name(s->cls), s->what);
+	if (!s->where[0])
+		memcpy(s->where, s->caller, sizeof(s->where));
 	if (s->where[0])
 		as_buf_adds(&s->signature, s->where);
 	else
@@ -367,7 +374,7 @@ static void begin(struct as_kmsg_scan *s, const char *text, const struct as_kmsg
 	s->cls = m->cls;
 	s->what = m->what;
 	s->lines = 0;
-	s->where[0] = '\0';
+	s->where[0] = s->caller[0] = '\0';
 	s->ip = named_ip(text);
 	as_buf_clear(&s->title);
 	as_buf_adds(&s->title, text);
