@@ -45,7 +45,8 @@ struct as_box_state {
 	volatile int64_t waited_us;
 	volatile uint32_t ended; /* the engine came to its end; `status` is as of waitpid() */
 	volatile int32_t status;
-	/* Odd while the engine makes the disk of a workload fail: the kernel may then complain. */
+	/* Odd while the engine makes the disk of a workload fail, or something inside the kernel:
+	 * it may then complain. */
 	volatile uint64_t faults;
 	char error[1024]; /* why the box could not start its engine; "" otherwise */
 	uint32_t n_args;

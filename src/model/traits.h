@@ -123,6 +123,10 @@ enum as_quirk {
 	AS_QUIRK_DOTS_LOST = AS_TRAIT_BIT(43),
 	/* ocfs2: ocfs2_sync_file() answers EROFS where it is mounted read-only, to msync(), too */
 	AS_QUIRK_FSYNC_EROFS = AS_TRAIT_BIT(44),
+	/* gfs2: gfs2_exchange() writes ".." of each directory that it exchanges, also inside one
+	 * parent, and this sets the directory's own mtime; gfs2_rename() does it for another parent
+	 * alone */
+	AS_QUIRK_SWAP_TOUCHES = AS_TRAIT_BIT(45),
 };
 
 enum as_feature {

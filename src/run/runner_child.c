@@ -30,6 +30,14 @@ static void clear_shared(struct as_runner *r)
 		r->shared->has_disk = false;
 }
 
+/* Before and after a run in which something fails: the supervisor of a box then expects complaints,
+ * and does not hold them against a workload that ends the box later. */
+static void say_faulty(const struct as_runner *r, const struct as_child_args *args)
+{
+	if (r->options.state && (args->plan || (args->batch && args->batch->plans)))
+		r->options.state->faults++;
+}
+
 static int start(struct as_runner *r, int (*fn)(void *), const struct as_child_args *args,
 		 struct as_ended *ended, struct as_err *err)
 {
@@ -42,10 +50,12 @@ static int start(struct as_runner *r, int (*fn)(void *), const struct as_child_a
 	int rc;
 
 	clear_shared(r);
+	say_faulty(r, args);
 	if (as_target_is_foreign(r->target))
 		rc = as_guard_fork(fn, (void *)args, &limits, &output, ended, err);
 	else
 		rc = as_spawn_fork_limited(fn, (void *)args, &limits, ended, err);
+	say_faulty(r, args);
 	as_host_log_add(&r->shared->log, as_buf_str(&output));
 	as_host_log_add(&r->shared->log, as_buf_str(&where));
 	as_buf_free(&where);
@@ -199,8 +209,11 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 	}
 	/* One that came to its end has looked, and another run may have the device by now. */
 	as_kwatch_name(watch, end ? sh->device : "");
+	/* One that waits in the kernel and was killed serves its disk no more: the file system
+	 * complains of that. */
 	if (!rc)
-		as_runner_found_in_log(r, args.seq, watch, plan && (end || sh->fired));
+		as_runner_found_in_log(r, args.seq, watch,
+				       ended.stuck || (plan && (end || sh->fired)));
 	if (!rc && !end)
 		as_runner_leak_look(r);
 	/* The kernel may say something after the last one was done: that one has not passed. */

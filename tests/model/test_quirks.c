@@ -24,6 +24,10 @@ static const struct {
 	  "mkdir /f 0755\nmkdir /g 0755\ncreate /g/a 0644\nutimens /f mtime=5\n"
 	  "rename2 /f /g/a RENAME_EXCHANGE\nstat /g/a",
 	  AS_QUIRK_EXCHANGE_TOUCHES, 0, 0, 0 },
+	{ "exchange inside one directory",
+	  "mkdir /f 0755\nmkdir /g 0755\nutimens /f mtime=5\n"
+	  "rename2 /f /g RENAME_EXCHANGE\nstat /g",
+	  AS_QUIRK_SWAP_TOUCHES, 0, 0, 0 },
 	{ "fallocate refused",
 	  "$0 = open /f O_RDWR|O_CREAT 0644\nutimens /f mtime=5\n"
 	  "fallocate $0 COLLAPSE_RANGE at=0 len=1\nstat /f",

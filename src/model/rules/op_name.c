@@ -366,7 +366,8 @@ static void moved_times(struct as_rule_step *s, const struct as_walk *from,
 	uint64_t quirks = s->m->traits->quirks;
 
 	if (!(quirks & AS_QUIRK_RENAME_TOUCHES || (away && quirks & AS_QUIRK_MOVE_TOUCHES) ||
-	      (away && exchange && quirks & AS_QUIRK_EXCHANGE_TOUCHES)))
+	      (away && exchange && quirks & AS_QUIRK_EXCHANGE_TOUCHES) ||
+	      (exchange && quirks & AS_QUIRK_SWAP_TOUCHES)))
 		return;
 	if (is_dir(inode_at(s->m, from->ino))) {
 		as_node_forget_times(s->m, from->ino, false, true);
