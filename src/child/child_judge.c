@@ -177,6 +177,8 @@ static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
 		c->blind = true;
 		return true;
 	}
+	if (as_child_kfail_part(c, op, got))
+		return true;
 	if (got->ret < 0 && as_child_excused(c, got->err))
 		return follow_fault(c, op, got);
 	if (c->kfault && c->sh->fired && got->ret < 0 &&

@@ -14,7 +14,9 @@
  *      the bytes may be there, and the tree is not judged any more. An open() that makes a file
  *      may leave it: Linux makes it first, and has then to open it. A write() may have set the
  *      file's times (as_rule_touch_refused()). A sync() in which a request failed cannot say so
- *      (sync(2): it is always successful): after it the tree is not judged.
+ *      (sync(2): it is always successful): after it the tree is not judged. A read() or write() may
+ *      answer what it has transferred before the failure, as filemap_read() and
+ *      generic_perform_write() do.
  *   2. Every later operation is judged as usual. There is one exception: a file system may turn
  *      itself off, and then it says so to every call (EROFS, EIO, EUCLEAN, ESHUTDOWN). What follows
  *      is not judged, but the next mount must work.
@@ -180,6 +182,18 @@ void as_child_kfail_lost(struct child *c, const struct as_op *op, const struct a
 bool as_child_kfail_left_to_checker(const struct child *c)
 {
 	return c->lost && as_target_promise(c->args->target).guarantee == AS_GUARANTEE_REPAIR;
+}
+
+bool as_child_kfail_part(struct child *c, const struct as_op *op, const struct as_outcome *got)
+{
+	bool reads = op->code == AS_OP_READ || op->code == AS_OP_PREAD || op->code == AS_OP_PREADV2;
+	struct as_op part = *op;
+
+	if (!c->kfailing || got->ret <= 0 ||
+	    !(reads ? (uint64_t)got->ret < op->len : as_op_fell_short(op, got->ret)))
+		return false;
+	part.len = (uint64_t)got->ret;
+	return as_model_judge(c->model, &part, got, &c->verdict);
 }
 
 bool as_child_kfail_aborts(int err)

@@ -117,6 +117,9 @@ bool as_child_kfail_in_doubt(const struct child *c, const struct as_op *op);
 void as_child_kfail_lost(struct child *c, const struct as_op *op, const struct as_outcome *got);
 /* Whether the checker may have to repair what is lost, since there is no journal. */
 bool as_child_kfail_left_to_checker(const struct child *c);
+/* Whether the answer is right for the part of the transfer that was done before the failure; the
+ * model then follows. */
+bool as_child_kfail_part(struct child *c, const struct as_op *op, const struct as_outcome *got);
 /* While it is mounted: whether it has turned itself off. */
 void as_child_kfail_look(struct child *c);
 /* Whether such an answer means that it has. */
