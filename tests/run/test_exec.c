@@ -2,6 +2,9 @@
 /* Whole runs: what is found on labfs with a bug, nothing without; faults, sweeps, options, ids. */
 #include "tests/lib/skip.h"
 
+#include "box/sandbox.h"
+#include "instance/outside.h"
+#include "os/spawn.h"
 #include "run/run.h"
 #include "work/parse.h"
 
@@ -157,6 +160,23 @@ static void faults_are_excused(void **state)
 	}
 }
 
+/* A supervisor excuses what the kernel says meanwhile: as_box_state.faults. */
+static void a_supervisor_hears_of_faults(void **state)
+{
+	size_t bytes = sizeof(struct as_box_state) + as_run_state_bytes();
+	struct as_box_state *box = as_shared_alloc(bytes);
+	struct as_run_options options = { .state = box };
+	struct ear ear;
+
+	(void)state;
+	run("lab", OVER, &options, &ear);
+	assert_int_equal(box->faults, 0);
+	options.faults = "write:1+:eio";
+	run("lab", OVER, &options, &ear);
+	assert_int_equal(box->faults, 2);
+	as_shared_free(box, bytes);
+}
+
 static void sweeps(void **state)
 {
 	static const struct {
@@ -251,6 +271,7 @@ int main(void)
 		cmocka_unit_test(check_every_op),
 		cmocka_unit_test(ids),
 		cmocka_unit_test(faults_are_excused),
+		cmocka_unit_test(a_supervisor_hears_of_faults),
 		cmocka_unit_test(sweeps),
 		cmocka_unit_test(options_as_text),
 		cmocka_unit_test(context),
