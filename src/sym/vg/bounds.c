@@ -141,6 +141,20 @@ Bool as_vg_bounds_decide(UInt op, Id a, Id b, Bool *answer)
 	return f.is_upper ? low > f.value : high < f.value;
 }
 
+/* The path has fixed `width` bits of `n`; the highest ones bound it. */
+void as_vg_bounds_high(Id n, UInt from, UInt width, ULong bits)
+{
+	UInt w = as_vg_width(n);
+	struct fact f = { .x = n, .width = w, .value = bits << from };
+
+	if (w > 64 || w < 2 || from + width != w)
+		return;
+	learn(&f);
+	f.is_upper = True;
+	f.value |= max_of(from);
+	learn(&f);
+}
+
 /* Makes a range narrower by what the path says. */
 void as_vg_bounds_narrow(Id n, ULong *min, ULong *max)
 {

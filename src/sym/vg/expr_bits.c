@@ -505,9 +505,21 @@ static Bool range_of(Id n, UInt depth, ULong *min, ULong *max)
 		return False;
 	*min = 0;
 	*max = (ULong)as_vg_mask(x->width);
+	if (!as_vg_live(n) && !as_vg_is_opaque(n)) {
+		*min = *max = x->value[0]; /* the path has fixed it */
+		return True;
+	}
 	switch (x->op) {
 	case AS_SYM_CONST:
 		*min = *max = x->value[0];
+		return True;
+	case AS_SYM_EXTRACT: /* of the highest bits: what a bitmap is read by */
+		if (x->imm[0] + x->width != as_vg_width(x->a))
+			return True;
+		if (!as_vg_range(x->a, depth + 1, min, max))
+			return False;
+		*min >>= x->imm[0];
+		*max >>= x->imm[0];
 		return True;
 	case AS_SYM_ZEXT:
 		return as_vg_range(x->a, depth + 1, min, max);

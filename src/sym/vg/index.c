@@ -99,12 +99,29 @@ static Bool span_of(Id n, UInt depth, struct span *s)
 	return True;
 }
 
+/* Whether all of it can be read; *writable: some of it can be written. It may lie in two segments
+ * that are side by side: data, and those that begin as zeros. */
+static Bool is_there(Addr at, Addr last, Bool *writable)
+{
+	*writable = False;
+	for (;;) {
+		const NSegment *seg = VG_(am_find_nsegment)(at);
+
+		if (!seg || !seg->hasR || at < seg->start)
+			return False;
+		*writable |= seg->hasW;
+		if (last <= seg->end)
+			return True;
+		at = seg->end + 1;
+	}
+}
+
 /* The bytes that the load may read, if they are few, concrete and there. 0: they are not. */
 Id as_vg_by_index(Id address, UInt bytes, Wide real)
 {
 	struct span s;
 	ULong min, max;
-	const NSegment *seg;
+	Bool writable;
 	UInt number;
 
 	if (as_vg_is_opaque(address))
@@ -114,11 +131,9 @@ Id as_vg_by_index(Id address, UInt bytes, Wide real)
 		return 0;
 	min = s.low;
 	max = s.low + s.more;
-	seg = VG_(am_find_nsegment)(min);
-	if (!seg || !seg->hasR || min < seg->start || max + bytes - 1 > seg->end ||
-	    as_vg_mem_any(min, max - min + bytes))
+	if (!is_there(min, max + bytes - 1, &writable) || as_vg_mem_any(min, max - min + bytes))
 		return 0;
-	if (seg->hasW &&
+	if (writable &&
 	    (max - min > WRITABLE_BYTES || as_vg_replay_rewritten(min, max - min + bytes)))
 		return 0;
 	number = as_vg_log_table(min, (UInt)(max - min) + bytes);
