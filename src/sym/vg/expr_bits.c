@@ -62,6 +62,12 @@ Id as_vg_extract(UInt width, UInt lo, Id a)
 			break;
 		return as_vg_bin(op_of(a), as_vg_extract(width, lo, in),
 				 as_vg_extract(width, lo, arg(a, 1)));
+	case AS_SYM_ADD: /* of a word with a constant, calculated in more bits; bytes are joined */
+		if (lo || width <= 8 || !as_vg_is_const(arg(a, 1)) || as_vg_is_opaque(a) ||
+		    (op_of(in) != AS_SYM_ZEXT && op_of(in) != AS_SYM_SEXT) ||
+		    as_vg_width(arg(in, 0)) != width)
+			break;
+		return as_vg_bin(AS_SYM_ADD, arg(in, 0), as_vg_extract(width, 0, arg(a, 1)));
 	default:
 		break;
 	}

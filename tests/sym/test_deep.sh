@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# assay fsck --symbolic finds bugs behind what checkers do with a field: a switch of many cases, a
+# number in text, a bit of a bitmap, a block that it names, a short memcmp, a name that is cut up.
+# Each needs a certain value, or one of few.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/sym/look.sh
+
+head -c 65536 /dev/zero >"$WORK/disk"
+printf '\x20' | dd of="$WORK/disk" bs=1 seek=2661 conv=notrunc status=none
+printf '\xbb' | dd of="$WORK/disk" bs=1 seek=39424 conv=notrunc status=none
+tap_run "with -O0" 0 cc -O0 -gdwarf-4 -o "$WORK/plain" tests/sym/deep_checker.c
+tap_run "with -O2" 0 cc -O2 -gdwarf-4 -o "$WORK/fast" tests/sym/deep_checker.c
+tap_run "stripped, at a fixed address" 0 cc -O2 -no-pie -s -o "$WORK/fixed" tests/sym/deep_checker.c
+
+for program in plain fast fixed; do
+	while read -r what range; do
+		tap_run "$program $what: found" 1 "$ASSAY" fsck \
+			"checker:$WORK/$program $what {disk}" --disk "$WORK/disk" --symbolic \
+			--range "$range" --for 120s --max-findings 1 --no-store
+		tap_like "$program $what: the bug" "$WORK/out" 'died of SIGABRT'
+	done <<-'END'
+		cases 0+8
+		text 0+3
+		bitmap 0+4
+		block 0+4
+		compare 0+5
+		name 0+8
+	END
+done
+
+tap_done
