@@ -8,7 +8,8 @@
  * time is used up that a path is worth. What is left then is asked in another round.
  *
  * A branch has one other way. An address, the target of a jump or the argument of a call has many:
- * it is asked for one that was not given yet, until there is none, or there are enough.
+ * it is asked for another one, and, in a round of its own when nothing better waits, for those that
+ * were not given yet, until there is none, or there are enough.
  */
 #include "sym/search_priv.h"
 
@@ -210,7 +211,7 @@ static bool sweep(struct expanding *x)
 /* ---- One question each ----------------------------------------------------------------------- */
 
 /* Another value of step k than that of the path, and than `n` others: `not`. */
-static enum as_solved ask_one(struct expanding *x, size_t k, const uint32_t *not, size_t n)
+static enum as_solved ask_one(struct expanding *x, size_t k, const uint32_t * not, size_t n)
 {
 	struct as_path *path = x->path;
 	uint32_t *holds = as_xmalloc((k + n + 1) * sizeof(*holds));
@@ -249,24 +250,26 @@ static uint32_t other_than(struct expanding *x, size_t k)
 
 static void ask(struct expanding *x, size_t k, bool all)
 {
-	uint32_t not[PLACES_MAX];
+	uint32_t not [PLACES_MAX];
 	size_t n = 0, max = all ? PLACES_MAX : 1;
 
 	set_asked(x, k, all);
 	while (n < max) {
 		enum as_solved solved = ask_one(x, k, not, n);
 
-		if (solved != AS_SOLVED && solved != AS_SOLVED_CONCRETE)
+		if (solved != AS_SOLVED && solved != AS_SOLVED_CONCRETE) {
+			set_asked(x, k, true); /* there are no more, either */
 			return;
+		}
 		add_answer(x, k, solved == AS_SOLVED_CONCRETE);
-		not[n] = other_than(x, k);
-		if (!not[n++])
+		not [n] = other_than(x, k);
+		if (!not [n++])
 			return;
 	}
 }
 
-/* Which steps are worth it: pass 0: ways that are new; 1: other branches; 2: other addresses; 3: all
- * of them. */
+/* Which steps are worth it: pass 0: ways that are new; 1: other branches; 2: other addresses; 3:
+ * all of them. */
 static bool is_worth(struct expanding *x, size_t k, unsigned pass)
 {
 	const struct as_path_step *step = &x->path->steps[k];
@@ -295,13 +298,14 @@ static bool is_worth(struct expanding *x, size_t k, unsigned pass)
 	return true;
 }
 
-/* How many questions there was no time for. */
-static size_t ask_all(struct expanding *x, uint64_t run_us)
+/* How many questions there was no time for; *last: only such that can wait for all others. */
+static size_t ask_all(struct expanding *x, uint64_t run_us, bool *last)
 {
+	unsigned passes = x->from->round ? 4 : 3;
 	int64_t until = as_now_us() + (int64_t)(2 * run_us < WORTH_US ? WORTH_US : 2 * run_us);
 	size_t left = 0, asked = 0;
 
-	for (unsigned pass = 0; pass < 4; pass++)
+	for (unsigned pass = 0; pass < passes; pass++)
 		for (size_t k = 0; k < x->n; k++) {
 			if (!is_worth(x, k, pass))
 				continue;
@@ -313,11 +317,14 @@ static size_t ask_all(struct expanding *x, uint64_t run_us)
 				asked++;
 			}
 		}
+	*last = !left;
+	for (size_t k = 0; passes < 4 && k < x->n; k++)
+		left += !x->all[k];
 	return left;
 }
 
 /* The path is run again later, for the questions that are left. */
-static void come_again(struct expanding *x)
+static void come_again(struct expanding *x, bool last)
 {
 	const struct as_place *p = x->g->place;
 	struct sym_candidate c = { .values = as_xcalloc(p->n + 1, 1),
@@ -325,7 +332,7 @@ static void come_again(struct expanding *x)
 				   .gain = x->gain,
 				   .round = x->from->round + 1,
 				   .concrete = x->from->concrete,
-				   .class = 3 };
+				   .class = last ? SYM_CLASS_LAST : 3 };
 
 	memcpy(c.values, x->from->values, p->n);
 	as_search_add(x->s, x->g, &c);
@@ -343,8 +350,7 @@ static void prepare(struct expanding *x)
 		x->holds[k] = step->holds;
 		x->prefix[k] = digest;
 		x->done[k] = step->kind == AS_PATH_HOLDS ||
-			     as_expr_is_const(x->path->expr, step->holds) ||
-			     was_asked(x, k, false);
+			     as_expr_is_const(x->path->expr, step->holds) || was_asked(x, k, false);
 		x->all[k] = step->kind != AS_PATH_PLACE ||
 			    as_expr_is_const(x->path->expr, step->holds) || was_asked(x, k, true);
 		digest = as_search_mix(digest, way);
@@ -379,11 +385,12 @@ void as_search_expand(struct sym_search *s, struct sym_ground *g, struct as_path
 				set_asked(&x, k, true);
 		}
 	} else {
-		size_t left = ask_all(&x, run_us);
+		bool last = false;
+		size_t left = ask_all(&x, run_us, &last);
 
-		s->tallies[AS_SEARCH_LEFT_OUT] += left;
+		s->tallies[AS_SEARCH_LEFT_OUT] += last ? 0 : left;
 		if (left)
-			come_again(&x);
+			come_again(&x, last || from->class == SYM_CLASS_LAST);
 	}
 	s->tallies[AS_SEARCH_SOLVE_US] += (uint64_t)(as_now_us() - start);
 	as_table_free(&x.sites);

@@ -11,13 +11,13 @@
 
 /* The values low, low + 1, ..., low + more, which may go round: a table of characters is read by a
  * signed one, and half of it lies before the address that is named. */
-struct span {
+struct index_span {
 	ULong low, more;
 };
 
-static Bool span_of(Id n, UInt depth, struct span *s);
+static Bool span_of(Id n, UInt depth, struct index_span *s);
 
-static Bool times(struct span *s, ULong factor, ULong top)
+static Bool times(struct index_span *s, ULong factor, ULong top)
 {
 	if (!factor || s->more > top / factor)
 		return False;
@@ -26,9 +26,9 @@ static Bool times(struct span *s, ULong factor, ULong top)
 	return True;
 }
 
-static Bool span_add(const struct as_symlog_node *x, UInt depth, ULong top, struct span *s)
+static Bool span_add(const struct as_symlog_node *x, UInt depth, ULong top, struct index_span *s)
 {
-	struct span b;
+	struct index_span b;
 
 	if (!span_of(x->a, depth, s) || !span_of(x->b, depth, &b) || b.more > top - s->more)
 		return False;
@@ -37,7 +37,7 @@ static Bool span_add(const struct as_symlog_node *x, UInt depth, ULong top, stru
 	return True;
 }
 
-static Bool span_sext(const struct as_symlog_node *x, ULong top, struct span *s)
+static Bool span_sext(const struct as_symlog_node *x, ULong top, struct index_span *s)
 {
 	UInt width = as_vg_width(x->a);
 	ULong min, max, half = 1ull << (width - 1);
@@ -55,7 +55,7 @@ static Bool span_sext(const struct as_symlog_node *x, ULong top, struct span *s)
 }
 
 /* By what the value is made of. */
-static Bool span_parts(const struct as_symlog_node *x, UInt depth, struct span *s)
+static Bool span_parts(const struct as_symlog_node *x, UInt depth, struct index_span *s)
 {
 	ULong top = (ULong)as_vg_mask(x->width);
 
@@ -84,10 +84,10 @@ static Bool span_parts(const struct as_symlog_node *x, UInt depth, struct span *
 	}
 }
 
-static Bool span_of(Id n, UInt depth, struct span *s)
+static Bool span_of(Id n, UInt depth, struct index_span *s)
 {
 	const struct as_symlog_node *x = &as_vg_nodes[n];
-	struct span parts;
+	struct index_span parts;
 	ULong min, max;
 
 	if (x->width > 64 || depth > DEPTH_MAX || !as_vg_range(n, depth, &min, &max))
@@ -119,7 +119,7 @@ static Bool is_there(Addr at, Addr last, Bool *writable)
 /* The bytes that the load may read, if they are few, concrete and there. 0: they are not. */
 Id as_vg_by_index(Id address, UInt bytes, Wide real)
 {
-	struct span s;
+	struct index_span s;
 	ULong min, max;
 	Bool writable;
 	UInt number;
