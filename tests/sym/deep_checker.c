@@ -152,6 +152,16 @@ static int name(void)
 	return LEFT;
 }
 
+/* A share of blocks in use, as a number that is followed no further. */
+static int share(void)
+{
+	uint32_t used = number(0);
+
+	if (!used)
+		return CLEAN;
+	return (double)used / 3 > 0.5 ? LEFT : 8;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
@@ -169,5 +179,7 @@ int main(int argc, char **argv)
 		return block();
 	if (!strcmp(what, "compare"))
 		return compare((size_t)argc + 2);
+	if (!strcmp(what, "share"))
+		return share();
 	return name();
 }

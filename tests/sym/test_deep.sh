@@ -29,4 +29,8 @@ for program in plain fast fixed; do
 	END
 done
 
+tap_run "floating point" 0 "$ASSAY" fsck "checker:$WORK/plain share {disk}" --disk "$WORK/disk" \
+	--symbolic --range 0+4 --for 120s --no-store
+tap_like "floating point: said" "$WORK/out" '^1 runs computed with unknown bytes .* not followed'
+
 tap_done

@@ -212,6 +212,8 @@ static const struct {
 	{ AS_SEARCH_EXECS, "runs started another program in place of the checker, which was "
 			   "not followed" },
 	{ AS_SEARCH_ASYNC, "runs used aio or io_uring: what was read so is not unknown" },
+	{ AS_SEARCH_DROPPED, "runs computed with unknown bytes in ways that are not followed, such "
+			     "as floating point: there, these bytes kept their values" },
 	{ AS_SEARCH_FELL, "runs died under Valgrind only: of an instruction that it does not "
 			  "know, or for want of memory" },
 };
