@@ -162,6 +162,23 @@ static int share(void)
 	return (double)used / 3 > 0.5 ? LEFT : 8;
 }
 
+/* A field behind a checksum of its block. */
+static int sealed(void)
+{
+	uint32_t sum = ~0u;
+
+	for (unsigned i = 0; i < BLOCK - 4; i++) {
+		sum ^= disk[i];
+		for (int bit = 0; bit < 8; bit++)
+			sum = sum & 1 ? sum >> 1 ^ 0xedb88320u : sum >> 1;
+	}
+	if (~sum != number(BLOCK - 4))
+		return LEFT;
+	if (number(16) == 0xfeedface)
+		abort();
+	return CLEAN;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
@@ -179,6 +196,8 @@ int main(int argc, char **argv)
 		return block();
 	if (!strcmp(what, "compare"))
 		return compare((size_t)argc + 2);
+	if (!strcmp(what, "sealed"))
+		return sealed();
 	if (!strcmp(what, "share"))
 		return share();
 	return name();

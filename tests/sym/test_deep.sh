@@ -29,6 +29,29 @@ for program in plain fast fixed; do
 	END
 done
 
+# A checksum that the user describes is computed anew: all bytes but these four are zero.
+cat >"$WORK/mine.layout" <<'END'
+layout mine
+order little
+
+structure super size=512 at=0
+	kind   16 4 other
+	sum   508 4 checksum sum=crc32 over=0:508
+END
+cp "$WORK/disk" "$WORK/summed"
+printf '\x54\x6d\xbb\x0f' | dd of="$WORK/summed" bs=1 seek=508 conv=notrunc status=none
+for how in "" "--range 16+4"; do
+	# shellcheck disable=SC2086
+	tap_run "behind a checksum ${how:-by fields}: found" 1 "$ASSAY" fsck \
+		"checker:$WORK/fast sealed {disk}" --disk "$WORK/summed" --layout "$WORK/mine.layout" \
+		--symbolic $how --for 120s --max-findings 1 --no-store
+	tap_like "behind a checksum ${how:-by fields}: the bug" "$WORK/out" 'died of SIGABRT'
+done
+printf 'nonsense\n' >"$WORK/bad.layout"
+tap_run "a description that is none" 2 "$ASSAY" fsck "checker:$WORK/fast sealed {disk}" \
+	--disk "$WORK/summed" --layout "$WORK/bad.layout" --symbolic --range 16+4 --no-store
+tap_like "a description that is none: said" "$WORK/err" 'bad.layout:1:'
+
 tap_run "floating point" 0 "$ASSAY" fsck "checker:$WORK/plain share {disk}" --disk "$WORK/disk" \
 	--symbolic --range 0+4 --for 120s --no-store
 tap_like "floating point: said" "$WORK/out" '^1 runs computed with unknown bytes .* not followed'

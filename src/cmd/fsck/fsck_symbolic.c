@@ -115,6 +115,7 @@ int as_symbolic_open(const struct as_args *args, const struct as_fsck_subject *s
 					 .n = n,
 					 .type = as_subject_type(subject),
 					 .books = as_subject_row_of(subject)->books,
+					 .layout = as_args_text(args, "layout", NULL),
 					 .suite = as_args_has(args, "suite"),
 					 .differs = differs,
 					 .whole = as_args_has(args, "range"),
