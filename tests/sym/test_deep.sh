@@ -43,8 +43,8 @@ printf '\x54\x6d\xbb\x0f' | dd of="$WORK/summed" bs=1 seek=508 conv=notrunc stat
 for how in "" "--range 16+4"; do
 	# shellcheck disable=SC2086
 	tap_run "behind a checksum ${how:-by fields}: found" 1 "$ASSAY" fsck \
-		"checker:$WORK/fast sealed {disk}" --disk "$WORK/summed" --layout "$WORK/mine.layout" \
-		--symbolic $how --for 120s --max-findings 1 --no-store
+		"checker:$WORK/fast sealed {disk}" --disk "$WORK/summed" \
+		--layout "$WORK/mine.layout" --symbolic $how --for 120s --max-findings 1 --no-store
 	tap_like "behind a checksum ${how:-by fields}: the bug" "$WORK/out" 'died of SIGABRT'
 done
 printf 'nonsense\n' >"$WORK/bad.layout"
