@@ -562,7 +562,8 @@ static const struct as_opt opts[] = {
 	{ .name = "layout",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "a description of the disks (docs/LAYOUT.md), for --model fields and --where" },
+	  .help = "a description of the disks (docs/LAYOUT.md), for --model fields, --where and "
+		  "--symbolic" },
 	{ .name = "kernel",
 	  .help = "show each repaired disk to the kernel: it must mount it, read it, and make and "
 		  "delete a file in every directory; labfs is always asked" },

@@ -236,10 +236,11 @@ static int read_event(struct reading *r, const unsigned char *at, struct as_err 
 		p->pins++;
 		if (u.pin.why == AS_SYMLOG_WHY_OPAQUE)
 			return 0;
-		/* Another address or another target is another path, too. */
+		/* Another address, target or argument is another path, too. */
 		return add_step(
 			r, u.pin.node, u.pin.site, (as_u128)u.pin.value[1] << 64 | u.pin.value[0],
-			u.pin.why == AS_SYMLOG_WHY_ADDRESS || u.pin.why == AS_SYMLOG_WHY_JUMP
+			u.pin.why == AS_SYMLOG_WHY_ADDRESS || u.pin.why == AS_SYMLOG_WHY_JUMP ||
+					u.pin.why == AS_SYMLOG_WHY_SYSCALL
 				? AS_PATH_PLACE
 				: AS_PATH_HOLDS,
 			err);

@@ -12,7 +12,7 @@
 
 enum as_path_kind {
 	AS_PATH_BRANCH, /* it could go the other way */
-	AS_PATH_PLACE, /* an address or the target of a jump; another one is another path, too */
+	AS_PATH_PLACE, /* an address, a jump's target, a call's argument: others are paths, too */
 	AS_PATH_HOLDS, /* holds on this path; nothing is gained by negating it */
 };
 

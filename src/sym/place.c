@@ -492,8 +492,13 @@ static int add_of_disk(struct as_places *ps, const struct as_places_setup *s, ui
 		       struct as_table *seen, struct as_err *err)
 {
 	struct as_err why;
+	int rc = s->layout ? as_fields_read_by(s->layout, NULL, s->bases[i].disk, &ps->of[i], &why)
+			   : as_fields_read(s->type, s->bases[i].disk, &ps->of[i], &why);
 
-	if (as_fields_read(s->type, s->bases[i].disk, &ps->of[i], &why)) {
+	/* What the user has written is not passed over. */
+	if (rc && s->layout)
+		return as_fail(err, rc, "%s", why.msg);
+	if (rc) {
 		ps->of[i] = NULL;
 		if (!s->suite && !s->whole && !s->differs)
 			return as_fail(err, AS_EUSE, "--symbolic: %.600s", why.msg);

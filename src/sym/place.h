@@ -43,6 +43,7 @@ struct as_places_setup {
 	struct as_fsck_base *bases;
 	size_t n;
 	const char *type, *books;
+	const char *layout; /* a file that describes the disks; NULL: that of the type */
 	const char *fields; /* names, separated by commas; NULL: all */
 	bool suite; /* what repairs change, instead of fields */
 	/* What differs from a sound disk, of each disk, instead of all fields. NULL: no. */

@@ -333,6 +333,7 @@ static void tally_unfollowed(struct sym_search *s, const struct as_path *path)
 	s->tallies[AS_SEARCH_THREADS] += path->threads;
 	s->tallies[AS_SEARCH_FORKS] += path->forks;
 	s->tallies[AS_SEARCH_EXECS] += path->execs;
+	s->tallies[AS_SEARCH_DROPPED] += path->drops > 0;
 }
 
 /* Runs the disk under the tool, and goes on from its path. */

@@ -52,6 +52,7 @@ enum as_search_tally {
 	AS_SEARCH_Z3_CPU_US, /* the processor time of these */
 	AS_SEARCH_Z3_ASKED, /* questions that they got */
 	AS_SEARCH_CROSSED, /* disks with several answers, or an edge, that were judged */
+	AS_SEARCH_DROPPED, /* runs with operations that are not followed */
 	AS_SEARCH_TALLIES
 };
 

@@ -6,6 +6,10 @@
  * the path at some step, and is the answer for that step. Then no question is left. Otherwise
  * each step is a question (solve.h), those whose other way nobody has gone yet first, until the
  * time is used up that a path is worth. What is left then is asked in another round.
+ *
+ * A branch has one other way. An address, the target of a jump or the argument of a call has many:
+ * it is asked for another one, and, in a round of its own when nothing better waits, for those that
+ * were not given yet, until there is none, or there are enough.
  */
 #include "sym/search_priv.h"
 
@@ -18,6 +22,8 @@
 #define SITE_MAX 8u /* questions about one site of a path */
 #define WORTH_US 100000u /* of solving for one path, at least */
 #define SWEEP_WORK 4000000u
+#define PLACES_MAX 128u /* other addresses that are asked for at one step */
+#define ALL 0x616c6cull
 
 struct expanding {
 	struct sym_search *s;
@@ -29,6 +35,8 @@ struct expanding {
 	uint64_t *prefix; /* digest of the path before each step */
 	uint32_t *holds;
 	bool *done; /* nothing is to be asked about the step any more */
+	bool *all; /* the same, after a first other value of it */
+	uint32_t *others; /* other values that the step was given */
 	struct as_table sites; /* how often a site was asked about */
 	unsigned char *bytes; /* of the inputs: an answer */
 };
@@ -57,20 +65,33 @@ static void add_answer(struct expanding *x, size_t k, bool concrete)
 	as_expr_eval_slice(x->path->expr, &slice, x->bytes, values);
 	c.way = as_search_way(step->site, values[step->node]);
 	c.expect = as_search_mix(x->prefix[k], c.way);
-	c.class = step->kind == AS_PATH_PLACE			      ? 2
-		  : as_table_get(&x->s->ways, c.way) == AS_TABLE_NONE ? 0
-								      : 1;
+	if (step->kind == AS_PATH_PLACE)
+		c.class = x->others[k] ? SYM_CLASS_LAST : 2;
+	else
+		c.class = as_table_get(&x->s->ways, c.way) == AS_TABLE_NONE ? 0 : 1;
+	x->others[k]++;
 	as_expr_slice_free(&slice);
 	free(values);
 	as_search_add(x->s, x->g, &c);
 }
 
-static void set_asked(struct expanding *x, size_t k)
+/* The number of a question: for another value, or for all of them. */
+static uint64_t number_of(const struct expanding *x, size_t k, bool all)
 {
-	uint64_t asked = as_search_mix(x->prefix[k], x->path->steps[k].site);
+	return as_search_mix(x->prefix[k], x->path->steps[k].site ^ (all ? ALL : 0));
+}
 
-	x->done[k] = true;
-	if (as_table_get(&x->g->asked, asked) != AS_TABLE_NONE)
+static bool was_asked(const struct expanding *x, size_t k, bool all)
+{
+	return as_table_get(&x->g->asked, number_of(x, k, all)) != AS_TABLE_NONE;
+}
+
+static void set_asked(struct expanding *x, size_t k, bool all)
+{
+	uint64_t asked = number_of(x, k, all);
+
+	*(all ? &x->all[k] : &x->done[k]) = true;
+	if (was_asked(x, k, all))
 		return;
 	as_table_add(&x->g->asked, asked, x->g->asked.n);
 	as_search_note(x->s, AS_KEEP_ASKED, asked);
@@ -82,6 +103,7 @@ struct path_sweep {
 	uint32_t *nodes;
 	size_t *until;
 	as_u128 *values;
+	struct as_table places; /* steps and the other values that they were given */
 };
 
 static void sweep_open(struct expanding *x, struct path_sweep *w)
@@ -99,6 +121,7 @@ static void sweep_open(struct expanding *x, struct path_sweep *w)
 
 		/* Arguments first. 1: it is on the stack; 2: it is in the list. */
 		stack[top++] = x->holds[i];
+		stack[top++] = x->path->steps[i].node;
 		while (top) {
 			uint32_t node = stack[top - 1];
 			const struct as_expr_node *at = as_expr_at(e, node);
@@ -138,6 +161,21 @@ static size_t leaves_at(struct expanding *x, struct path_sweep *w, uint64_t *wor
 	return x->n;
 }
 
+/* Whether the value with which the bytes leave the path at step k is an answer. */
+static bool is_answer(struct expanding *x, struct path_sweep *w, size_t k)
+{
+	const struct as_path_step *step = &x->path->steps[k];
+	uint64_t key = as_search_way(k, w->values[step->node]);
+
+	if (step->kind != AS_PATH_PLACE)
+		return !x->done[k];
+	if ((x->all[k] && x->done[k]) || x->others[k] == PLACES_MAX ||
+	    as_table_get(&w->places, key) != AS_TABLE_NONE)
+		return false;
+	as_table_add(&w->places, key, w->places.n);
+	return true;
+}
+
 /* True: all values were tried. */
 static bool sweep(struct expanding *x)
 {
@@ -157,11 +195,13 @@ static bool sweep(struct expanding *x)
 		if (inputs > 1)
 			x->bytes[1] = (unsigned char)(x->path->inputs[1] ^ v >> 8);
 		k = leaves_at(x, &w, &work);
-		if (k == x->n || x->done[k])
+		if (k == x->n || !is_answer(x, &w, k))
 			continue;
-		set_asked(x, k);
+		if (x->path->steps[k].kind != AS_PATH_PLACE)
+			set_asked(x, k, false);
 		add_answer(x, k, false);
 	}
+	as_table_free(&w.places);
 	free(w.nodes);
 	free(w.until);
 	free(w.values);
@@ -170,31 +210,73 @@ static bool sweep(struct expanding *x)
 
 /* ---- One question each ----------------------------------------------------------------------- */
 
-static void ask(struct expanding *x, size_t k)
+/* Another value of step k than that of the path, and than `n` others: `not`. */
+static enum as_solved ask_one(struct expanding *x, size_t k, const uint32_t * not, size_t n)
 {
 	struct as_path *path = x->path;
+	uint32_t *holds = as_xmalloc((k + n + 1) * sizeof(*holds));
 	struct as_question q = { .expr = path->expr,
-				 .holds = x->holds,
-				 .n = k,
+				 .holds = holds,
+				 .n = k + n,
 				 .bytes = path->inputs,
 				 .site = path->steps[k].site };
-	enum as_solved solved;
+	enum as_solved solved = AS_SOLVED_NONE;
 
-	set_asked(x, k);
+	memcpy(holds, x->holds, k * sizeof(*holds));
+	memcpy(holds + k, not, n * sizeof(*holds));
 	q.target = as_expr_op1(path->expr, AS_EXPR_NOT, 1, path->steps[k].holds, 0);
-	if (!q.target)
-		return;
-	solved = as_solve(x->s->solver, &q, x->bytes);
-	if (solved == AS_SOLVED || solved == AS_SOLVED_CONCRETE)
-		add_answer(x, k, solved == AS_SOLVED_CONCRETE);
+	if (q.target)
+		solved = as_solve(x->s->solver, &q, x->bytes);
+	free(holds);
+	return solved;
 }
 
-/* Which steps are worth it: pass 0: ways that are new; 1: other branches; 2: other addresses. */
+/* A condition: the step's node has another value than with the bytes of the last answer. */
+static uint32_t other_than(struct expanding *x, size_t k)
+{
+	struct as_expr *e = x->path->expr;
+	uint32_t node = x->path->steps[k].node, same;
+	as_u128 *values = as_xcalloc((uint64_t)as_expr_n(e) + 1, sizeof(*values));
+	struct as_expr_slice slice;
+
+	as_expr_slice(e, &node, 1, &slice);
+	as_expr_eval_slice(e, &slice, x->bytes, values);
+	same = as_expr_const(e, as_expr_at(e, node)->width, values[node]);
+	same = same ? as_expr_op2(e, AS_EXPR_EQ, node, same) : 0;
+	as_expr_slice_free(&slice);
+	free(values);
+	return same ? as_expr_op1(e, AS_EXPR_NOT, 1, same, 0) : 0;
+}
+
+static void ask(struct expanding *x, size_t k, bool all)
+{
+	uint32_t not [PLACES_MAX];
+	size_t n = 0, max = all ? PLACES_MAX : 1;
+
+	set_asked(x, k, all);
+	while (n < max) {
+		enum as_solved solved = ask_one(x, k, not, n);
+
+		if (solved != AS_SOLVED && solved != AS_SOLVED_CONCRETE) {
+			set_asked(x, k, true); /* there are no more, either */
+			return;
+		}
+		add_answer(x, k, solved == AS_SOLVED_CONCRETE);
+		not [n] = other_than(x, k);
+		if (!not [n++])
+			return;
+	}
+}
+
+/* Which steps are worth it: pass 0: ways that are new; 1: other branches; 2: other addresses; 3:
+ * all of them. */
 static bool is_worth(struct expanding *x, size_t k, unsigned pass)
 {
 	const struct as_path_step *step = &x->path->steps[k];
 	size_t times;
 
+	if (pass == 3)
+		return !x->all[k];
 	if (x->done[k])
 		return false;
 	if (step->kind == AS_PATH_PLACE)
@@ -207,7 +289,7 @@ static bool is_worth(struct expanding *x, size_t k, unsigned pass)
 		return false;
 	times = as_table_get(&x->sites, step->site);
 	if (times != AS_TABLE_NONE && times >= SITE_MAX) {
-		set_asked(x, k);
+		set_asked(x, k, false);
 		return false;
 	}
 	if (times != AS_TABLE_NONE)
@@ -216,13 +298,14 @@ static bool is_worth(struct expanding *x, size_t k, unsigned pass)
 	return true;
 }
 
-/* How many questions there was no time for. */
-static size_t ask_all(struct expanding *x, uint64_t run_us)
+/* How many questions there was no time for; *last: only such that can wait for all others. */
+static size_t ask_all(struct expanding *x, uint64_t run_us, bool *last)
 {
+	unsigned passes = x->from->round ? 4 : 3;
 	int64_t until = as_now_us() + (int64_t)(2 * run_us < WORTH_US ? WORTH_US : 2 * run_us);
 	size_t left = 0, asked = 0;
 
-	for (unsigned pass = 0; pass < 3; pass++)
+	for (unsigned pass = 0; pass < passes; pass++)
 		for (size_t k = 0; k < x->n; k++) {
 			if (!is_worth(x, k, pass))
 				continue;
@@ -230,15 +313,18 @@ static size_t ask_all(struct expanding *x, uint64_t run_us)
 			if (asked && as_now_us() > until) {
 				left++;
 			} else {
-				ask(x, k);
+				ask(x, k, pass == 3);
 				asked++;
 			}
 		}
+	*last = !left;
+	for (size_t k = 0; passes < 4 && k < x->n; k++)
+		left += !x->all[k];
 	return left;
 }
 
 /* The path is run again later, for the questions that are left. */
-static void come_again(struct expanding *x)
+static void come_again(struct expanding *x, bool last)
 {
 	const struct as_place *p = x->g->place;
 	struct sym_candidate c = { .values = as_xcalloc(p->n + 1, 1),
@@ -246,7 +332,7 @@ static void come_again(struct expanding *x)
 				   .gain = x->gain,
 				   .round = x->from->round + 1,
 				   .concrete = x->from->concrete,
-				   .class = 3 };
+				   .class = last ? SYM_CLASS_LAST : 3 };
 
 	memcpy(c.values, x->from->values, p->n);
 	as_search_add(x->s, x->g, &c);
@@ -260,13 +346,13 @@ static void prepare(struct expanding *x)
 	for (size_t k = 0; k < x->n; k++) {
 		const struct as_path_step *step = &x->path->steps[k];
 		uint64_t way = as_search_way(step->site, step->value);
-		uint64_t asked = as_search_mix(digest, step->site);
 
 		x->holds[k] = step->holds;
 		x->prefix[k] = digest;
 		x->done[k] = step->kind == AS_PATH_HOLDS ||
-			     as_expr_is_const(x->path->expr, step->holds) ||
-			     as_table_get(&x->g->asked, asked) != AS_TABLE_NONE;
+			     as_expr_is_const(x->path->expr, step->holds) || was_asked(x, k, false);
+		x->all[k] = step->kind != AS_PATH_PLACE ||
+			    as_expr_is_const(x->path->expr, step->holds) || was_asked(x, k, true);
 		digest = as_search_mix(digest, way);
 	}
 }
@@ -285,25 +371,33 @@ void as_search_expand(struct sym_search *s, struct sym_ground *g, struct as_path
 			       .prefix = as_xcalloc(n + 1, sizeof(*x.prefix)),
 			       .holds = as_xcalloc(n + 1, sizeof(*x.holds)),
 			       .done = as_xcalloc(n + 1, sizeof(*x.done)),
+			       .all = as_xcalloc(n + 1, sizeof(*x.all)),
+			       .others = as_xcalloc(n + 1, sizeof(*x.others)),
 			       .bytes = as_xcalloc(as_expr_inputs(path->expr) + 1, 1) };
 
 	prepare(&x);
 	memcpy(x.bytes, path->inputs, as_expr_inputs(path->expr));
 	if (sweep(&x)) {
-		for (size_t k = 0; k < n; k++)
+		for (size_t k = 0; k < n; k++) {
 			if (!x.done[k])
-				set_asked(&x, k);
+				set_asked(&x, k, false);
+			if (!x.all[k])
+				set_asked(&x, k, true);
+		}
 	} else {
-		size_t left = ask_all(&x, run_us);
+		bool last = false;
+		size_t left = ask_all(&x, run_us, &last);
 
-		s->tallies[AS_SEARCH_LEFT_OUT] += left;
+		s->tallies[AS_SEARCH_LEFT_OUT] += last ? 0 : left;
 		if (left)
-			come_again(&x);
+			come_again(&x, last || from->class == SYM_CLASS_LAST);
 	}
 	s->tallies[AS_SEARCH_SOLVE_US] += (uint64_t)(as_now_us() - start);
 	as_table_free(&x.sites);
 	free(x.prefix);
 	free(x.holds);
 	free(x.done);
+	free(x.all);
+	free(x.others);
 	free(x.bytes);
 }

@@ -110,7 +110,8 @@ static void note_values(struct sym_search *s, const struct sym_ground *g,
 	as_buf_add(&s->notes[AS_KEEP_VALUES], c->values, g->place->n);
 }
 
-/* What was found waits from now on. It is judged, most of it only if the turn is not over. */
+/* What was found waits from now on. It is judged, most of it only if the turn is not over, and what
+ * can wait for all others then. */
 int as_search_take_in(struct sym_search *s, struct sym_ground *g, struct as_err *err)
 {
 	struct as_damage damage = { 0 };
@@ -118,7 +119,8 @@ int as_search_take_in(struct sym_search *s, struct sym_ground *g, struct as_err 
 
 	for (size_t i = 0; i < s->n_fresh; i++) {
 		struct sym_candidate *c = &s->fresh[i];
-		bool now = s->door && (i < JUDGED_LEAST || as_now_us() < s->until);
+		bool now = s->door && (i < JUDGED_LEAST ||
+				       (c->class != SYM_CLASS_LAST && as_now_us() < s->until));
 
 		if (!rc && now && !c->round && !c->judged &&
 		    as_place_damage(g->place, &s->setup->bases[g->place->base], c->values, &damage))

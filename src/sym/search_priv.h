@@ -19,11 +19,14 @@ struct sym_candidate {
 	uint32_t problems; /* a mask; see `judged` */
 	/* Not 0: it was run, and this round is for questions that there was no time for. */
 	uint32_t round;
-	/* 0: nothing has gone that way; 1: a branch; 2: another address; 3: another round */
+	/* 0: nothing has gone that way; 1: a branch; 2: another address; 3: another round; 4: more
+	 * addresses */
 	uint8_t class;
 	bool concrete; /* found with some bytes as they were */
 	bool judged; /* by native runs */
 };
+
+#define SYM_CLASS_LAST 4u
 
 /* A place and what is known of it. */
 struct sym_ground {

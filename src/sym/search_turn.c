@@ -38,6 +38,12 @@ static bool has_paths(const struct sym_ground *g)
 	return g->n && !g->cut;
 }
 
+/* Whether what it has left can wait for all others. */
+static bool is_last(const struct sym_ground *g)
+{
+	return g->heap[0].class == SYM_CLASS_LAST;
+}
+
 /* Of the places of a disk, the one that comes next; NULL: none has anything left. */
 static struct sym_ground *next_of(const struct sym_pool *pool)
 {
@@ -49,7 +55,10 @@ static struct sym_ground *next_of(const struct sym_pool *pool)
 		/* New code is worth two turns. */
 		uint64_t cost = 4 * g->turns + (g->gain ? 0 : 8) + (g->place->later ? LATER : 0);
 
-		if (!has_paths(g) || (best && cost >= least))
+		if (!has_paths(g))
+			continue;
+		cost += is_last(g) ? 2 * LATER : 0;
+		if (best && cost >= least)
 			continue;
 		best = g;
 		least = cost;
@@ -65,7 +74,7 @@ static bool has_early(const struct sym_search *s, bool *any)
 		if (!has_paths(&s->grounds[i]))
 			continue;
 		*any = true;
-		if (!s->grounds[i].place->later)
+		if (!s->grounds[i].place->later && !is_last(&s->grounds[i]))
 			return true;
 	}
 	return false;

@@ -204,12 +204,15 @@ static int spawn(struct as_sym_server *s, struct as_fsck_subject *subject, struc
 	char valgrind[PATH_BYTES], lib[PATH_BYTES + 32], now[64], options[6][PATH_BYTES + 32];
 	char temp[PATH_BYTES + 32];
 	char folder[PATH_BYTES], disk[PATH_BYTES];
-	char *env[] = {
-		lib,	    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"LC_ALL=C", "TZ=UTC",
-		now,	    temp,
-		NULL
-	};
+	/* glibc looks for characters in strings by instructions that are not followed, else. */
+	char *env[] = { lib,
+			"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+			"GLIBC_TUNABLES=glibc.cpu.hwcaps=-SSE4_2",
+			"LC_ALL=C",
+			"TZ=UTC",
+			now,
+			temp,
+			NULL };
 	char *argv[64] = { valgrind, "--tool=assaysym", "-q", "--vgdb=no", "--vex-guest-chase=no" };
 	struct server_child c = { .argv = argv, .envp = env, .folder = as_temp_path(s->temp) };
 	int command[2] = { -1, -1 }, answer[2] = { -1, -1 }, n = 5;

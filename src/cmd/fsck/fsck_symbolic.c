@@ -115,6 +115,7 @@ int as_symbolic_open(const struct as_args *args, const struct as_fsck_subject *s
 					 .n = n,
 					 .type = as_subject_type(subject),
 					 .books = as_subject_row_of(subject)->books,
+					 .layout = as_args_text(args, "layout", NULL),
 					 .suite = as_args_has(args, "suite"),
 					 .differs = differs,
 					 .whole = as_args_has(args, "range"),
@@ -212,6 +213,8 @@ static const struct {
 	{ AS_SEARCH_EXECS, "runs started another program in place of the checker, which was "
 			   "not followed" },
 	{ AS_SEARCH_ASYNC, "runs used aio or io_uring: what was read so is not unknown" },
+	{ AS_SEARCH_DROPPED, "runs computed with unknown bytes in ways that are not followed, such "
+			     "as floating point: there, these bytes kept their values" },
 	{ AS_SEARCH_FELL, "runs died under Valgrind only: of an instruction that it does not "
 			  "know, or for want of memory" },
 };

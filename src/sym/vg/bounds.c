@@ -18,6 +18,7 @@ struct bounds {
 };
 
 #define HELD_MAX 4096
+#define PASS_MAX 4
 
 static struct bounds *all;
 static Id held[HELD_MAX]; /* bounds of these are not in the log yet */
@@ -105,6 +106,39 @@ static void learn(const struct fact *f)
 	}
 }
 
+/* What is known of x + constant, or of a wider x, is known of x, and what is known of a word is
+ * known of its higher part: compilers test whether x lies between two numbers by one compare of a
+ * difference, and bitmaps are read by the higher bits. */
+static void pass_on(Id n)
+{
+	for (UInt depth = 0; depth < PASS_MAX; depth++) {
+		const struct as_symlog_node *x = &as_vg_nodes[n];
+		const struct bounds *b = &all[n];
+		ULong max = max_of(x->width), by = 0, high = max - b->top;
+		struct fact f = { .x = x->a, .value = b->low };
+		UInt down = 0;
+
+		if (x->op == AS_SYM_CONCAT)
+			down = as_vg_width(x->b);
+		else if (x->op == AS_SYM_ADD && as_vg_is_const(x->b))
+			by = (ULong)as_vg_value(x->b);
+		else if (x->op != AS_SYM_ZEXT)
+			return;
+		f.width = as_vg_width(x->a);
+		if (f.width < 2 || as_vg_is_const(x->a))
+			return;
+		f.value = ((f.value - by) & max) >> down;
+		high = ((high - by) & max) >> down;
+		if (f.value > high || high > max_of(f.width))
+			return;
+		learn(&f);
+		f.is_upper = True;
+		f.value = high;
+		learn(&f);
+		n = x->a;
+	}
+}
+
 /* x is not `value`: this helps where the value is at the edge. */
 static void learn_not(const struct fact *f)
 {
@@ -139,6 +173,20 @@ Bool as_vg_bounds_decide(UInt op, Id a, Id b, Bool *answer)
 	}
 	*answer = False;
 	return f.is_upper ? low > f.value : high < f.value;
+}
+
+/* The path has fixed `width` bits of `n`; the highest ones bound it. */
+void as_vg_bounds_high(Id n, UInt from, UInt width, ULong bits)
+{
+	UInt w = as_vg_width(n);
+	struct fact f = { .x = n, .width = w, .value = bits << from };
+
+	if (w > 64 || w < 2 || from + width != w)
+		return;
+	learn(&f);
+	f.is_upper = True;
+	f.value |= max_of(from);
+	learn(&f);
 }
 
 /* Makes a range narrower by what the path says. */
@@ -178,6 +226,7 @@ Id as_vg_bounds_learn(Id n, Bool taken, Bool *bound, Id *about)
 		learn(&f);
 		*bound = True;
 	}
+	pass_on(f.x);
 	*about = f.x;
 	b = &all[f.x];
 	return b->low == max_of(f.width) - b->top || b->slow == max_of(f.width) - b->stop ? f.x : 0;

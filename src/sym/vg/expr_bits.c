@@ -62,6 +62,12 @@ Id as_vg_extract(UInt width, UInt lo, Id a)
 			break;
 		return as_vg_bin(op_of(a), as_vg_extract(width, lo, in),
 				 as_vg_extract(width, lo, arg(a, 1)));
+	case AS_SYM_ADD: /* of a word with a constant, calculated in more bits; bytes are joined */
+		if (lo || width <= 8 || !as_vg_is_const(arg(a, 1)) || as_vg_is_opaque(a) ||
+		    (op_of(in) != AS_SYM_ZEXT && op_of(in) != AS_SYM_SEXT) ||
+		    as_vg_width(arg(in, 0)) != width)
+			break;
+		return as_vg_bin(AS_SYM_ADD, arg(in, 0), as_vg_extract(width, 0, arg(a, 1)));
 	default:
 		break;
 	}
@@ -505,9 +511,21 @@ static Bool range_of(Id n, UInt depth, ULong *min, ULong *max)
 		return False;
 	*min = 0;
 	*max = (ULong)as_vg_mask(x->width);
+	if (!as_vg_live(n) && !as_vg_is_opaque(n)) {
+		*min = *max = x->value[0]; /* the path has fixed it */
+		return True;
+	}
 	switch (x->op) {
 	case AS_SYM_CONST:
 		*min = *max = x->value[0];
+		return True;
+	case AS_SYM_EXTRACT: /* of the highest bits: what a bitmap is read by */
+		if (x->imm[0] + x->width != as_vg_width(x->a))
+			return True;
+		if (!as_vg_range(x->a, depth + 1, min, max))
+			return False;
+		*min >>= x->imm[0];
+		*max >>= x->imm[0];
 		return True;
 	case AS_SYM_ZEXT:
 		return as_vg_range(x->a, depth + 1, min, max);

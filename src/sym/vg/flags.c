@@ -21,6 +21,10 @@ enum kind {
 	K_ROR,
 	K_UMUL,
 	K_SMUL,
+	K_ANDN, /* from here on, two widths each: 32 and 64 */
+	K_BLSI,
+	K_BLSMSK,
+	K_BLSR, /* also BZHI */
 	K_COPY
 };
 
@@ -69,7 +73,6 @@ static Id xor_(Id a, Id b)
 	return as_vg_bin(AS_SYM_XOR, a, b);
 }
 
-/* Numbers above SMULQ that follow LOGIC but for the carry: ANDN, BLSI, BLSMSK, BLSR. */
 static Bool read_op(struct thunk *t, UInt op)
 {
 	static const UChar widths[4] = { 8, 16, 32, 64 };
@@ -79,8 +82,13 @@ static Bool read_op(struct thunk *t, UInt op)
 		t->width = 64;
 		return True;
 	}
-	if (op > 52)
+	if (op > 60)
 		return False;
+	if (op > 52) {
+		t->kind = K_ANDN + (op - 53) / 2;
+		t->width = widths[2 + (op - 53) % 2];
+		return True;
+	}
 	t->kind = (op - 1) / 4;
 	t->width = widths[(op - 1) % 4];
 	return True;
@@ -144,7 +152,13 @@ static Id carry(const struct thunk *t)
 		return as_vg_ite(t->old_c, as_vg_cmp(AS_SYM_ULE, t->l, t->r),
 				 as_vg_cmp(AS_SYM_ULT, t->l, t->r));
 	case K_LOGIC:
+	case K_ANDN:
 		return as_vg_const(1, 0);
+	case K_BLSI:
+		return not_(zero_of(t->dep2));
+	case K_BLSMSK:
+	case K_BLSR:
+		return zero_of(t->dep2);
 	case K_INC:
 	case K_DEC:
 		return t->old_c;
@@ -178,6 +192,10 @@ static Id overflow(const struct thunk *t)
 		return as_vg_bin(AS_SYM_AND, xor_(top(t->l), top(t->r)),
 				 xor_(top(t->l), top(t->res)));
 	case K_LOGIC:
+	case K_ANDN:
+	case K_BLSI:
+	case K_BLSMSK:
+	case K_BLSR:
 		return as_vg_const(1, 0);
 	case K_INC:
 		return as_vg_cmp(AS_SYM_EQ, t->res, as_vg_const(t->width, sign));
@@ -198,9 +216,12 @@ static Id overflow(const struct thunk *t)
 	}
 }
 
-/* ROL and ROR leave the other flags as they were. */
+/* ROL and ROR leave the other flags as they were; of ANDN and those after it, VEX makes some 0. */
 static Id other(const struct thunk *t, UInt which)
 {
+	if (t->kind >= K_ANDN && t->kind <= K_BLSR &&
+	    (which == BIT_P || (which == BIT_Z && t->kind == K_BLSMSK)))
+		return as_vg_const(1, 0);
 	if (t->kind == K_COPY)
 		return bit(t->dep1, which);
 	if (t->kind == K_ROL || t->kind == K_ROR)

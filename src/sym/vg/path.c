@@ -231,6 +231,9 @@ static void fix(Id n, UInt depth)
 	case AS_SYM_NEG:
 		fix(x->a, depth + 1);
 		return;
+	case AS_SYM_EXTRACT:
+		as_vg_bounds_high(x->a, (UInt)x->imm[0], x->width, x->value[0]);
+		return;
 	case AS_SYM_ADD:
 	case AS_SYM_SUB:
 	case AS_SYM_XOR:

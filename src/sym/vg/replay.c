@@ -458,11 +458,13 @@ static void do_ccall(const struct ins *in)
 		n = as_vg_opaque(as_vg_type_bits(in->type), one, support);
 	else
 		n = as_vg_flags(in->x, args);
-	if (n)
+	if (n) {
 		set(in, n);
-	else
-		for (UInt i = 0; i < in->nargs; i++)
-			pin(args[i], AS_SYMLOG_WHY_DROPPED);
+		return;
+	}
+	as_vg_drop(as_vg_drop_name("flags"), 1);
+	for (UInt i = 0; i < in->nargs; i++)
+		pin(args[i], AS_SYMLOG_WHY_DROPPED);
 }
 
 static void do_cas(const struct ins *in)

@@ -51,6 +51,7 @@ void as_vg_bounds_start(void);
 Bool as_vg_bounds_decide(UInt op, Id a, Id b, Bool *answer);
 Id as_vg_bounds_learn(Id n, Bool taken, Bool *bound, Id *about);
 void as_vg_bounds_narrow(Id n, ULong *min, ULong *max);
+void as_vg_bounds_high(Id n, UInt from, UInt width, ULong bits);
 Bool as_vg_bounds_hold(Id x);
 void as_vg_bounds_flush(void (*f)(Id n));
 
