@@ -22,7 +22,8 @@
 #define SITE_MAX 8u /* questions about one site of a path */
 #define WORTH_US 100000u /* of solving for one path, at least */
 #define SWEEP_WORK 4000000u
-#define PLACES_MAX 128u /* other addresses that are asked for at one step */
+#define PLACES_MAX 128u /* other addresses that are asked for at one step, */
+#define PLACES_US 2000000 /* and in this time: what it does not suffice for is left out */
 #define ALL 0x616c6cull
 
 struct expanding {
@@ -210,8 +211,8 @@ static bool sweep(struct expanding *x)
 
 /* ---- One question each ----------------------------------------------------------------------- */
 
-/* Another value of step k than that of the path, and than `n` others: `not`. */
-static enum as_solved ask_one(struct expanding *x, size_t k, const uint32_t * not, size_t n)
+/* Another value of step k than that of the path, with `n` conditions more. */
+static enum as_solved ask_one(struct expanding *x, size_t k, const uint32_t *more, size_t n)
 {
 	struct as_path *path = x->path;
 	uint32_t *holds = as_xmalloc((k + n + 1) * sizeof(*holds));
@@ -223,7 +224,7 @@ static enum as_solved ask_one(struct expanding *x, size_t k, const uint32_t * no
 	enum as_solved solved = AS_SOLVED_NONE;
 
 	memcpy(holds, x->holds, k * sizeof(*holds));
-	memcpy(holds + k, not, n * sizeof(*holds));
+	memcpy(holds + k, more, n * sizeof(*holds));
 	q.target = as_expr_op1(path->expr, AS_EXPR_NOT, 1, path->steps[k].holds, 0);
 	if (q.target)
 		solved = as_solve(x->s->solver, &q, x->bytes);
@@ -250,20 +251,21 @@ static uint32_t other_than(struct expanding *x, size_t k)
 
 static void ask(struct expanding *x, size_t k, bool all)
 {
-	uint32_t not [PLACES_MAX];
+	int64_t until = as_now_us() + PLACES_US;
+	uint32_t given[PLACES_MAX];
 	size_t n = 0, max = all ? PLACES_MAX : 1;
 
 	set_asked(x, k, all);
 	while (n < max) {
-		enum as_solved solved = ask_one(x, k, not, n);
+		enum as_solved solved = ask_one(x, k, given, n);
 
 		if (solved != AS_SOLVED && solved != AS_SOLVED_CONCRETE) {
 			set_asked(x, k, true); /* there are no more, either */
 			return;
 		}
 		add_answer(x, k, solved == AS_SOLVED_CONCRETE);
-		not [n] = other_than(x, k);
-		if (!not [n++])
+		given[n] = other_than(x, k);
+		if (!given[n++] || as_now_us() > until)
 			return;
 	}
 }
