@@ -11,11 +11,13 @@
 
 #include "child/answers.h"
 #include "model/compare.h"
+#include "os/spawn.h"
 #include "vfs/tree_watch.h"
 
 #include <errno.h>
 
 #define LOOK_EVERY 16
+#define PATIENCE 6 /* times the deadline, for reading a tree */
 
 /* ---- Faults ---------------------------------------------------------------------------------- */
 
@@ -65,7 +67,11 @@ static bool compare_tree(struct child *c, struct as_buf *why)
 	bool differs = true;
 
 	for (int i = 0; i < 2 && differs; i++) {
-		struct as_tree_watch watch = { .vfs = as_instance_vfs(c->instance) };
+		/* A large tree takes long, which is no hang, unless it takes very long. */
+		int64_t patience_us = (int64_t)c->args->options->deadline_ms * 1000 * PATIENCE;
+		struct as_tree_watch watch = { .vfs = as_instance_vfs(c->instance),
+					       .alive = &c->sh->alive,
+					       .until_us = as_now_us() + patience_us };
 
 		as_buf_clear(why);
 		differs = as_model_compare(c->model, &as_tree_watch_ops, &watch, why);

@@ -2,11 +2,15 @@
 /* tree_watch: see tree_watch.h. Every call is handed on; only its answer is looked at. */
 #include "vfs/tree_watch.h"
 
+#include "os/spawn.h"
+
 #include <errno.h>
 
 /* ENOSPC: of a library that writes when a file is closed, as it is after it was read. */
 static int64_t note(struct as_tree_watch *w, int64_t rc)
 {
+	if (w->alive && as_now_us() < w->until_us)
+		++*w->alive;
 	if (rc == -EIO || rc == -ENOMEM || rc == -EROFS || rc == -EUCLEAN || rc == -EBADMSG ||
 	    rc == -EILSEQ || rc == -ENOSPC)
 		w->failed = (int)-rc;

@@ -9,6 +9,8 @@
 /* The ctx of as_tree_watch_ops. */
 struct as_tree_watch {
 	struct as_vfs *vfs;
+	volatile uint64_t *alive; /* counts calls that came back; NULL: nobody asks */
+	int64_t until_us; /* after this moment (as_now_us()), they are not counted any more */
 	int failed; /* 0: nothing did */
 };
 
