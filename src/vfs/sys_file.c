@@ -17,6 +17,11 @@ int as_sys_fd(struct as_vfs *vfs, int32_t slot)
 	return slot < 0 || slot > AS_SLOT_MAX ? -1 : s->slots[slot];
 }
 
+int as_sys_look(int fd, struct stat *st)
+{
+	return (int)syscall(SYS_fstat, fd, st);
+}
+
 /* ---- open ------------------------------------------------------------------------------------ */
 
 /* -ENXIO: opening would reach a fifo, socket or device. With O_DIRECTORY or O_CREAT|O_EXCL the
@@ -134,7 +139,7 @@ static const char *pattern(struct as_vfs *vfs, const struct as_op *op, int fd, i
 	char *buf = room(vfs, op);
 	struct stat st;
 
-	if (appends(op, fd) && !fstat(fd, &st))
+	if (appends(op, fd) && !as_sys_look(fd, &st))
 		off = st.st_size;
 	as_pattern_fill(op->fill, off < 0 ? 0 : (uint64_t)off, buf, op->len);
 	return buf;
@@ -196,12 +201,12 @@ void as_sys_fallocate(struct as_vfs *vfs, const struct as_op *op, struct as_outc
 {
 	int fd = as_sys_fd(vfs, op->fd);
 	struct stat before, after;
-	bool known = !fstat(fd, &before);
+	bool known = !as_sys_look(fd, &before);
 
 	as_sys_answer(out,
 		      as_sys_do(vfs, fallocate, fd, (int)op->flags, (uint64_t)op->off, op->len));
 	if (out->ret < 0 && (out->err == ENOSPC || out->err == EDQUOT) && known &&
-	    !fstat(fd, &after) && after.st_size > before.st_size)
+	    !as_sys_look(fd, &after) && after.st_size > before.st_size)
 		out->done = (uint64_t)(after.st_size - before.st_size);
 }
 

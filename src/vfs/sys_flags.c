@@ -147,7 +147,7 @@ void as_sys_setproject(struct as_vfs *vfs, const struct as_op *op, struct as_out
 		return;
 	}
 	ret = set_fsxattr(vfs, fd, &project, false, &changed);
-	if (ret >= 0 && !fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+	if (ret >= 0 && !as_sys_look(fd, &st) && S_ISDIR(st.st_mode)) {
 		out->done = changed;
 		ret = set_fsxattr(vfs, fd, NULL, op->flags, &changed);
 	}

@@ -239,7 +239,7 @@ void as_sys_mstore(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 	struct stat st;
 	uint64_t at;
 
-	if (!rc && fstat(map->file, &st))
+	if (!rc && as_sys_look(map->file, &st))
 		rc = -errno;
 	if (rc) {
 		as_vfs_answer(out, rc);
@@ -302,7 +302,7 @@ static int mmap_check(int fd, const struct as_op *op)
 		return -EBADF;
 	if (!op->len || op->off < 0 || (op->flags & AS_MS_BOTH) == AS_MS_BOTH)
 		return -EINVAL;
-	if (fstat(fd, &st))
+	if (as_sys_look(fd, &st))
 		return -errno;
 	if (S_ISREG(st.st_mode) && (flags & O_ACCMODE) == O_RDWR &&
 	    (op->len > (uint64_t)st.st_size || op->off > st.st_size - (off_t)op->len))

@@ -56,6 +56,9 @@ struct stat;
 
 /* -1 where the slot is empty: the kernel then says EBADF. */
 int as_sys_fd(struct as_vfs *vfs, int32_t slot);
+/* fstat(2) for our own needs: in older kernels, libc's needs memory for an empty path, which
+ * can be what is to fail. -1 and errno. */
+int as_sys_look(int fd, struct stat *st);
 /* vfs->data with room for so many bytes, whose pages are there. A call that gets no memory for a
  * page of its buffer answers EFAULT, or fewer bytes, which tells nothing of a file system; and
  * User-Mode Linux dies if it gets none for a page table (maybe_map() of Linux 6.12). */

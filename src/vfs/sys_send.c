@@ -20,7 +20,7 @@ static int send_check(int in, int out, const struct as_op *op)
 	struct stat a, b;
 
 	if (from < 0 || to < 0 || fcntl(in, F_GETFL) & O_PATH || fcntl(out, F_GETFL) & O_PATH ||
-	    fstat(in, &a) || fstat(out, &b))
+	    as_sys_look(in, &a) || as_sys_look(out, &b))
 		return 0;
 	if (!S_ISREG(a.st_mode) || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
 		return 0;

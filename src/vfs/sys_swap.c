@@ -80,7 +80,7 @@ static int64_t try_with_header(struct as_vfs *vfs, const char *path, int fd, str
 	if (!rc)
 		rc = try_swap(vfs, path, fd, (uint64_t)st->st_size);
 	/* What it has on the disk while it could be swapped to. */
-	if (fstat(fd, st))
+	if (as_sys_look(fd, st))
 		rc = -errno;
 	back = put_page(fd, old);
 	return back ? back : rc;
@@ -118,7 +118,7 @@ void as_sys_swapon(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 		return;
 	}
 	fd = open(op->path, O_RDWR | O_NOATIME | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	rc = fd < 0 || fstat(fd, &st) ? -errno : try_file(vfs, op->path, fd, &st);
+	rc = fd < 0 || as_sys_look(fd, &st) ? -errno : try_file(vfs, op->path, fd, &st);
 	if (fd >= 0)
 		close(fd);
 	as_vfs_answer(out, rc);
