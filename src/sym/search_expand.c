@@ -182,7 +182,7 @@ static bool sweep(struct expanding *x)
 {
 	uint32_t inputs = as_expr_inputs(x->path->expr);
 	unsigned n = inputs == 1 ? 256 : 65536;
-	struct path_sweep w;
+	struct path_sweep w = { 0 };
 	uint64_t work = 0;
 	unsigned v;
 
