@@ -111,4 +111,8 @@ tap_run "without valgrind" 3 env PATH="$WORK/bin" "$(realpath "$ASSAY")" fsck la
 	--symbolic --no-store
 tap_like "without valgrind: names the package" "$WORK/err" 'package valgrind'
 
+# All that is counted has a name.
+tap_run "--json" 0 "$ASSAY" fsck labfs-fsck --symbolic --for 60s --solved 3 --no-store --json
+tap_like "--json: what was counted" "$WORK/out" \
+	'^\{"event":"fsck",.*"search_us":[0-9]+,.*"paths":[1-9]'
 tap_done

@@ -348,6 +348,7 @@ void as_symbolic_json(const struct as_symbolic *s, struct as_json *j)
 		[AS_SEARCH_Z3_CPU_US] = "z3_cpu_us",
 		[AS_SEARCH_Z3_ASKED] = "z3_asked",
 		[AS_SEARCH_CROSSED] = "crossed",
+		[AS_SEARCH_DROPPED] = "dropped",
 	};
 
 	for (unsigned i = 0; i < AS_SEARCH_TALLIES; i++)
