@@ -108,9 +108,9 @@ tap_like "an image as it is: said" "$WORK/out" 'the image as it is.*the second r
 
 # ---- Questions that take too long ----------------------------------------------------------------
 
-# Sixteen bytes that are factors of a number; what the checker dies of depends on them and others.
+# Twelve bytes that are factors of a number; what the checker dies of depends on them and others.
 cp "$WORK/disk" "$WORK/hard"
-printf '\251\106\056\232\177\034\075\013\361\262\220\176\134\072\037\015' |
+printf '\211\251\365\307\321\263\105\174\072\133\216\331' |
 	dd of="$WORK/hard" bs=1 seek=100 conv=notrunc status=none
 for how in first frequent arith full none; do
 	"$ASSAY" fsck "checker:$WORK/bad hard {disk}" --disk "$WORK/hard" --symbolic \
