@@ -29,6 +29,7 @@
 #define BOOT_MS 120000
 #define ANSWER_MAX ((uint64_t)1 << 30)
 #define CONSOLE_MAX ((size_t)64 << 10) /* the last bytes are kept */
+#define TAKE_BLOCKS 256 /* of the console, at a time */
 
 struct as_kernel_box {
 	struct as_fsck_kernel_setup setup;
@@ -169,7 +170,8 @@ static void take(struct as_kernel_box *b)
 {
 	while (take_block(b->box->events_fd, &b->events))
 		keep_end(&b->events);
-	while (take_block(b->box->console_fd, &b->console)) {
+	/* The clock is looked at also when the kernel prints without an end. */
+	for (int i = 0; i < TAKE_BLOCKS && take_block(b->box->console_fd, &b->console); i++) {
 		end_of_boot(b);
 		keep_end(&b->console);
 	}

@@ -107,24 +107,28 @@ static void drain(struct as_boxed_session *b)
 		console += (size_t)n;
 		quiet = false;
 	}
-	b->flood_bytes += events + console;
+	b->events_bytes += events;
+	b->console_bytes += console;
 	if (quiet)
 		as_kmsg_scan_end(b->scan);
 	if (quiet && !(faults & 1))
 		b->faults_over = faults;
 }
 
-static void tell_sweep(struct as_boxed_session *b)
+static void follow_sweep(struct as_boxed_session *b)
 {
 	struct as_sweep_at at;
 
-	if (!b->how->swept || !b->how->options.sweep)
+	if (!b->how->options.sweep)
 		return;
 	at = as_boxed_sweep_at(b);
 	if (at.points == b->sweep_told)
 		return;
 	b->sweep_told = at.points;
-	b->how->swept(b->how->ctx, &at);
+	/* One workload may be thousands of failures, and a kernel may say something of each. */
+	b->console_bytes = 0;
+	if (b->how->swept)
+		b->how->swept(b->how->ctx, &at);
 }
 
 static int watch(struct as_boxed_session *b, enum as_boxed_end *end, struct as_err *err)
@@ -148,7 +152,7 @@ static int watch(struct as_boxed_session *b, enum as_boxed_end *end, struct as_e
 		as_boxed_outside_look(b);
 		*end = as_boxed_look(b, &clocks);
 		drain(b);
-		tell_sweep(b);
+		follow_sweep(b);
 		rc = as_boxed_take_events(b, &reported, err);
 		if (reported && *end == BOXED_RUNS && !b->how->options.faults &&
 		    !b->how->options.sweep)

@@ -30,7 +30,8 @@ struct as_boxed_session {
 	struct as_buf events; /* bytes after the last whole line, */
 	size_t events_seen; /* and how many of them hold no newline */
 	bool greeted; /* its hello has come, with our version of the wire */
-	uint64_t flood_bytes; /* bytes that it printed since the last workload */
+	/* What it said since the last workload, or the last failure of a sweep: */
+	uint64_t events_bytes, console_bytes;
 	struct as_boxed_pending *pending; /* findings whose folders may still be incomplete */
 	size_t n_pending;
 	struct as_buf complaint; /* its error, or the last line that was no event */
@@ -59,11 +60,12 @@ enum as_boxed_end {
 	BOXED_LINGERS, /* it has crashed and does not end */
 	BOXED_COMPLAINED, /* a workload is done, and the kernel reported something */
 	BOXED_STOPPED, /* somebody has stopped it and does not continue it */
-	BOXED_FLOODS, /* it printed too much without finishing a workload */
+	BOXED_FLOODS, /* it said too much without finishing a workload */
 };
 
 #define AS_BOXED_STOPPED_SECONDS 60 /* how long somebody may stop a box */
-#define AS_BOXED_FLOOD_MIB 64 /* the most that a box may print without finishing a workload */
+#define AS_BOXED_FLOOD_MIB 64 /* the most that a box may say without finishing a workload */
+#define AS_BOXED_FLOOD_BYTES ((uint64_t)AS_BOXED_FLOOD_MIB << 20)
 
 /* Folders in the one that is shared. */
 #define BOXED_IN "in"
@@ -114,6 +116,9 @@ void as_boxed_outside_end(struct as_boxed_session *b);
 
 /* console.c: */
 void as_boxed_take_console(struct as_boxed_session *b, const char *data, size_t len);
+/* Adds the line that the end of the console has most often, without the time and so on; nothing if
+ * it has no whole line. The same flood gives the same line, but for its numbers. */
+void as_boxed_add_repeated(const struct as_boxed_session *b, struct as_buf *out);
 void as_boxed_clear_console(struct as_boxed_session *b);
 void as_boxed_free_console(struct as_boxed_session *b);
 

@@ -5,10 +5,14 @@
  */
 #include "supervise/boxed_priv.h"
 
+#include "base/finding.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 #define HEAD_BYTES ((size_t)16 << 10)
 #define TAIL_BYTES ((size_t)64 << 10)
+#define SHOWN_BYTES ((size_t)200) /* of a line */
 #define MAX_BYTES (2 * (HEAD_BYTES + TAIL_BYTES))
 
 /* Whether a disk fails, or failed while the kernel printed what is read now. */
@@ -74,6 +78,100 @@ void as_boxed_take_console(struct as_boxed_session *b, const char *data, size_t 
 		start = end_of_boot(b, start);
 	as_kmsg_scan_console(b->scan, as_buf_str(&b->console) + start, b->console.len - start);
 	shorten(b);
+}
+
+/* ---- What it says again and again ------------------------------------------------------------ */
+
+struct said_line {
+	const char *text; /* as it was printed, */
+	char *stable; /* and without its numbers */
+};
+
+static int by_stable(const void *a, const void *b)
+{
+	const struct said_line *x = a, *y = b;
+
+	return strcmp(x->stable, y->stable);
+}
+
+/* Cuts the text into lines; some are left out: the last one, which may not be whole, and empty
+ * ones. */
+static size_t cut_lines(char *text, struct said_line **lines)
+{
+	size_t n = 0, cap = 0;
+
+	*lines = NULL;
+	for (char *end; (end = strchr(text, '\n')); text = end + 1) {
+		struct as_buf stable = { 0 };
+		const char *line;
+
+		*end = '\0';
+		line = as_kmsg_strip(text);
+		if (!*line)
+			continue;
+		if (n == cap) {
+			cap = cap ? 2 * cap : 256;
+			*lines = as_xrealloc(*lines, cap * sizeof(**lines));
+		}
+		as_signature_add(&stable, line);
+		(*lines)[n++] = (struct said_line){ line, as_xstrdup(as_buf_str(&stable)) };
+		as_buf_free(&stable);
+	}
+	return n;
+}
+
+/*
+ * Of lines that come about as often as each other, such as those of one stack, the gravest one is
+ * taken, and the first by its letters: which of them the tail begins and ends with is chance.
+ */
+static const struct said_line *most_often(const struct said_line *lines, size_t n)
+{
+	const struct said_line *best = NULL;
+	enum as_kmsg_class cls = AS_KMSG_INFO;
+	size_t most = 0, len;
+
+	for (size_t i = 0; i < n; i += len) {
+		for (len = 1; i + len < n && !by_stable(&lines[i], &lines[i + len]);)
+			len++;
+		if (len > most)
+			most = len;
+	}
+	for (size_t i = 0; i < n; i += len) {
+		enum as_kmsg_class its = as_kmsg_classify(lines[i].text).cls;
+
+		for (len = 1; i + len < n && !by_stable(&lines[i], &lines[i + len]);)
+			len++;
+		if (len * 4 < most * 3 || (best && its <= cls))
+			continue;
+		best = &lines[i];
+		cls = its;
+	}
+	return best;
+}
+
+void as_boxed_add_repeated(const struct as_boxed_session *b, struct as_buf *out)
+{
+	size_t skip = b->console.len > TAIL_BYTES ? b->console.len - TAIL_BYTES : 0;
+	const char *from = as_buf_str(&b->console) + skip;
+	const struct said_line *line;
+	struct said_line *lines;
+	char *text;
+	size_t n;
+
+	/* The tail begins in the middle of a line. */
+	if (skip)
+		from += strcspn(from, "\n");
+	text = as_xstrdup(from);
+	n = cut_lines(text, &lines);
+	if (n) {
+		qsort(lines, n, sizeof(*lines), by_stable);
+		line = most_often(lines, n);
+		as_boxed_add_line(out, line->text, strnlen(line->text, SHOWN_BYTES));
+	}
+	for (size_t i = 0; i < n; i++)
+		free(lines[i].stable);
+	free(lines);
+	free(text);
 }
 
 void as_boxed_clear_console(struct as_boxed_session *b)

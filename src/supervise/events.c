@@ -45,7 +45,7 @@ static void on_done(struct as_boxed_session *b, uint64_t n, const struct as_run_
 {
 	uint64_t done = 0;
 
-	b->flood_bytes = 0;
+	b->events_bytes = b->console_bytes = 0;
 	as_boxed_flush(b);
 	for (; done < n && b->n_finished < b->n_list; done++)
 		b->done[b->list[b->n_finished++]] = true;
@@ -179,7 +179,7 @@ void as_boxed_clear(struct as_boxed_session *b)
 	b->greeted = false;
 	b->gave_up = b->lacks = false;
 	b->events_seen = 0;
-	b->flood_bytes = 0;
+	b->events_bytes = b->console_bytes = 0;
 	as_buf_clear(&b->events);
 	as_buf_clear(&b->complaint);
 }

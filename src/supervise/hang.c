@@ -18,7 +18,6 @@
 #define STEP_MAX_MS 1000 /* the most that one look adds to a clock */
 #define ASK_MS 500 /* so often we ask for how long a box without progress waited */
 #define STOPPED_MS (AS_BOXED_STOPPED_SECONDS * 1000)
-#define FLOOD_BYTES ((uint64_t)AS_BOXED_FLOOD_MIB << 20)
 
 unsigned as_boxed_stuck_ms(const struct as_boxed *how)
 {
@@ -111,7 +110,7 @@ enum as_boxed_end as_boxed_look(const struct as_boxed_session *b, struct as_boxe
 	advance(c, b);
 	if (has_ended(b->box))
 		return BOXED_ENDED;
-	if (b->flood_bytes > FLOOD_BYTES)
+	if (b->events_bytes > AS_BOXED_FLOOD_BYTES || b->console_bytes > AS_BOXED_FLOOD_BYTES)
 		return BOXED_FLOODS;
 	if (c->crash_us > LINGER_MS * 1000)
 		return BOXED_LINGERS;

@@ -62,6 +62,8 @@ static enum as_finding_kind kind_of(const struct as_boxed_session *b, enum as_bo
 		return AS_FIND_KERNEL;
 	if (end == BOXED_SILENT || end == BOXED_STUCK)
 		return AS_FIND_HANG;
+	if (end == BOXED_FLOODS)
+		return AS_FIND_KERNEL;
 	return b->box->state->ended ? AS_FIND_SIGNAL : AS_FIND_KERNEL;
 }
 
@@ -71,9 +73,16 @@ static void describe_end(const struct as_boxed_session *b, enum as_boxed_end end
 {
 	const struct as_box *box = b->box;
 	int status = box->state->ended ? box->state->status : box->status;
+	struct as_buf line = { 0 };
 
+	if (end == BOXED_FLOODS)
+		as_boxed_add_repeated(b, &line);
 	if (b->weight > AS_KMSG_INFO) {
 		as_buf_addf(out, "the kernel says: %s", as_buf_str(&b->title));
+		if (end == BOXED_FLOODS)
+			as_buf_adds(out, "; it says without an end: ");
+	} else if (end == BOXED_FLOODS) {
+		as_buf_adds(out, "the kernel says without an end: ");
 	} else if (end == BOXED_SILENT) {
 		as_buf_adds(out, "the kernel fell silent");
 	} else if (end == BOXED_STUCK) {
@@ -84,6 +93,8 @@ static void describe_end(const struct as_boxed_session *b, enum as_boxed_end end
 	} else {
 		as_buf_addf(out, "the kernel ended with status %d", WEXITSTATUS(status));
 	}
+	as_buf_adds(out, as_buf_str(&line));
+	as_buf_free(&line);
 }
 
 /* The disk as it was when the box died, from the writes that were recorded; NULL: unknown. */

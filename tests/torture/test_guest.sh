@@ -50,8 +50,8 @@ hears() {
 		tap_ok "$name: text only"
 	fi
 }
-hears flood-console 2 'said more than'
-hears flood-kmsg 2 'said more than .*its console ends: .*[a-z]'
+hears flood-console 1 "says without an end: a line of the kernel"
+hears flood-kmsg 1 "the kernel says: EXT4-fs error .*; it says without an end: EXT4-fs error"
 hears flood-notes 2 'said more than'
 hears flood-line 2 'never ends its line'
 hears garbage 2 'killed 8 times in a row'
