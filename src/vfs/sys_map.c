@@ -52,11 +52,19 @@ bool as_sys_mapped(const struct as_sys *s)
 	return false;
 }
 
+/* munmap(2) needs memory, and a mapping that stays keeps the mount busy. What fails in one
+ * operation fails once, so the second call works. */
+static void give_back(char *at, size_t len)
+{
+	if (munmap(at, len) && errno == ENOMEM)
+		munmap(at, len);
+}
+
 static void unmap(struct as_sys_map *map)
 {
 	if (!map->at)
 		return;
-	munmap(map->at, map->len);
+	give_back(map->at, map->len);
 	close(map->file);
 	map->at = NULL;
 }
@@ -108,7 +116,7 @@ void as_sys_mmap(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 	beside = open_beside(s, fd);
 	if (beside < 0) {
 		as_sys_answer(out, -1);
-		munmap(at, op->len);
+		give_back(at, op->len);
 		return;
 	}
 	s->maps[op->fd] = (struct as_sys_map){ at, op->len, op->off, op->flags, beside };
@@ -340,7 +348,7 @@ void as_sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_out
 		rc = -ENXIO;
 	else if (op->flags && as_sys_do(vfs, msync, SYS_P(map), len, (int)op->flags))
 		rc = -errno;
-	munmap(map, len);
+	give_back(map, len);
 	as_vfs_answer(out, rc);
 	if (rc == -ENXIO && done < op->len)
 		out->done = done;
