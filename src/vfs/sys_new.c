@@ -89,7 +89,7 @@ static struct as_sys *new_sys(const struct as_vfs_ops *ops)
 	struct as_sys *s = as_xcalloc(1, sizeof(*s));
 
 	s->vfs.ops = ops;
-	s->root_fd = s->proc_fd = s->seen.fd = -1;
+	s->root_fd = s->proc_fd = s->seen.fd = s->deep.fd = -1;
 	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
 		s->slots[i] = -1;
 	return s;
@@ -106,6 +106,7 @@ static void sys_free(struct as_vfs *vfs)
 	free(s->maps);
 	as_sys_tree_rest(s);
 	as_buf_free(&s->seen.path);
+	as_buf_free(&s->deep.path);
 	as_sys_handles_free(s->handles);
 	if (s->root_fd >= 0)
 		close(s->root_fd);

@@ -35,6 +35,11 @@ struct as_sys {
 		uint32_t mode; /* 0: nothing was */
 		int fd; /* -1: it is not open */
 	} seen;
+	/* A directory far below the root, through which what is below it is reached. */
+	struct as_sys_deep {
+		struct as_buf path; /* without a slash before it or after it */
+		int fd; /* -1: none */
+	} deep;
 };
 
 #define OP(id, name, ...) \

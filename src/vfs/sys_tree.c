@@ -31,10 +31,16 @@ static int type_of(struct as_vfs *vfs, int fd, const struct dirent64 *entry, uin
 	*type = DTTOIF(entry->d_type);
 	if (entry->d_type != DT_UNKNOWN)
 		return 0;
-	if (!as_sys_do(vfs, newfstatat, fd, SYS_P(entry->d_name), SYS_P(&st), AT_SYMLINK_NOFOLLOW))
-		*type = st.st_mode & S_IFMT;
-	else if (errno == ENOMEM)
-		return -ENOMEM;
+	/* reiserfs_lookup() says EACCES if it gets no memory for the inode: ask once more. */
+	for (int i = 0; i < 2; i++) {
+		if (!as_sys_do(vfs, newfstatat, fd, SYS_P(entry->d_name), SYS_P(&st),
+			       AT_SYMLINK_NOFOLLOW)) {
+			*type = st.st_mode & S_IFMT;
+			return 0;
+		}
+		if (errno != EACCES)
+			return errno == ENOMEM ? -ENOMEM : 0;
+	}
 	return 0;
 }
 
@@ -352,60 +358,84 @@ void as_sys_deepen(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 
 /* ---- Reading a tree -------------------------------------------------------------------------- */
 
-static void leave_dir(const struct as_sys *s, int dir)
+/* Some file systems look at each directory along a path again (gfs2's d_revalidate), so a tree of
+ * some thousand levels is read by short paths only; a path of one call is shorter anyway. */
+#define DEEP_BYTES 512
+_Static_assert(DEEP_BYTES > 256 && DEEP_BYTES <= AS_VFS_PATH_MAX, "a name, and one call");
+
+static void leave_deep(struct as_sys *s)
 {
-	if (dir != s->root_fd)
-		close(dir);
+	if (s->deep.fd >= 0)
+		close(s->deep.fd);
+	s->deep.fd = -1;
+	as_buf_clear(&s->deep.path);
 }
 
-/* Opens the directories along a path too long for one call; returns a descriptor (the root's own,
- * as a rule: see leave_dir()) and the tail that is left, or a negative errno. */
+/* Where a walk along the path begins, and the rest of it. */
+static int nearest(struct as_sys *s, const char *path, const char **rest)
+{
+	size_t len = s->deep.path.len;
+
+	*rest = path;
+	if (s->deep.fd < 0 || strncmp(path, as_buf_str(&s->deep.path), len) || path[len] != '/')
+		return s->root_fd;
+	*rest = path + len + 1;
+	return s->deep.fd;
+}
+
+/* Opens the directories along a long path, and keeps the last one; returns its descriptor, or the
+ * root's, which the caller does not close, and the tail that is left; or a negative errno. */
 static int walk_deep(struct as_sys *s, const char *path, const char **tail)
 {
-	int fd = s->root_fd, next, saved;
-	char part[AS_VFS_PATH_MAX];
+	char part[DEEP_BYTES];
+	const char *rest;
+	int fd;
 
 	path += strspn(path, "/");
-	while (fd >= 0 && strlen(path) >= AS_VFS_PATH_MAX) {
-		size_t len = AS_VFS_PATH_MAX - 1;
+	fd = nearest(s, path, &rest);
+	while (fd >= 0 && strlen(rest) >= DEEP_BYTES) {
+		size_t len = DEEP_BYTES - 1;
+		int next;
 
-		while (path[len] != '/')
+		while (rest[len] != '/')
 			len--;
-		memcpy(part, path, len);
+		memcpy(part, rest, len);
 		part[len] = '\0';
 		next = openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		saved = errno;
-		leave_dir(s, fd);
 		if (next < 0)
-			return -saved;
-		fd = next;
-		path += len + 1;
+			return -errno;
+		rest += len + 1;
+		leave_deep(s);
+		as_buf_add(&s->deep.path, path, (size_t)(rest - 1 - path));
+		fd = s->deep.fd = next;
 	}
-	*tail = *path ? path : ".";
+	*tail = *rest ? rest : ".";
 	return fd < 0 ? -EBADF : fd;
 }
 
 static int tree_open(struct as_sys *s, const char *path, int flags)
 {
 	const char *tail;
-	int dir = walk_deep(s, path, &tail), fd, saved;
+	int dir = walk_deep(s, path, &tail), fd;
 
 	if (dir < 0)
 		return dir;
 	fd = openat(dir, tail, flags | O_NOFOLLOW | O_CLOEXEC);
-	saved = errno;
-	leave_dir(s, dir);
-	return fd < 0 ? -saved : fd;
+	return fd < 0 ? -errno : fd;
 }
 
-void as_sys_tree_rest(void *ctx)
+static void forget_seen(struct as_sys *s)
 {
-	struct as_sys *s = ctx;
-
 	if (s->seen.fd >= 0)
 		close(s->seen.fd);
 	s->seen.fd = -1;
 	s->seen.mode = 0;
+}
+
+void as_sys_tree_rest(void *ctx)
+{
+	forget_seen(ctx);
+	leave_deep(ctx);
 }
 
 static bool is_seen(const struct as_sys *s, const char *path)
@@ -420,11 +450,10 @@ static int tree_stat(void *ctx, const char *path, struct as_stat *to)
 	const char *tail;
 	int dir = walk_deep(s, path, &tail), rc;
 
-	as_sys_tree_rest(s);
+	forget_seen(s);
 	if (dir < 0)
 		return dir;
 	rc = fstatat(dir, tail, &st, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
-	leave_dir(s, dir);
 	if (rc)
 		return rc;
 	as_sys_convert_stat(&st, to);
@@ -462,7 +491,7 @@ static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ct
 		return fd == -ENXIO ? -ENOTDIR : fd;
 	rc = list_all(NULL, fd, &names);
 	/* What was read of it once is not read again. */
-	as_sys_tree_rest(ctx);
+	forget_seen(ctx);
 	return as_vfs_names_pass(&names, rc, fill, fill_ctx);
 }
 
@@ -475,10 +504,7 @@ static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)
 	if (dir < 0)
 		return dir;
 	n = readlinkat(dir, tail, buf, len);
-	if (n < 0)
-		n = -errno;
-	leave_dir(ctx, dir);
-	return n;
+	return n < 0 ? -errno : n;
 }
 
 static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uint64_t off)
@@ -499,7 +525,7 @@ static int64_t with_dir(struct as_sys *s, const char *path,
 	int dir, back;
 	int64_t n;
 
-	if (path[0] == '/' && strlen(path) < AS_VFS_PATH_MAX) {
+	if (path[0] == '/' && strlen(path) < DEEP_BYTES) {
 		n = call(path, name, buf, len);
 		return n < 0 ? -errno : n;
 	}
@@ -514,7 +540,6 @@ static int64_t with_dir(struct as_sys *s, const char *path,
 		as_assert(!fchdir(back));
 		close(back);
 	}
-	leave_dir(s, dir);
 	return n;
 }
 
