@@ -216,6 +216,7 @@ static bool run_op_once(struct child *c, int64_t i)
 
 	sh->op = i;
 	as_child_enter(c, PHASE_OP);
+	as_child_kfail_before(c, &c->args->seq->ops[i]);
 	began_ns = as_instance_time_from(c->instance);
 	as_child_kfail_begin(c, (uint64_t)i + 1);
 	as_instance_do(c->instance, (uint32_t)i, &c->args->seq->ops[i], &got);

@@ -16,7 +16,9 @@
  *      file's times (as_rule_touch_refused()). A sync() in which a request failed cannot say so
  *      (sync(2): it is always successful): after it the tree is not judged. A read() or write() may
  *      answer what it has transferred before the failure, as filemap_read() and
- *      generic_perform_write() do.
+ *      generic_perform_write() do. An unmount cannot say that something was not written either:
+ *      after one in which a request failed, or of which the kernel's log tells that what is on the
+ *      disk is wrong or was given up, the tree is not judged.
  *   2. Every later operation is judged as usual. There is one exception: a file system may turn
  *      itself off, and then it says so to every call (EROFS, EIO, EUCLEAN, ESHUTDOWN). What follows
  *      is not judged, but the next mount must work.
@@ -40,6 +42,12 @@
 #define NOBODYS_XATTR "user.assay-nobody"
 #define TRIES_MAX 500u /* of one operation, */
 #define TRIES_FINE_MAX 16u /* and of one that succeeds in spite of its failures */
+
+/* It answers nothing about what it could not write; a `remount` begins with it. */
+static bool unmounts(const struct as_op *op)
+{
+	return op->code == AS_OP_UMOUNT || op->code == AS_OP_REMOUNT;
+}
 
 /* An operation of many calls, and one that mounts, cannot be done again as if nothing was. */
 static bool can_meet_all(const struct as_op *op)
@@ -73,6 +81,12 @@ static void begin_every(struct child *c, uint64_t op)
 {
 	if (op && op <= c->args->seq->n && can_meet_all(&c->args->seq->ops[op - 1]))
 		arm(c, op, c->kfail_try);
+}
+
+void as_child_kfail_before(struct child *c, const struct as_op *op)
+{
+	if (!c->blind && unmounts(op))
+		as_child_kfail_look(c);
 }
 
 void as_child_kfail_begin(struct child *c, uint64_t op)
@@ -170,11 +184,14 @@ void as_child_kfail_lost(struct child *c, const struct as_op *op, const struct a
 {
 	const struct as_op_info *info = &as_op_table[op->code];
 
+	if (c->kfailing && unmounts(op) && as_kwatch_excused(c->watch))
+		c->blind = true;
 	if (!c->kfailing || c->kfail.rule[0].kind != AS_KFAIL_IO ||
-	    (got->ret >= 0 && op->code != AS_OP_SYNC))
+	    (got->ret >= 0 && op->code != AS_OP_SYNC && !unmounts(op)))
 		return;
 	/* Of a descriptor that the model does not know any more, O_SYNC may be a flag. */
-	if (info->persists != AS_PERSISTS_NOTHING || as_child_kfail_in_doubt(c, op) ||
+	if (info->persists != AS_PERSISTS_NOTHING || unmounts(op) ||
+	    as_child_kfail_in_doubt(c, op) ||
 	    (c->blind && info->changes & AS_CHANGES_AS_OPENED))
 		c->lost = c->blind = true;
 }

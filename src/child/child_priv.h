@@ -100,6 +100,8 @@ enum as_full_rule as_child_full_rule(const struct child *c, const struct as_op *
 
 /* ---- child_kfail.c ---- */
 
+/* Before an operation: after an unmount, nobody sees any more that it had turned itself off. */
+void as_child_kfail_before(struct child *c, const struct as_op *op);
 /* Around a call that may meet a failure inside the kernel; op 0 is the mount. */
 void as_child_kfail_begin(struct child *c, uint64_t op);
 void as_child_kfail_end(struct child *c);
