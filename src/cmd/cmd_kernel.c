@@ -308,10 +308,10 @@ const struct as_command as_cmd_kernel = {
 	.summary = "build User-Mode Linux kernels that tell more, and list them",
 	.text = "`kernel build` builds a kernel for the sandbox as an ordinary user, in the cache "
 		"(~/.cache/assay/kernels). `plain` is fast and has all file systems; `debug` has "
-		"KASAN, coverage of code, failing allocations and kmemleak. Without a flavour and "
-		"without --with, both are built. A build that was killed goes on where it was. "
-		"After another --patch, only what the patch changes is compiled. The fragments of "
-		"configuration are in kernels/*.config.\n\n"
+		"KASAN, UBSAN, lockdep, kmemleak, failures on demand and coverage of code. "
+		"Without a flavour and without --with, both are built. A build that was killed "
+		"goes on where it was. After another --patch, only what the patch changes is "
+		"compiled. The fragments of configuration are in kernels/*.config.\n\n"
 		"`kernel list` shows what is built. `--kernel NAME` of run, hunt, crash and check "
 		"uses it. docs/KERNELS.md tells more.",
 	.opts = opts,
