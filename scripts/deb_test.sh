@@ -4,6 +4,9 @@
 # temporary directory, and runs `assay demo` there as an ordinary user, without the source tree. As
 # root. The packages come from where this machine's apt gets them. Exit status 3: it cannot be run
 # here.
+#
+# KERNELS="plain debug" then also builds these kernels there, from Debian's source package, and runs
+# a workload in each; KEEP=DIR is then the home of that user, and stays (the kernels with it).
 set -euo pipefail
 
 folder=$(realpath "$1")
@@ -17,7 +20,9 @@ suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
 root=$(mktemp -d /var/tmp/assay-deb-XXXXXX)
 chmod 755 "$root" # the / of an ordinary user there
 clean() {
-	for mount in proc dev/shm dev; do umount -l "$root/$mount" 2>/dev/null || true; done
+	for mount in home/tester proc dev/shm dev; do
+		umount -l "$root/$mount" 2>/dev/null || true
+	done
 	rm -rf --one-file-system "$root"
 }
 trap clean EXIT
@@ -44,6 +49,11 @@ in_root apt-get install -y -q --no-install-recommends /tmp/assay.deb e2fsprogs u
 	>>"$folder/apt.log" 2>&1 || { tail -n 20 "$folder/apt.log"; exit 1; }
 in_root assay --version
 in_root useradd -m tester
+if [ -n "${KEEP:-}" ]; then
+	mkdir -p "$KEEP"
+	chown "$(stat -c %u:%g "$root/home/tester")" "$KEEP"
+	mount --bind "$KEEP" "$root/home/tester"
+fi
 echo "== assay demo, as an ordinary user"
 start=$SECONDS
 in_root su - tester -c 'assay demo' >"$folder/demo.log" 2>&1 || true
@@ -51,6 +61,28 @@ tail -n 12 "$folder/demo.log"
 echo "== it took $((SECONDS - start)) s"
 grep -q '^demo: all of it as it should be' "$folder/demo.log"
 [ -s "$root/home/tester/assay-demo/report.html" ]
+
+# As docs/KERNELS.md says it; the programs that make file systems are what the workload needs.
+kernels() {
+	echo "== apt install of what a kernel is built from"
+	in_root apt-get install -y -q --no-install-recommends linux-source-6.12 make gcc libc6-dev \
+		flex bison bc xz-utils patch f2fs-tools xfsprogs btrfs-progs exfatprogs \
+		>>"$folder/apt.log" 2>&1 || { tail -n 20 "$folder/apt.log"; exit 1; }
+	for kernel in $KERNELS; do
+		echo "== assay kernel build $kernel, as an ordinary user"
+		start=$SECONDS
+		in_root su - tester -c "assay kernel build $kernel -j $(nproc)" \
+			>"$folder/kernel.log" 2>&1 || { tail -n 20 "$folder/kernel.log"; exit 1; }
+		tail -n 1 "$folder/kernel.log"
+		echo "== it took $((SECONDS - start)) s"
+		for type in ext4 xfs btrfs f2fs exfat; do
+			in_root su - tester -c "printf 'mkdir /a 0755\n' >a.txt
+				assay run --kernel $kernel --target $type a.txt"
+		done
+	done
+	in_root su - tester -c 'assay kernel list'
+}
+[ -z "${KERNELS:-}" ] || kernels
 echo "== apt remove"
 in_root apt-get remove -y -q assay >>"$folder/apt.log" 2>&1
 [ ! -e "$root/usr/bin/assay" ]
