@@ -35,6 +35,7 @@ struct boxed_lane {
 	bool died; /* before it was done with the state */
 	struct as_buf said; /* of the kernel that died, or that complained; "": it did not */
 	uint64_t told; /* suspects, of this state */
+	uint64_t places; /* of the kernel's code: new, and told before the state that is next */
 	uint32_t from; /* the state that was told last, if a step may follow it; AS_STORE_NONE */
 	unsigned failed; /* times in a row that the sandbox could not be used */
 };
@@ -69,13 +70,17 @@ static void add_state(struct boxed_lane *b, const struct as_told_state *told)
 {
 	const struct as_checking *c = b->c;
 	const struct as_check_options *o = c->options;
-	uint64_t feature = as_hash64(told->line, strcspn(told->line, " "));
+	struct as_novel novel = told->novel;
 	struct as_search_of of = { .seed = c->args->run->seed, .recovery = told->wrote };
 	struct as_store_state state = { .digest = told->digest,
 					.parent = told->recovered ? b->from : b->id };
 	enum as_store_added added;
 	uint32_t id;
 
+	if (!told->recovered) {
+		novel.places = b->places;
+		b->places = 0;
+	}
 	if (state.parent == AS_STORE_NONE)
 		return;
 	added = as_check_add(c, b->lane, &state, told->line, &id);
@@ -86,7 +91,7 @@ static void add_state(struct boxed_lane *b, const struct as_told_state *told)
 	of.id = id;
 	of.depth = as_store_at(c->store, id).depth;
 	if (o->search == AS_SEARCH_novelty)
-		of.novelty = as_novelty_add(&c->shared->novelty, &feature, 1);
+		of.novelty = as_novelty_of(&c->shared->novelty, &novel);
 	if (told->fine && !(o->depth && as_store_at(c->store, id).depth >= o->depth))
 		as_check_push(c, id, as_search_rank(o->search, &of));
 	else
@@ -121,11 +126,27 @@ static void add_counts(const struct boxed_lane *b, struct as_check_counts counts
 		__atomic_fetch_add(&sum[i], ((uint64_t *)&counts)[i], __ATOMIC_RELAXED);
 }
 
+/* False: the text is of something else. */
+static bool add_places(struct boxed_lane *b, const char *text)
+{
+	const char *name;
+	uint64_t added;
+	size_t len;
+	bool heard =
+		b->c->args->code && as_codeset_hear(b->c->args->code, text, &name, &len, &added);
+
+	if (heard)
+		b->places += added;
+	return heard;
+}
+
 static void on_told(struct as_sink *sink, const char *text)
 {
 	struct boxed_lane *b = of(sink);
 	struct as_told told;
 
+	if (add_places(b, text))
+		return;
 	as_told_parse(text, &told);
 	switch (told.kind) {
 	case AS_TOLD_STATE:
@@ -235,7 +256,7 @@ static int give(struct boxed_lane *b, const struct as_seq *seq, const char *step
 	job.name = as_buf_str(&name);
 	b->died = false;
 	as_buf_clear(&b->said);
-	b->told = 0;
+	b->told = b->places = 0;
 	b->from = AS_STORE_NONE;
 	rc = as_boxed_give(b->session, &job, 1, &stats, err);
 	as_buf_free(&name);

@@ -20,6 +20,7 @@
 #ifndef AS_CHECK_CHECK_H
 #define AS_CHECK_CHECK_H
 
+#include "base/codeset.h"
 #include "base/event.h"
 #include "check/search.h"
 #include "check/universe.h"
@@ -123,6 +124,7 @@ struct as_check_status {
 	uint64_t gaps; /* how much was left out, also by those who worked on the same file before */
 	unsigned depth; /* of the state that was found last */
 	unsigned answers; /* different ones, each with its operation; 0: nobody counts them */
+	uint64_t places; /* of the kernel's code that were reached, if that is asked */
 	/* How many percent of the states to be expanded were, if it is known how many there are: no
 	 * more will be found. -1: it is not. */
 	int percent;
@@ -138,6 +140,9 @@ struct as_check_args {
 	const struct as_run_options *run;
 	const struct as_check_options *options;
 	const struct as_boxed *box; /* how the target runs in a sandbox; NULL: it runs here */
+	/* What the kernel reaches, if the run's options ask for it; in memory that is shared. NULL:
+	 * it is told to the sinks (code.c). */
+	struct as_codeset *code;
 	struct as_sink *sinks;
 	void (*progress)(void *ctx,
 			 const struct as_check_status *status); /* a few times a second */

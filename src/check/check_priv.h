@@ -14,6 +14,7 @@
 #include "os/stack.h"
 
 struct as_board;
+struct as_kcov_area;
 struct as_past;
 
 #define AS_CHECK_ERRORS 256u /* numbers of errors, and 0 */
@@ -93,11 +94,13 @@ struct as_check_skip {
 /* The new states that follow the one that was given, in memory that processes share. */
 struct as_reached {
 	uint32_t n;
-	struct {
+	struct as_reached_state {
 		uint32_t id;
 		bool fine;
 		bool recovered; /* by a power cut, from the one before it that is not */
 		uint64_t wrote;
+		uint32_t move; /* that has led to it, or to the one before that is not recovered */
+		struct as_novel novel; /* if the search asks for it */
 	} state[AS_REACHED_MAX];
 };
 
@@ -117,6 +120,7 @@ struct as_checking {
 	struct as_check_lane *lane; /* those of `shared`, or the one that a sandbox has */
 	const struct as_check_skip *skip; /* in a sandbox; NULL: nothing */
 	struct as_reached *reached; /* in a sandbox; NULL: nobody asks for them */
+	struct as_kcov_area **code; /* of each lane that has its kernel here; NULL: nobody asks */
 	bool given_foreign; /* in a sandbox: the state that was given is another shard's */
 	const struct as_seq *given_start; /* in a sandbox; see struct as_start_args */
 	/* A state may be met by a shorter trace later: it is looked at again then. In a sandbox:
@@ -126,6 +130,15 @@ struct as_checking {
 
 #define AS_CHECK_ADD(checking, field, n) \
 	__atomic_fetch_add(&(checking)->shared->counts.field, (n), __ATOMIC_RELAXED)
+
+/* ---- code.c ---- */
+
+void as_check_code_open(struct as_checking *checking);
+void as_check_code_close(struct as_checking *checking);
+/* In a sandbox: what a move reached first, which was not told yet. */
+void as_check_code_tell(const struct as_checking *checking, uint32_t move);
+/* All that was not told yet. */
+void as_check_code_tell_rest(const struct as_checking *checking);
 
 /* ---- suspect.c ---- */
 
@@ -146,6 +159,7 @@ struct as_worker_args {
 	const struct as_checking *checking;
 	struct as_check_lane *lane;
 	struct as_dedup *dedup;
+	struct as_kcov_area *code; /* NULL: nobody asks what code is reached */
 	uint32_t first; /* of the state in flight, the moves before this one were tried */
 	const struct as_check_skip *skip; /* NULL: nothing */
 };

@@ -86,6 +86,7 @@ struct as_confirm *as_confirm_new(const struct as_checking *c, void (*meanwhile)
 	f->sieve = (struct as_sink){ .finding = hold_back };
 	f->options = *c->args->run;
 	f->options.check_every_op = true;
+	f->options.kcov = false;
 	/* Nobody else answers the target then, either. */
 	if (c->options->faults & AS_CHECK_CHOICE)
 		memcpy(f->options.choices, "0", 2);

@@ -477,13 +477,13 @@ static void add(struct as_cuts *cuts, uint32_t id, const char *before, const str
 	case AS_STORE_LATER:
 	case AS_STORE_KNOWN:
 		if (w->c->unordered)
-			as_worker_tell(w, fresh, true, true, 0);
+			as_worker_tell_recovered(w, fresh, model, past);
 		break;
 	case AS_STORE_FULL:
 		break;
 	case AS_STORE_SHORTER:
 	case AS_STORE_NEW:
-		as_worker_tell(w, fresh, true, true, 0);
+		as_worker_tell_recovered(w, fresh, model, past);
 		as_worker_push(w, fresh, model, past);
 		break;
 	}

@@ -250,20 +250,7 @@ int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *di
 	return 0;
 }
 
-/* ---- Successors ------------------------------------------------------------------------------ */
-
-static uint64_t rank_of(struct as_expander *w, uint32_t id, uint64_t wrote)
-{
-	const struct as_check_options *o = w->c->options;
-	struct as_search_of of = { .id = id,
-				   .depth = as_store_at(w->c->store, id).depth,
-				   .seed = w->c->args->run->seed,
-				   .recovery = wrote };
-
-	if (o->search == AS_SEARCH_novelty)
-		of.novelty = as_novel_worth(w);
-	return as_search_rank(o->search, &of);
-}
+/* ---- Moves ----------------------------------------------------------------------------------- */
 
 int as_worker_cut_power(struct as_expander *w, const struct as_op *op, const struct as_plan *plan,
 			bool *fine, uint64_t *wrote, struct as_err *err)
@@ -283,132 +270,6 @@ int as_worker_cut_power(struct as_expander *w, const struct as_op *op, const str
 	rc = as_crashes_try(w->crashes, seq, w->upto, plan, fine, wrote, err);
 	as_seq_free(seq);
 	return rc;
-}
-
-static bool is_too_deep(const struct as_expander *w, uint32_t id)
-{
-	unsigned depth = w->c->options->depth;
-
-	return depth && as_store_at(w->c->store, id).depth >= depth;
-}
-
-void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
-		    struct as_past *past)
-{
-	struct as_model *was_model = w->model;
-	struct as_past *was_past = w->past;
-
-	if (is_too_deep(w, id)) {
-		as_store_stop(w->c->store, id, false);
-		return;
-	}
-	w->model = model;
-	w->past = past;
-	as_check_push(w->c, id, rank_of(w, id, 0));
-	w->model = was_model;
-	w->past = was_past;
-}
-
-void as_worker_tell(const struct as_expander *w, uint32_t id, bool fine, bool recovered,
-		    uint64_t wrote)
-{
-	struct as_reached *reached = w->c->reached;
-
-	if (!reached)
-		return;
-	if (reached->n == AS_REACHED_MAX) {
-		AS_CHECK_ADD(w->c, missed, 1);
-		return;
-	}
-	reached->state[reached->n].id = id;
-	reached->state[reached->n].fine = fine;
-	reached->state[reached->n].recovered = recovered;
-	reached->state[reached->n++].wrote = wrote;
-}
-
-/* Judges the state that the operation has led to, and says how to go on there. known: that was
- * done before, in a sandbox that has met it by another trace. */
-static int judge_reached(struct as_expander *w, const struct as_op *op, uint32_t id, bool known,
-			 bool owns, struct as_err *err)
-{
-	const struct as_checking *c = w->c;
-	bool fine = !known || !(as_store_at(c->store, id).flags & AS_STATE_WRONG);
-	/* Who is outside of a sandbox knows how deep it is. */
-	bool deep = is_too_deep(w, id) && !c->reached;
-	uint64_t wrote = 0;
-	int rc = 0;
-
-	w->lane->fresh = known ? AS_STORE_NONE : id;
-	if (!deep)
-		as_cuts_begin(w->cuts);
-	if (owns && fine && (!known || as_cuts_may(w->cuts)))
-		rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
-	w->lane->fresh = AS_STORE_NONE;
-	/* Whoever goes on later judges it again. */
-	if (c->shared->stop) {
-		as_cuts_end(w->cuts);
-		return rc;
-	}
-	as_worker_tell(w, id, fine, false, wrote);
-	if (!fine)
-		AS_CHECK_ADD(c, wrong, 1);
-	if (!known && !rc && fine && !is_too_deep(w, id))
-		as_check_push(c, id, rank_of(w, id, wrote));
-	else if (!known)
-		as_store_stop(c->store, id, rc || !fine);
-	if (!rc && fine && !deep)
-		as_cuts_reach(w->cuts, id, NULL);
-	as_cuts_end(w->cuts);
-	return rc;
-}
-
-/* A state that is known: what is on the disk may be new, and what is recovered from it. A kernel
- * takes too long for that. */
-static int judge_known(struct as_expander *w, const struct as_op *op, struct as_err *err)
-{
-	const struct as_checking *c = w->c;
-	unsigned depth = c->options->depth;
-	bool fine = true, deep = depth && as_store_at(c->store, w->id).depth + 1u >= depth;
-	uint64_t wrote = 0;
-	int rc;
-
-	if (as_instance_can(w->instance, AS_INSTANCE_KERNEL) || c->reached)
-		return 0;
-	if (!deep)
-		as_cuts_begin(w->cuts);
-	rc = as_worker_cut_power(w, op, NULL, &fine, &wrote, err);
-	if (!rc && fine && !deep && !c->shared->stop)
-		as_cuts_reach(w->cuts, w->id, as_buf_str(&w->line));
-	as_cuts_end(w->cuts);
-	return rc;
-}
-
-int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err *err)
-{
-	const struct as_checking *c = w->c;
-	struct as_digest key = as_check_key(w->model, w->past, w->era);
-	struct as_store_state reached;
-	bool known = false;
-	uint32_t id;
-	int rc = as_worker_disk_key(w, op, &key, err);
-
-	if (rc)
-		return rc;
-	reached = (struct as_store_state){ .digest = key, .parent = w->id };
-	switch (as_check_add(c, w->lane, &reached, as_buf_str(&w->line), &id)) {
-	case AS_STORE_LATER:
-	case AS_STORE_KNOWN:
-		known = c->reached && c->unordered;
-		if (known)
-			break;
-		return as_shard_owns(c, key) ? judge_known(w, op, err) : 0;
-	case AS_STORE_FULL:
-		return 0;
-	case AS_STORE_SHORTER:
-	case AS_STORE_NEW:
-		break;
-	}
-	return judge_reached(w, op, id, known, as_shard_owns(c, key), err);
 }
 
 /* Whether what it did and left is as the model says. */
@@ -453,7 +314,9 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 	was = w->past;
 	if (as_shard_predicts(w->c))
 		expected = as_shard_expect(w, op);
+	as_worker_code_before(w);
 	w->back = as_worker_do(w, op, (uint32_t)w->seq->n, &got) == AS_DID_AGREE;
+	as_worker_code_after(w);
 	if (!w->back)
 		return 0;
 	as_novel_answer(w, op, &got);

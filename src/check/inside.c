@@ -56,10 +56,11 @@ static void print_params(const struct as_checking *c, struct as_buf *out)
 {
 	const struct as_check_options *o = c->options;
 
-	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%u;%u;%u;%u;%d;%s;%s;%s;", o->nodes, o->slots,
+	as_buf_addf(out, PREFIX "%u;%u;%d;%d;%u;%u;%u;%u;%u;%u;%d;%u;%s;%s;%s;", o->nodes, o->slots,
 		    o->crash | o->falls << 1, o->wide | o->narrow << 1, o->faults, o->max_faults,
 		    (unsigned)o->hash, o->shard, o->shards, o->max_cuts, c->unordered,
-		    as_start_told(o->start), o->ops ? o->ops : "", o->opts ? o->opts : "");
+		    (unsigned)o->search, as_start_told(o->start), o->ops ? o->ops : "",
+		    o->opts ? o->opts : "");
 	as_crash_options_print(&c->crash, out);
 }
 
@@ -93,16 +94,16 @@ static int parse_params(struct inside *s, const char *params, struct as_err *err
 {
 	struct as_check_options *o = &s->options;
 	int crash = 0, wide = 0, unordered = 0, at = 0;
-	unsigned hash = 0;
+	unsigned hash = 0, search = 0;
 	const char *text;
 
 	*o = (struct as_check_options){ .depth = 1, .jobs = 1, .max_states = STATES_MAX, .fd = -1 };
-	if (sscanf(params, "%u;%u;%d;%d;%u;%u;%u;%u;%u;%u;%d;%n", &o->nodes, &o->slots, &crash,
+	if (sscanf(params, "%u;%u;%d;%d;%u;%u;%u;%u;%u;%u;%d;%u;%n", &o->nodes, &o->slots, &crash,
 		   &wide, &o->faults, &o->max_faults, &hash, &o->shard, &o->shards, &o->max_cuts,
-		   &unordered, &at) < 11 ||
-	    hash > AS_CHECK_HASH_LOG || o->shard > o->shards || !o->shard != !o->shards ||
-	    o->max_cuts >= AS_CRASH_ROUNDS_MAX || !at || !take(text = params + at, s->start) ||
-	    !take(text += strlen(s->start) + 1, s->ops) ||
+		   &unordered, &search, &at) < 12 ||
+	    hash > AS_CHECK_HASH_LOG || search >= AS_SEARCHES || o->shard > o->shards ||
+	    !o->shard != !o->shards || o->max_cuts >= AS_CRASH_ROUNDS_MAX || !at ||
+	    !take(text = params + at, s->start) || !take(text += strlen(s->start) + 1, s->ops) ||
 	    !take(text += strlen(s->ops) + 1, s->opts))
 		return as_fail(err, AS_EUSE, "check: these are not its parameters: %s", params);
 	o->start = s->start[0] ? s->start : NULL;
@@ -113,6 +114,7 @@ static int parse_params(struct inside *s, const char *params, struct as_err *err
 	o->crash = crash & 1;
 	o->falls = crash & 2;
 	o->hash = (enum as_check_hash)hash;
+	o->search = (enum as_search)search;
 	s->c.unordered = unordered;
 	return as_crash_options_parse(text + strlen(s->opts) + 1, &o->crashes, err);
 }
@@ -240,13 +242,15 @@ static void begin(struct inside *s)
 
 static void tell_state(struct inside *s, uint32_t i, struct as_buf *text)
 {
-	struct as_store_state state = as_store_at(s->c.store, s->c.reached->state[i].id);
-	struct as_told_state told = { state.digest, s->c.reached->state[i].fine,
-				      s->c.reached->state[i].recovered,
-				      s->c.reached->state[i].wrote, NULL };
+	const struct as_reached_state *reached = &s->c.reached->state[i];
+	struct as_told_state told = { .digest = as_store_at(s->c.store, reached->id).digest,
+				      .fine = reached->fine,
+				      .recovered = reached->recovered,
+				      .wrote = reached->wrote,
+				      .novel = reached->novel };
 	struct as_buf line = { 0 };
 
-	as_store_line(s->c.store, s->c.reached->state[i].id, &line);
+	as_store_line(s->c.store, reached->id, &line);
 	told.line = as_buf_str(&line);
 	as_told_print_state(&told, text);
 	as_buf_free(&line);
@@ -258,6 +262,8 @@ static void tell_all(struct inside *s)
 	struct as_buf text = { 0 };
 
 	for (uint32_t i = 0; i < s->c.reached->n; i++, as_buf_clear(&text)) {
+		if (!s->c.reached->state[i].recovered)
+			as_check_code_tell(&s->c, s->c.reached->state[i].move);
 		tell_state(s, i, &text);
 		as_emit_told(s->args.sinks, as_buf_str(&text));
 	}
@@ -266,6 +272,7 @@ static void tell_all(struct inside *s)
 		as_told_print_suspect(&sh->suspect[i], &text);
 		as_emit_told(s->args.sinks, as_buf_str(&text));
 	}
+	as_check_code_tell_rest(&s->c);
 	as_told_print_counts(&sh->counts, &text);
 	as_emit_told(s->args.sinks, as_buf_str(&text));
 	as_buf_free(&text);

@@ -119,9 +119,11 @@ static uint32_t go_on_after(const struct as_checking *c, struct as_check_lane *l
 int as_check_lane_run(const struct as_checking *c, unsigned i, struct as_err *err)
 {
 	struct as_check_lane *lane = &c->lane[i];
-	struct as_worker_args args = {
-		.checking = c, .lane = lane, .dedup = c->dedup[i], .skip = c->skip
-	};
+	struct as_worker_args args = { .checking = c,
+				       .lane = lane,
+				       .dedup = c->dedup[i],
+				       .code = c->code ? c->code[i] : NULL,
+				       .skip = c->skip };
 	bool kernel = !(as_instance_caps(c->args->target) & AS_INSTANCE_IN_PROCESS);
 	/* A kernel takes long for what a library does in a moment. */
 	struct as_spawn_limits limits = { .deadline_ms = c->args->run->deadline_ms,
@@ -222,6 +224,7 @@ static void fill_status(const struct lead *l, struct as_check_status *status)
 		.depth = n ? as_store_at(c->store, n - 1).depth : 0,
 		.percent = percent_of(c),
 		.answers = count_answers(c),
+		.places = c->args->code ? c->args->code->n : 0,
 		.wall_us = as_now_us() - l->start_us,
 		.unfit = is_unfit(c),
 	};
@@ -501,7 +504,8 @@ int as_checking_open(struct as_checking *c, struct as_err *err)
 	c->crash.faults = as_failing_of_recovery(o->faults);
 	if (!c->crash.perm.sector_bytes)
 		c->crash.perm.sector_bytes = as_target_sector_bytes(c->args->target);
-	if (o->depth && (o->search != AS_SEARCH_bfs || o->jobs > 1))
+	/* In a sandbox, whoever is outside has said so. */
+	if (!c->skip && o->depth && (o->search != AS_SEARCH_bfs || o->jobs > 1))
 		c->unordered = true;
 	rc = make_fresh(c, err);
 	if (rc)
@@ -530,6 +534,7 @@ int as_checking_open(struct as_checking *c, struct as_err *err)
 		c->dedup[i] = as_dedup_new();
 	if (o->crash && as_instance_caps(c->args->target) & AS_INSTANCE_IN_PROCESS)
 		c->board = as_board_new();
+	as_check_code_open(c);
 	if (c->start && c->start->wrong)
 		blame_start(c);
 	return 0;
@@ -540,6 +545,7 @@ void as_checking_close(struct as_checking *c)
 	for (unsigned i = 0; c->dedup && i < c->options->jobs; i++)
 		as_dedup_free(c->dedup[i]);
 	free(c->dedup);
+	as_check_code_close(c);
 	as_board_free(c->board);
 	if (c->shared)
 		as_shared_free(c->shared, c->shared_bytes);

@@ -10,10 +10,12 @@
  *      offset, and what it answered: the partitions of IOCov.
  *   4. outcomes: kinds of answers that were seen for the first times while the state before it was
  *      expanded: its children are more likely to show others.
+ *   5. code: with --kcov, places in the kernel that the last operation was the first to reach
+ *      (code.c). They are worth the same every time, since no place is new twice.
  */
 #include "check/worker_priv.h"
 
-enum { PENDING, TOPOLOGY, PARTITION, FEATURES };
+enum { PENDING, TOPOLOGY, PARTITION };
 
 /* 0, 1, 2-3, 4-7, ... */
 static uint64_t order(uint64_t n)
@@ -65,16 +67,13 @@ void as_novel_begin(struct as_expander *w)
 	w->answers_worth = 0;
 }
 
-uint32_t as_novel_worth(struct as_expander *w)
+struct as_novel as_novel_of(const struct as_expander *w)
 {
 	uint64_t pending = w->crashes ? as_crashes_pending(w->crashes) : as_past_len(w->past);
-	uint64_t feature[FEATURES] = {
-		[PENDING] = as_mix64(pending),
-		[TOPOLOGY] = topology_of(w->model),
-		[PARTITION] = w->partition,
-	};
-	uint64_t worth = as_novelty_add(&w->c->shared->novelty, feature, FEATURES);
 
-	worth += w->answers_worth;
-	return worth < UINT32_MAX ? (uint32_t)worth : UINT32_MAX;
+	return (struct as_novel){ .feature = { [PENDING] = as_mix64(pending),
+					       [TOPOLOGY] = topology_of(w->model),
+					       [PARTITION] = w->partition },
+				  .answers = w->answers_worth,
+				  .places = w->places };
 }

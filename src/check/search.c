@@ -71,6 +71,8 @@ uint64_t as_search_rank(enum as_search search, const struct as_search_of *of)
 
 #define NEW_WORTH (1u << 20)
 #define HALVES 20u
+#define PLACES_MAX 1024u /* those of one state that count */
+#define PART_MAX ((uint64_t)1 << 30) /* what the answers before it are worth at most */
 
 uint32_t as_novelty_add(struct as_novelty *novelty, const uint64_t *feature, unsigned n)
 {
@@ -83,4 +85,14 @@ uint32_t as_novelty_add(struct as_novelty *novelty, const uint64_t *feature, uns
 		worth += seen < HALVES ? NEW_WORTH >> seen : 0;
 	}
 	return worth;
+}
+
+/* One place is worth as much as a feature that nobody has seen. */
+uint32_t as_novelty_of(struct as_novelty *novelty, const struct as_novel *novel)
+{
+	uint64_t worth = as_novelty_add(novelty, novel->feature, AS_NOVEL_FEATURES);
+
+	worth += novel->answers < PART_MAX ? novel->answers : PART_MAX;
+	worth += (novel->places < PLACES_MAX ? novel->places : PLACES_MAX) * NEW_WORTH;
+	return worth < UINT32_MAX ? (uint32_t)worth : UINT32_MAX;
 }

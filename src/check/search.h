@@ -23,7 +23,7 @@ struct as_search_of {
 	uint16_t depth;
 	uint64_t seed;
 	uint64_t recovery; /* sectors that recovery of crash states before it has written */
-	uint32_t novelty; /* as_novelty_add() */
+	uint32_t novelty; /* as_novelty_of() */
 };
 
 /* The state with the largest rank comes first. */
@@ -37,5 +37,15 @@ struct as_novelty {
 };
 /* Counts the features, and says how new they were: each is worth half as much every time. */
 uint32_t as_novelty_add(struct as_novelty *novelty, const uint64_t *feature, unsigned n);
+
+/* What may be new about a state (novel.c). */
+#define AS_NOVEL_FEATURES 3u
+struct as_novel {
+	uint64_t feature[AS_NOVEL_FEATURES];
+	uint64_t answers; /* how new those of the state before it were */
+	uint64_t places; /* of the kernel's code that nothing had reached before */
+};
+/* Counts its features, and says how new it is. */
+uint32_t as_novelty_of(struct as_novelty *novelty, const struct as_novel *novel);
 
 #endif

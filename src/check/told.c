@@ -59,8 +59,21 @@ void as_told_print_state(const struct as_told_state *state, struct as_buf *out)
 	as_json_kbool(&json, "fine", state->fine);
 	as_json_kbool(&json, "recovered", state->recovered);
 	as_json_kuint(&json, "wrote", state->wrote);
+	as_json_kuint(&json, "answers", state->novel.answers);
+	as_json_key(&json, "features");
+	as_json_array(&json);
+	for (unsigned i = 0; i < AS_NOVEL_FEATURES; i++)
+		as_json_uint(&json, state->novel.feature[i] & INT64_MAX);
+	as_json_end(&json);
 	as_json_kstr(&json, "line", state->line);
 	as_json_end(&json);
+}
+
+static uint64_t feature_of(const json_t *object, unsigned i)
+{
+	const json_t *features = json_object_get(object, "features");
+
+	return (uint64_t)json_integer_value(json_array_get(features, i)) & INT64_MAX;
 }
 
 static bool parse_state(struct as_told *told)
@@ -70,6 +83,9 @@ static bool parse_state(struct as_told *told)
 	told->state.fine = json_is_true(json_object_get(told->object, "fine"));
 	told->state.recovered = json_is_true(json_object_get(told->object, "recovered"));
 	told->state.wrote = number_of(told->object, "wrote");
+	told->state.novel.answers = number_of(told->object, "answers");
+	for (unsigned i = 0; i < AS_NOVEL_FEATURES; i++)
+		told->state.novel.feature[i] = feature_of(told->object, i);
 	/* A step is the only line that is more than its operation. */
 	return hex && as_digest_parse(hex, &told->state.digest) && *told->state.line &&
 	       !strpbrk(told->state.line, "\n\r") &&

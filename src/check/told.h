@@ -19,6 +19,7 @@ struct as_told_state {
 	 * line is a step (cuts.h). */
 	bool recovered;
 	uint64_t wrote; /* sectors that recovery has written */
+	struct as_novel novel; /* without places: they are told apart (code.c) */
 	const char *line;
 };
 

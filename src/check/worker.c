@@ -3,6 +3,7 @@
 #include "check/cuts.h"
 
 #include "child/child.h"
+#include "child/kcov.h"
 #include "instance/outside.h"
 #include "klog/kwatch.h"
 
@@ -93,12 +94,15 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 		w->failing = as_failing_new(c->options);
 	if (!rc)
 		w->cuts = as_cuts_new(w, goes_on(c) ? c->options->max_cuts : 0);
+	if (!rc)
+		rc = as_worker_code_open(w, err);
 	return rc;
 }
 
 static void close_worker(struct as_expander *w)
 {
 	as_worker_forget(w);
+	as_kcov_close(w->kcov);
 	as_cuts_free(w->cuts);
 	as_kwatch_free(w->watch);
 	as_failing_free(w->failing);

@@ -11,6 +11,7 @@
 #include "legal/policy.h"
 
 struct as_asks;
+struct as_kcov;
 struct as_kwatch;
 struct as_cut_base;
 struct as_cuts;
@@ -44,6 +45,8 @@ struct as_expander {
 	struct as_era era;
 	bool back; /* it is in that state */
 	uint64_t partition; /* of the last answer (novel.c) */
+	struct as_kcov *kcov; /* NULL: nobody asks what code is reached */
+	uint64_t places; /* of the kernel's code that the last operation reached first (code.c) */
 	uint64_t answers_worth; /* how new the answers were, of this state */
 	bool owned; /* the state is this shard's (shard.c) */
 	uint64_t age; /* what is judged once is not judged again at this age; see expand.c */
@@ -81,9 +84,6 @@ AS_MUST_CHECK int as_worker_expand(struct as_expander *w, uint32_t id, uint32_t 
 void as_worker_forget(struct as_expander *w);
 /* The trace of a state becomes that of the worker. */
 AS_MUST_CHECK int as_worker_read_trace(struct as_expander *w, uint32_t id, struct as_err *err);
-/* The operation has led to another state, that of w->model and w->past. */
-AS_MUST_CHECK int as_worker_reach(struct as_expander *w, const struct as_op *op,
-				  struct as_err *err);
 
 /* Whether the kernel has not complained since the last look; `code`: after which operation. */
 bool as_worker_quiet(struct as_expander *w, unsigned code);
@@ -97,12 +97,6 @@ AS_MUST_CHECK int as_worker_disk_key(struct as_expander *w, const struct as_op *
 				     struct as_digest *key, struct as_err *err);
 /* A state could not be brought back. */
 void as_worker_lose(struct as_expander *w);
-/* In a sandbox: the state is to be told. recovered: see struct as_reached. */
-void as_worker_tell(const struct as_expander *w, uint32_t id, bool fine, bool recovered,
-		    uint64_t wrote);
-/* A recovered state that is new, to be expanded unless it is too deep. */
-void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
-		    struct as_past *past);
 
 /* Brings the state back and carries the operation out, with whatever fails or is answered now. */
 AS_MUST_CHECK int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *did,
@@ -111,6 +105,18 @@ AS_MUST_CHECK int as_worker_try(struct as_expander *w, const struct as_op *op, e
 AS_MUST_CHECK int as_worker_cut_power(struct as_expander *w, const struct as_op *op,
 				      const struct as_plan *plan, bool *fine, uint64_t *wrote,
 				      struct as_err *err);
+
+/* ---- reach.c ---- */
+
+/* The operation has led to another state, that of w->model and w->past. */
+AS_MUST_CHECK int as_worker_reach(struct as_expander *w, const struct as_op *op,
+				  struct as_err *err);
+/* In a sandbox, what a power cut on the way has left, and recovery made of it, is to be told. */
+void as_worker_tell_recovered(struct as_expander *w, uint32_t id, struct as_model *model,
+			      struct as_past *past);
+/* A recovered state that is new, to be expanded unless it is too deep. */
+void as_worker_push(struct as_expander *w, uint32_t id, struct as_model *model,
+		    struct as_past *past);
 
 /* ---- rest.c ---- */
 
@@ -146,8 +152,15 @@ struct as_digest as_shard_expect(const struct as_expander *w, const struct as_op
 void as_novel_begin(struct as_expander *w);
 /* An operation that was tried has answered so. */
 void as_novel_answer(struct as_expander *w, const struct as_op *op, const struct as_outcome *got);
-/* How new the state of w->model is, which that operation has led to. */
-uint32_t as_novel_worth(struct as_expander *w);
+/* What may be new about the state of w->model, which that operation has led to. */
+struct as_novel as_novel_of(const struct as_expander *w);
+
+/* ---- code.c ---- */
+
+AS_MUST_CHECK int as_worker_code_open(struct as_expander *w, struct as_err *err);
+/* Around an operation that is tried. What was reached before it is nobody's. */
+void as_worker_code_before(struct as_expander *w);
+void as_worker_code_after(struct as_expander *w);
 
 /* ---- asks.c ---- */
 

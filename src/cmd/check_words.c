@@ -54,6 +54,8 @@ static void print_json(const struct as_check_words *s, const struct as_check_sta
 	as_json_kuint(&j, "gaps", status->gaps);
 	as_json_kuint(&j, "bytes", status->bytes);
 	as_json_kuint(&j, "answers", status->answers);
+	if (status->places)
+		as_json_kuint(&j, "places", status->places);
 	if (status->percent >= 0)
 		as_json_kuint(&j, "percent", (uint64_t)status->percent);
 	as_json_kuint(&j, "recoveries_known", c->crash.again_known);
@@ -96,6 +98,7 @@ void as_check_words_progress(void *ctx, const struct as_check_status *status)
 		{ AS_COUNT_unconfirmed, c->unconfirmed },
 		{ AS_COUNT_store_bytes, status->bytes },
 		{ AS_COUNT_findings, c->findings },
+		{ AS_COUNT_covered_blocks, status->places },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -4,6 +4,7 @@
 #include "check/store.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
+#include "cli/code.h"
 #include "cli/hunts.h"
 #include "cli/output.h"
 #include "cli/pages.h"
@@ -44,6 +45,7 @@ struct check_session {
 	struct as_dir below;
 	struct as_cli_box box;
 	bool boxed; /* the target runs in it */
+	struct as_cli_code code;
 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -218,6 +220,16 @@ static void close_states(struct check_session *s)
 		as_rundir_close(&s->folder);
 }
 
+static int open_code(struct check_session *s, struct as_err *err)
+{
+	int rc = 0;
+
+	as_cli_code_open(s->args, &s->code, &s->run);
+	if (as_args_has(s->args, "resume"))
+		rc = as_cli_code_recall(&s->code, &s->folder.dir, err);
+	return rc ? as_cli_code_close(&s->code, NULL, s->out.chain, s->out.json, rc, err) : 0;
+}
+
 /* ---- Running --------------------------------------------------------------------------------- */
 
 static int check(struct check_session *s, struct as_err *err)
@@ -239,6 +251,7 @@ static int check(struct check_session *s, struct as_err *err)
 	int rc;
 
 	args.sinks = &found.sink;
+	args.code = s->code.set;
 	if (s->boxed) {
 		s->box.boxed.options = s->run;
 		s->box.boxed.out = s->out.store ? s->out.folder : NULL;
@@ -254,6 +267,8 @@ static int check(struct check_session *s, struct as_err *err)
 		as_check_words_end(&words, &status);
 	as_cli_usage_say(s->target, s->out.json, s->out.chain);
 	as_cli_wear_say(s->target, false, s->out.json, s->out.chain);
+	rc = as_cli_code_close(&s->code, s->folder.dir.fd >= 0 ? &s->folder.dir : NULL,
+			       s->out.chain, s->out.json, rc, err);
 	stats.workloads = status.counts.expanded;
 	stats.ops = status.counts.transitions;
 	stats.findings = status.counts.findings;
@@ -320,6 +335,8 @@ static int run(const struct as_args *args, struct as_err *err)
 		as_cli_show_where(s.out.live, args, spec, s.options.jobs);
 		as_live_goal(s.out.live, s.options.for_us, 0);
 		rc = open_states(&s, err);
+		if (!rc)
+			rc = open_code(&s, err);
 		if (!rc)
 			rc = check(&s, err);
 		else
@@ -474,6 +491,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_SIZE_OPT,
 	AS_CLI_DEADLINE_OPT("how long one operation or one recovery may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
+	AS_CLI_KCOV_OPT,
 	AS_CLI_USAGE_OPTS,
 	AS_CLI_WEAR_OPT,
 	AS_CLI_BOX_OPTS,

@@ -10,7 +10,11 @@
 
 static void test_round_trip(void **state)
 {
-	struct as_told_state plain = { as_hash("a", 1), true, false, 17, "rename /a /b" };
+	struct as_told_state plain = { .digest = as_hash("a", 1),
+				       .fine = true,
+				       .wrote = 17,
+				       .novel = { { 1, INT64_MAX, 3 }, .answers = 4 },
+				       .line = "rename /a /b" };
 	struct as_told_start start = { "sync\numount\nmount\n", true, "died" };
 	struct as_suspect *suspect = as_xcalloc(1, sizeof(*suspect));
 	struct as_check_counts counts = { .transitions = 5, .crash = { .generated = 7 } };
@@ -25,6 +29,7 @@ static void test_round_trip(void **state)
 	assert_true(told.state.fine);
 	assert_false(told.state.recovered);
 	assert_int_equal(told.state.wrote, 17);
+	assert_memory_equal(&told.state.novel, &plain.novel, sizeof(plain.novel));
 	assert_string_equal(told.state.line, plain.line);
 	as_told_free(&told);
 	as_buf_clear(&text);
@@ -72,6 +77,9 @@ static const struct {
 	enum as_told_kind want;
 } rows[] = {
 	{ "a state", "{\"told\":\"state\"," DIGEST ",\"line\":\"sync\"}", AS_TOLD_STATE },
+	{ "features that are none",
+	  "{\"told\":\"state\"," DIGEST ",\"line\":\"sync\",\"features\":{\"0\":1},\"answers\":-1}",
+	  AS_TOLD_STATE },
 	{ "nothing", "", AS_TOLD_NOTHING },
 	{ "no object", "[1,2]", AS_TOLD_NOTHING },
 	{ "half", "{\"told\":\"state\"", AS_TOLD_NOTHING },

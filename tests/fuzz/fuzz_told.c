@@ -23,6 +23,7 @@ static void check_state(const struct as_told *told)
 	as_assert(as_digest_eq(again.state.digest, told->state.digest));
 	as_assert(!strcmp(again.state.line, told->state.line));
 	as_assert(again.state.fine == told->state.fine && again.state.wrote == told->state.wrote);
+	as_assert(!memcmp(&again.state.novel, &told->state.novel, sizeof(told->state.novel)));
 	as_told_free(&again);
 	as_buf_free(&text);
 }

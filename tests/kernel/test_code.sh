@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The code of the kernel that workloads reach: --kcov of run and hunt, and `cov code`. What needs a
-# kernel with kcov is skipped where none is built; refusals and files that are damaged need none.
+# The code of the kernel that workloads reach: --kcov of run, hunt and check, and `cov code`. What
+# needs a kernel with kcov is skipped where none is built; refusals and files that are damaged need
+# none.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 export LC_ALL=C
@@ -30,6 +31,9 @@ END
 if "$ASSAY" run --no-store --sandbox uml --kernel debian --target lab "$SMOKE" >/dev/null 2>&1; then
 	tap_run "a kernel without kcov" 3 "$ASSAY" run --kernel debian --kcov --target ext2 \
 		--no-store "$SMOKE"
+	tap_like "says which has it" "$WORK/err" "assay kernel build debug"
+	tap_run "a kernel without kcov: check" 3 "$ASSAY" check --kernel debian --kcov \
+		--target ext2 --no-store --for 20s
 	tap_like "says which has it" "$WORK/err" "assay kernel build debug"
 	tap_run "a kernel without kmemleak" 3 "$ASSAY" run --kernel debian --kmemleak \
 		--target ext2 --no-store "$SMOKE"
@@ -86,6 +90,17 @@ tap_run "it goes on" 0 "$ASSAY" hunt --resume --max-workloads 32 -o hunt
 tap_is "and forgets nothing" "$(($(places hunt) >= before))" 1
 tap_is "nothing that was reached is lost" \
 	"$(comm -13 <(sed 1,2d hunt/code.kcov | sort) before.txt | wc -l)" 0
+
+# ---- check ----
+tap_run "check" 0 "$ASSAY" check --kernel "$kernel" --kcov --target ext2 --no-crash --nodes 1 \
+	--search novelty --max-transitions 60 --for 120s --json -o check
+tap_like "tells how many" "$WORK/out" '"event":"code","places":[1-9]'
+"$ASSAY" cov code --functions --under fs/ext2 check >check.out
+tap_like "mkdir is reached" check.out '^ *[1-9][0-9]* places  ext2_mkdir +fs/ext2/namei.c'
+before=$(places check)
+tap_run "it goes on" 0 "$ASSAY" check --kernel "$kernel" --kcov --target ext2 --no-crash \
+	--nodes 1 --search novelty --max-transitions 60 --for 120s --resume -o check
+tap_is "and forgets nothing" "$(($(places check) >= before))" 1
 
 # ---- Memory that nobody frees ----
 if "$ASSAY" kernel list --json | grep "\"name\":\"$kernel\"" | grep -q kmemleak; then
