@@ -114,11 +114,17 @@ static bool has_done(enum as_opcode code)
 	return as_op_table[code].calls == AS_CALLS_MANY;
 }
 
+/* What is done to a whole mount, and changes nothing that a program sees. */
+static bool is_unseen(const struct as_op *op)
+{
+	return op->code == AS_OP_FREEZE || op->code == AS_OP_TRIM;
+}
+
 /* It is printed as skipped; anything else has a section. A mount that is somebody else's can be
  * turned read-only and back, but its other options are not known. */
 bool as_emit_c_skips(const struct as_op *op)
 {
-	return as_op_table[op->code].needs == AS_NEEDS_MOUNT &&
+	return as_op_table[op->code].needs == AS_NEEDS_MOUNT && !is_unseen(op) &&
 	       (op->code != AS_OP_REMOUNT || as_opts_say_more(op->opts));
 }
 
@@ -126,12 +132,15 @@ static const struct as_outcome *expected_of(const struct emission *program, size
 {
 	const struct as_emit_plan *plan = program->plan;
 
+	if (is_unseen(&program->seq->ops[i]))
+		return NULL;
 	return plan->expected && (!plan->how || !plan->how[i]) ? &plan->expected[i] : NULL;
 }
 
 static bool is_assumed(const struct emission *program, size_t i)
 {
-	return program->plan->how && program->plan->how[i] >= AS_EMIT_SUCCESS &&
+	return program->plan->how && !is_unseen(&program->seq->ops[i]) &&
+	       program->plan->how[i] >= AS_EMIT_SUCCESS &&
 	       program->plan->how[i] <= AS_EMIT_MUST_FAIL;
 }
 

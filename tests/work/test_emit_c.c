@@ -32,6 +32,8 @@ struct step {
 #define NOT_REMOUNTED \
 	"(nothing is remounted: root has to, and the directory has to be a mount) = -1 "
 
+#define NOT_DONE "(not done: the directory is not a mount) = -1 EINVAL"
+
 /* Lines are canonical, as the program prints them. */
 static const struct step steps[] = {
 	{ "mkdir /a 0775", "= 0", NULL },
@@ -175,8 +177,8 @@ static const struct step steps[] = {
 	{ "remove \"\"", "= -1 ENOENT", NULL },
 	{ "mkdir /a/p 0755", "= 0", NULL },
 	{ "deepen /a/p 1200", "= 1200", NULL },
-	{ "trim len=-1 at=0", "skipped", NULL },
-	{ "freeze", "skipped", NULL },
+	{ "trim len=-1 at=0", NOT_DONE, NULL },
+	{ "freeze", NOT_DONE, NULL },
 	{ "quota usr 0", "skipped", NULL },
 	{ "setquota usr 7 ihard=9", "skipped", NULL },
 	{ "setproject $0 5 inherit=1", "skipped", NULL },
@@ -645,6 +647,43 @@ static void test_remount(void **state)
 	as_seq_free(seq);
 }
 
+/* What is done to a whole mount is done to that of the directory, and its answer is not compared:
+ * whether a disk can discard is no matter of the file system. */
+static void test_whole(void **state)
+{
+	static const char text[] = "freeze\ntrim len=-1 at=0\nmkdir /x 0755\n";
+	static const char mounted[] = "mkfs.ext4 -q -F \"$1.img\" 4M >/dev/null 2>&1 && "
+				      "mount -o loop \"$1.img\" \"$1\" && exec \"$0\" \"$1\"";
+	static const char none[] = "mount -t tmpfs none \"$1\" && exec \"$0\" \"$1\"";
+	const struct as_outcome expected[] = { { 0 }, { 0 }, { 0 } };
+	struct as_seq *seq = NULL;
+	struct as_buf said = { 0 };
+	struct as_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(as_parse_text("t", text, sizeof(text) - 1, &seq, &err), 0);
+	compile(seq, expected, "cc", false);
+	if (!can_confine())
+		skip_because("needs root: mount");
+	assert_int_equal(run(&said,
+			     (const char *[]){ "unshare", "-m", "sh", "-c", none, in_folder("w"),
+					       fresh_directory("none"), NULL }),
+			 0);
+	assert_string_equal(as_buf_str(&said), "freeze = -1 EOPNOTSUPP\n"
+					       "trim len=-1 at=0 = -1 ENOTTY\nmkdir /x 0755 = 0\n");
+	as_buf_clear(&said);
+	if (access("/dev/loop-control", W_OK))
+		skip_because("needs loop devices");
+	assert_int_equal(run(&said,
+			     (const char *[]){ "unshare", "-m", "sh", "-c", mounted,
+					       in_folder("w"), fresh_directory("whole"), NULL }),
+			 0);
+	assert_string_equal(as_buf_str(&said),
+			    "freeze = 0\ntrim len=-1 at=0 = 0\nmkdir /x 0755 = 0\n");
+	as_buf_free(&said);
+	as_seq_free(seq);
+}
+
 /* The program writes the bytes that the format promises. */
 static void test_bytes(void **state)
 {
@@ -735,6 +774,7 @@ int main(void)
 		cmocka_unit_test(test_handed_over),
 		cmocka_unit_test(test_expected),
 		cmocka_unit_test(test_remount),
+		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_sought),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_each_alone),

@@ -37,6 +37,7 @@ static const char *const errno_names[1];
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -793,6 +794,54 @@ static struct result do_remount(const char *opts)
 		printf("(nothing is remounted: root has to, and the directory has to be a mount) ");
 		unsure = 1;
 	}
+	return result;
+}
+
+/*@ whole: base at */
+/* Whether the directory is the root of a mount: what is about to be done is done to all of it. */
+static int is_mount(void)
+{
+	struct statx st;
+
+	if (!statx(AT_FDCWD, at("/"), 0, 0, &st) && st.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return 1;
+	printf("(not done: the directory is not a mount) ");
+	errno = EINVAL;
+	return 0;
+}
+
+/*@ freeze: answer fail whole */
+/* A process that is killed while the file system is frozen leaves it so: another one does it. */
+static struct result do_freeze(void)
+{
+	int root = is_mount() ? open(at("/"), O_RDONLY | O_DIRECTORY) : -1, err = errno, status;
+	pid_t pid;
+
+	if (root < 0)
+		return fail(err, 0);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		setsid();
+		if (ioctl(root, FIFREEZE, 0) || ioctl(root, FITHAW, 0))
+			_exit(errno);
+		_exit(0);
+	}
+	close(root);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return fail(EINTR, 0);
+	return WEXITSTATUS(status) ? fail(WEXITSTATUS(status), 0) : answer(0);
+}
+
+/*@ trim: answer whole */
+static struct result do_trim(unsigned long long len, long long at_bytes)
+{
+	struct fstrim_range range = { (unsigned long long)at_bytes, len, 0 };
+	int root = is_mount() ? open(at("/"), O_RDONLY | O_DIRECTORY) : -1;
+	struct result result = answer(root < 0 ? -1 : ioctl(root, FITRIM, &range));
+
+	if (root >= 0)
+		close(root);
 	return result;
 }
 
