@@ -77,8 +77,6 @@ static const char *needs_assay(const struct as_letter *l)
 		return "its journal is on a second disk";
 	if (is_power(l) && !l->stored.record.has_disk && !library)
 		return "no disk was kept";
-	if (l->f->workload && strstr(l->f->workload, "mount opts=ro") && !library)
-		return "it is mounted read-only for a while";
 	if (has_word(l, "scenario=crash") && !is_power(l) && !library)
 		return "it shows while the power is cut";
 	return NULL;

@@ -44,6 +44,7 @@ struct emission {
 	const struct as_seq *seq;
 	const struct as_emit_plan *plan;
 	struct as_buf *out;
+	bool away; /* the operation is between an unmount and a mount */
 };
 
 /* The next word before `end`; empty when there is none. */
@@ -125,6 +126,7 @@ static bool is_unseen(const struct as_op *op)
 bool as_emit_c_skips(const struct as_op *op)
 {
 	return as_op_table[op->code].needs == AS_NEEDS_MOUNT && !is_unseen(op) &&
+	       op->code != AS_OP_UMOUNT && op->code != AS_OP_MOUNT &&
 	       (op->code != AS_OP_REMOUNT || as_opts_say_more(op->opts));
 }
 
@@ -174,6 +176,8 @@ static const char *told_section(const struct emission *program, size_t i)
 
 static void want_all(struct emission *program)
 {
+	bool away = false;
+
 	want(program, section_of(program, "enter"));
 	for (size_t i = 0; i < program->seq->n; i++) {
 		const struct as_op *op = &program->seq->ops[i];
@@ -181,6 +185,10 @@ static void want_all(struct emission *program)
 
 		want(program, section_of(program, "begin"));
 		want(program, section_of(program, skips ? "skip" : as_op_table[op->code].name));
+		away &= op->code != AS_OP_MOUNT;
+		if (away)
+			want(program, section_of(program, "skip"));
+		away |= op->code == AS_OP_UMOUNT;
 		if (!skips)
 			want(program, section_of(program, reporter(program, i)));
 		if (told_section(program, i))
@@ -351,6 +359,10 @@ static void put_op(struct emission *program, size_t i)
 		as_buf_adds(out, "skip();\n");
 		return;
 	}
+	program->away &= op->code != AS_OP_MOUNT;
+	if (program->away)
+		as_buf_adds(out, "if (unmounted)\n\t\tskip();\n\telse\n\t\t");
+	program->away |= op->code == AS_OP_UMOUNT;
 	as_buf_addf(out, "%s(", reporter(program, i));
 	if (expected || is_assumed(program, i) || is_sought(program, i))
 		as_buf_addf(out, "%zu, ", i + 1);
@@ -370,7 +382,7 @@ static void put_op(struct emission *program, size_t i)
 			as_buf_addf(out, ", %llu", (unsigned long long)expected->done);
 	}
 	as_buf_adds(out, ");\n");
-	if (told_section(program, i))
+	if (told_section(program, i) && !program->away)
 		as_emit_c_handed(i + 1, program->plan->told, out);
 }
 
@@ -448,6 +460,7 @@ static void put_main(struct emission *program)
 	as_buf_adds(out, "int main(int argc, char **argv)\n{\n");
 	if (wanted(program, "proc"))
 		as_buf_adds(out, "\tproc_fds = open(\"/proc/self/fd\", O_RDONLY | O_DIRECTORY);\n");
+	as_buf_adds(out, wanted(program, "mounts") ? "\tfind_mounter(argv);\n" : "");
 	as_buf_adds(out, "\tenter(argc, argv);\n");
 	if (wanted(program, "slots"))
 		as_buf_adds(out, "\tempty_slots();\n");
@@ -459,7 +472,8 @@ static void put_main(struct emission *program)
 			as_buf_addf(out, "\tpart_%zu();\n", i / PART_OPS);
 	}
 	differs = wanted(program, "differing");
-	doubts = wanted(program, "assume") || (differs && wanted(program, "remount"));
+	doubts = wanted(program, "assume") ||
+		 (differs && (wanted(program, "remount") || wanted(program, "mount")));
 	as_buf_addf(out, "\n\treturn %s;\n}\n",
 		    differs && doubts ? "differing ? 1 : unsure ? 3 : 0"
 		    : doubts	      ? "unsure ? 3 : 0"

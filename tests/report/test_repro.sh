@@ -257,6 +257,46 @@ wrong: the tree after the calls is not as expected"
 		sed -i 's/inline_data/^inline_data/' "${findings[0]}/repro.sh"
 		reproduced "ext4 without inline data" 1 "${findings[0]}" "$PATH" --sandbox
 	fi
+	# The rest of the last block after a truncate, from a disk that was unmounted in between.
+	cat >"$WORK/between.txt" <<-'END'
+	$1 = open /c O_RDWR|O_CREAT 0644
+	write $1 len=8193 fill=1
+	umount
+	close $1
+	umount
+	mount opts=ro
+	create /no 0644
+	umount
+	stat /c
+	mount
+	truncate /c 2685
+	umount
+	mount
+	truncate /c 8193
+	$0 = open /c O_RDWR
+	read $0 len=3058
+	END
+	if PATH="$PATH:/usr/sbin" command -v mkfs.reiserfs >/dev/null &&
+		found between run --target reiserfs "$WORK/between.txt"; then
+		reproduced "mounted again in between" 0 "${findings[0]}"
+		tap_is "each unmount and mount is done" \
+			"$(tr -d '\r' <"$WORK/out" | grep -A 1 '^u*mount\|^create\|^stat')" \
+			"umount = -1 EBUSY
+close \$1 = 0
+umount = 0
+mount opts=ro = 0
+create /no 0644 = -1 EROFS
+umount = 0
+stat /c skipped
+mount = 0
+truncate /c 2685 = 0
+umount = 0
+mount = 0
+truncate /c 8193 = 0"
+		sed -i 's/^	export REMOUNT=.*/	:/' "${findings[0]}/repro.sh"
+		reproduced "not mounted again, it is for assay" 2 "${findings[0]}"
+		tap_like "which it says" "$WORK/err" 'this needs assay: times, locks and what shows'
+	fi
 	if found cut crash --target jfs --view 1 "$WORK/w.txt"; then
 		whole cut "${findings[0]}"
 		reproduced "a power cut needs assay for its rules" 2 "${findings[0]}"

@@ -183,8 +183,8 @@ static const struct step steps[] = {
 	{ "setquota usr 7 ihard=9", "skipped", NULL },
 	{ "setproject $0 5 inherit=1", "skipped", NULL },
 	{ "swapon /a", "skipped", NULL },
-	{ "umount", "skipped", NULL },
-	{ "mount opts=ro", "skipped", NULL },
+	{ "umount", "= -1 EBUSY", NULL },
+	{ "mount opts=ro", "= -1 EBUSY", NULL },
 	{ "remount opts=ro", NOT_REMOUNTED "EINVAL", NOT_REMOUNTED "EPERM" },
 	{ "remount", NOT_REMOUNTED "EINVAL", NOT_REMOUNTED "EPERM" },
 	{ "remount opts=sync", "skipped", NULL },
@@ -647,6 +647,48 @@ static void test_remount(void **state)
 	as_seq_free(seq);
 }
 
+/* The directory is unmounted and mounted by a program that REMOUNT names, and only if nothing is
+ * open. What is asked for in between is not done elsewhere. */
+static void test_mounted_again(void **state)
+{
+	static const char text[] = "create /a 0644\n$0 = open /a O_RDWR\numount\nclose $0\n"
+				   "umount\nmkdir /b 0755\nmount opts=ro\nstat /a\nmkdir /b 0755\n";
+	static const char script[] =
+		"mkfs.ext4 -q -F \"$1.img\" 4M >/dev/null 2>&1 && "
+		"mount -o loop \"$1.img\" \"$1\" && "
+		"printf '#!/bin/sh\\n[ $1 = umount ] && exec umount %s\\nexec mount -o \"loop,$2\" "
+		"%s.img %s' \"$1\" \"$1\" \"$1\" >\"$1.sh\" && chmod 755 \"$1.sh\" && "
+		"REMOUNT=$1.sh exec \"$0\" \"$1\"";
+	static const char *const says[] = { "umount = -1 EBUSY\n", "\numount = 0\n",
+					    "mkdir /b 0755 skipped\n", "mount opts=ro ", "stat /a = 0" };
+	struct as_seq *seq = NULL;
+	struct as_buf said = { 0 };
+	struct as_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(as_parse_text("t", text, sizeof(text) - 1, &seq, &err), 0);
+	compile(seq, NULL, "cc", false);
+	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), fresh_directory("alone"),
+						      "--unconfined", NULL }),
+			 0);
+	for (size_t i = 0; i < sizeof(says) / sizeof(says[0]); i++)
+		assert_non_null(strstr(as_buf_str(&said), says[i]));
+	assert_non_null(strstr(as_buf_str(&said), "\nmkdir /b 0755 = 0\n"));
+	as_buf_clear(&said);
+	if (!can_confine() || access("/dev/loop-control", W_OK))
+		skip_because("needs root and loop devices: mount");
+	assert_int_equal(run(&said,
+			     (const char *[]){ "unshare", "-m", "sh", "-c", script, in_folder("w"),
+					       fresh_directory("again"), NULL }),
+			 0);
+	for (size_t i = 0; i < sizeof(says) / sizeof(says[0]); i++)
+		assert_non_null(strstr(as_buf_str(&said), says[i]));
+	assert_non_null(strstr(as_buf_str(&said), "mount opts=ro = 0\n"));
+	assert_non_null(strstr(as_buf_str(&said), "\nmkdir /b 0755 = -1 EROFS\n"));
+	as_buf_free(&said);
+	as_seq_free(seq);
+}
+
 /* What is done to a whole mount is done to that of the directory, and its answer is not compared:
  * whether a disk can discard is no matter of the file system. */
 static void test_whole(void **state)
@@ -775,6 +817,7 @@ int main(void)
 		cmocka_unit_test(test_expected),
 		cmocka_unit_test(test_remount),
 		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_mounted_again),
 		cmocka_unit_test(test_sought),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_each_alone),

@@ -25,7 +25,7 @@ for word; do
 		continue
 	fi
 	case $word in
-	--inside) break ;;
+	--inside | --mounter) break ;;
 	--uml) expects=yes ;;
 	--uml=*) asked=${word#--uml=} ;;
 	--sandbox | --host | --assay) way=${word#--} ;;
@@ -35,6 +35,10 @@ for word; do
 done
 
 [ -z "$expects" ] || usage
+
+quote() { # WORD...
+	for word; do printf "'%s' " "$(printf %s "$word" | sed "s/'/'\\\\''/g")"; done
+}
 
 lack() {
 	echo "cannot be run: $*" >&2
@@ -150,6 +154,17 @@ stop() {
 	fi
 }
 
+# What the program asks to unmount and to mount in between. A server is a child of this script.
+mounter() {
+	[ -z "$server" ] || return 0
+	cat >"$work/mounter" <<-END
+	#!/bin/sh
+	exec /bin/sh $(quote "$here/repro.sh") --mounter $(quote "$work" "$device" "$options") "\$@"
+	END
+	chmod 755 "$work/mounter"
+	export REMOUNT="$work/mounter"
+}
+
 run_calls() { # DIRECTORY
 	timeout -k 5 "$deadline" "$work/repro" "$1" >"$work/answers" 2>&1
 	status=$?
@@ -178,9 +193,14 @@ once_mounted() {
 		[ "$how$replay" = crashyes ] || wrong "it cannot be mounted"
 		return
 	fi
+	mounter
 	[ "$how" = crash ] || run_calls "$mnt"
 	# Whoever looks at it would not come back, too.
 	[ ! -e "$work/hangs" ] || return
+	if ! mountpoint -q "$mnt" && ! start; then
+		wrong "it cannot be mounted again"
+		return
+	fi
 	tree "$mnt" >"$work/tree.1" || wrong "the tree cannot be read"
 	[ "$how" = crash ] || compare "$mnt" "$work/tree.1" "after the calls"
 	if ! stop; then
@@ -228,7 +248,8 @@ inside() {
 # The program has compared all that the guilty call handed over, so assay has nothing to add; of
 # attributes it does not compare the times.
 has_compared_all() {
-	[ ! -e "$work/unsure" ] && grep -q '^	told_\(bytes\|text\|names\)(' "$here/repro.c" &&
+	[ ! -e "$work/unsure" ] && ! grep -q 'mounted all the time' "$work/answers" &&
+		grep -q '^	told_\(bytes\|text\|names\)(' "$here/repro.c" &&
 		! grep -q '^	skip();' "$here/repro.c"
 }
 
@@ -343,7 +364,7 @@ in_sandbox() {
 	# Variables of this script, as the first process sees them.
 	cat >"$work/init" <<-END
 	#!/bin/sh
-	exec /bin/sh '$(printf %s "$here" | sed "s/'/'\\\\''/g")/repro.sh' --inside '$work'
+	exec /bin/sh $(quote "$here/repro.sh") --inside $(quote "$work")
 	END
 	chmod 755 "$work/init"
 	mkdir -p "$work/modules/lib"
@@ -464,6 +485,15 @@ if [ "$1" = --inside ]; then
 	disk=$work/disk.img mnt=$work/mnt
 	inside
 fi
+if [ "$1" = --mounter ]; then
+	work=$2 device=$3 options=$4
+	mnt=$work/mnt
+	if [ "$5" = umount ]; then stop; else
+		options=$options${6:+${options:+,}$6}
+		start
+	fi
+	exit
+fi
 work=$(mktemp -d) || exit 2
 trap clean EXIT
 trap 'exit 2' INT TERM HUP
@@ -490,6 +520,9 @@ dir) if [ "$way" = assay ]; then by_assay; else in_directory; fi ;;
 	if [ "$how" = crash ] && [ -s "$work/tree.1" ]; then
 		echo 'the recovered tree (type, mode, owners, links, size, name):'
 		sed 's/^/  /' "$work/tree.1"
+	fi
+	if grep -qs 'mounted all the time' "$work/answers"; then
+		why=${why:-"the server is started again in between"}
 	fi
 	if [ -n "$why" ] && [ ! -s "$work/wrong" ] && ! has_compared_all; then
 		echo "nothing is wrong that shows without assay"

@@ -1551,6 +1551,96 @@ static struct result do_mmap_write(int slot, size_t len, off_t off, uint64_t fil
 	return result;
 }
 
+/*@ mounts: enter */
+/* REMOUNT in the environment is a program that unmounts the directory and mounts it again, which
+ * this one cannot do by itself: REMOUNT umount, REMOUNT mount OPTIONS. It is called from outside of
+ * the directory. Without it, the directory stays mounted, and is only left alone for a while. */
+static const char *mounter;
+static char *directory;
+static int outside = -1, unmounted;
+
+/* Before the directory is entered. */
+static void find_mounter(char **argv)
+{
+	mounter = getenv("REMOUNT");
+	if (!mounter || !argv[1])
+		return;
+	directory = realpath(argv[1], NULL);
+	outside = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (!directory || outside < 0)
+		stop("cannot find the path of", argv[1]);
+}
+
+/* What comes next would be done elsewhere if this failed. */
+static void come_back(void)
+{
+	if (chdir(directory) || (!prefix && chroot(".")))
+		stop("cannot enter", directory);
+}
+
+static int call_mounter(const char *verb, const char *opts)
+{
+	pid_t pid;
+	int status;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		execl(mounter, mounter, verb, opts, (char *)NULL);
+		_exit(127);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+/*@ umount: answer fail slots maps mounts */
+static int is_used(void)
+{
+	for (int i = 0; i < SLOTS; i++)
+		if (slots[i] >= 0 || maps[i].at)
+			return 1;
+	return 0;
+}
+
+static void leave(void)
+{
+	if (fchdir(outside) || (!prefix && chroot(".")))
+		stop("cannot leave", directory);
+}
+
+static struct result do_umount(void)
+{
+	if (is_used())
+		return fail(EBUSY, 0);
+	if (mounter) {
+		leave();
+		if (!call_mounter("umount", "")) {
+			come_back();
+			return fail(EBUSY, 0);
+		}
+	}
+	unmounted = 1;
+	return answer(0);
+}
+
+/*@ mount: answer fail unsure mounts */
+static struct result do_mount(const char *opts)
+{
+	if (!unmounted)
+		return fail(EBUSY, 0);
+	if (mounter && !call_mounter("mount", opts)) {
+		printf("= -1\nit cannot be mounted again\n");
+		exit(1);
+	}
+	if (mounter)
+		come_back();
+	else if (*opts)
+		unsure = 1;
+	if (!mounter)
+		printf("(it was mounted all the time: see REMOUNT in this program) ");
+	unmounted = 0;
+	return answer(chdir(prefix ? prefix : "/"));
+}
+
 /*@ listxattr: fail at tell_names */
 static struct result do_listxattr(const char *path, int nofollow)
 {
