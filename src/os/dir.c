@@ -282,18 +282,25 @@ int as_dir_temp(const struct as_dir *dir, const char *prefix, struct as_buf *nam
 	return AS_EIO;
 }
 
-int as_dir_lock(const struct as_dir *dir, bool alone, struct as_err *err)
+int as_dir_lock_file(int fd, bool alone, int64_t wait_us)
 {
-	int64_t until_us = as_now_us() + LOCK_WAIT_US;
+	int64_t until_us = as_now_us() + wait_us;
 
-	while (flock(dir->fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB)) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return as_fail_errno(err, errno, "%s: cannot lock it", dir->path);
-		if (as_now_us() > until_us)
-			return as_fail(err, AS_EIO, "%s: somebody else keeps it locked", dir->path);
+	while (flock(fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB)) {
+		if ((errno != EWOULDBLOCK && errno != EINTR) || as_now_us() > until_us)
+			return -errno;
 		poll(NULL, 0, LOCK_LOOK_MS);
 	}
 	return 0;
+}
+
+int as_dir_lock(const struct as_dir *dir, bool alone, struct as_err *err)
+{
+	int rc = as_dir_lock_file(dir->fd, alone, LOCK_WAIT_US);
+
+	if (rc == -EWOULDBLOCK)
+		return as_fail(err, AS_EIO, "%s: somebody else keeps it locked", dir->path);
+	return rc ? as_fail_errno(err, -rc, "%s: cannot lock it", dir->path) : 0;
 }
 
 /* ---- What is in them ------------------------------------------------------------------------- */

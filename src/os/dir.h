@@ -51,6 +51,10 @@ void as_dir_close(struct as_dir *dir);
 /* Waits for the lock of the folder (flock), exclusive or shared. It does not wait forever, because
  * everybody who can read the folder can hold the lock. The lock ends with the descriptor. */
 AS_MUST_CHECK int as_dir_lock(const struct as_dir *dir, bool alone, struct as_err *err);
+/* The same for an open file, 0 or -errno (EWOULDBLOCK: somebody has it). The children of one that
+ * was killed hold its lock until they have died, so who takes it over waits. */
+#define AS_DIR_LOCK_DYING_US ((int64_t)5 * 1000000)
+AS_MUST_CHECK int as_dir_lock_file(int fd, bool alone, int64_t wait_us);
 /* Whether it is a name that we would give: one part of a path, and not hidden. */
 bool as_dir_is_plain(const char *name);
 /* Whether an entry of that name exists. */

@@ -17,16 +17,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #define FILE_BYTES ((size_t)1 << 30)
 #define MAGIC 0x314d5246u /* and a version */
-#define LOCK_WAIT_US ((int64_t)10 * 1000000)
-#define LOCK_LOOK_MS 20
 
 struct frame_head {
 	uint32_t magic, bytes;
@@ -68,17 +64,11 @@ size_t as_frame_take(const struct as_buf *file, size_t at, uint32_t magic, const
 
 static int lock(const struct as_frames *f, struct as_err *err)
 {
-	int64_t until_us = as_now_us() + LOCK_WAIT_US;
+	int rc = as_dir_lock_file(f->fd, true, AS_DIR_LOCK_DYING_US);
 
-	while (flock(f->fd, LOCK_EX | LOCK_NB)) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return as_fail_errno(err, errno, "%s: cannot lock it", f->path);
-		if (as_now_us() > until_us)
-			return as_fail(err, AS_EUSE, "%s: another process goes on with it",
-				       f->path);
-		poll(NULL, 0, LOCK_LOOK_MS);
-	}
-	return 0;
+	if (rc == -EWOULDBLOCK)
+		return as_fail(err, AS_EUSE, "%s: another process goes on with it", f->path);
+	return rc ? as_fail_errno(err, -rc, "%s: cannot lock it", f->path) : 0;
 }
 
 /* Reads what is there, and cuts it after the last whole record. */

@@ -2,12 +2,12 @@
 /* local: see local.h. */
 #include "swarm/local.h"
 
+#include "os/dir.h"
 #include "swarm/allot.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -164,7 +164,7 @@ static int lock(struct as_ledger *ledger, int *fd, struct as_err *err)
 	*fd = openat(ledger->swarm.fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (*fd < 0)
 		return as_fail_errno(err, errno, "%s/%s", ledger->swarm.path, LOCK_NAME);
-	if (flock(*fd, LOCK_EX | LOCK_NB))
+	if (as_dir_lock_file(*fd, true, AS_DIR_LOCK_DYING_US))
 		return as_fail(err, AS_EUSE, "%s: another process runs this campaign",
 			       ledger->run.dir.path);
 	return 0;

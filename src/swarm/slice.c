@@ -3,6 +3,7 @@
 #include "swarm/slice.h"
 
 #include "base/array.h"
+#include "os/dir.h"
 #include "os/spawn.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -341,7 +341,7 @@ static int lock_cell(struct as_ledger *ledger, size_t cell, int *fd, struct as_e
 	*fd = openat(ledger->swarm.fd, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (*fd < 0)
 		return as_fail_errno(err, errno, "%s/%s", ledger->swarm.path, file);
-	if (flock(*fd, LOCK_EX | LOCK_NB))
+	if (as_dir_lock_file(*fd, true, AS_DIR_LOCK_DYING_US))
 		return as_fail(err, AS_EUSE, "cell %s: another process runs it", name);
 	return 0;
 }

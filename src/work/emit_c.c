@@ -460,7 +460,7 @@ static void put_main(struct emission *program)
 	as_buf_adds(out, "int main(int argc, char **argv)\n{\n");
 	if (wanted(program, "proc"))
 		as_buf_adds(out, "\tproc_fds = open(\"/proc/self/fd\", O_RDONLY | O_DIRECTORY);\n");
-	as_buf_adds(out, wanted(program, "mounts") ? "\tfind_mounter(argv);\n" : "");
+	as_buf_adds(out, wanted(program, "mounts") ? "\tfind_mounter(&argc, argv);\n" : "");
 	as_buf_adds(out, "\tenter(argc, argv);\n");
 	if (wanted(program, "slots"))
 		as_buf_adds(out, "\tempty_slots();\n");

@@ -293,7 +293,7 @@ truncate /c 2685 = 0
 umount = 0
 mount = 0
 truncate /c 8193 = 0"
-		sed -i 's/^	export REMOUNT=.*/	:/' "${findings[0]}/repro.sh"
+		sed -i 's/^	with_mounter=yes/	:/' "${findings[0]}/repro.sh"
 		reproduced "not mounted again, it is for assay" 2 "${findings[0]}"
 		tap_like "which it says" "$WORK/err" 'this needs assay: times, locks and what shows'
 	fi

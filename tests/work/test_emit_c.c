@@ -647,7 +647,7 @@ static void test_remount(void **state)
 	as_seq_free(seq);
 }
 
-/* The directory is unmounted and mounted by a program that REMOUNT names, and only if nothing is
+/* The directory is unmounted and mounted by the program of --mounter, and only if nothing is
  * open. What is asked for in between is not done elsewhere. */
 static void test_mounted_again(void **state)
 {
@@ -658,9 +658,10 @@ static void test_mounted_again(void **state)
 		"mount -o loop \"$1.img\" \"$1\" && "
 		"printf '#!/bin/sh\\n[ $1 = umount ] && exec umount %s\\nexec mount -o \"loop,$2\" "
 		"%s.img %s' \"$1\" \"$1\" \"$1\" >\"$1.sh\" && chmod 755 \"$1.sh\" && "
-		"REMOUNT=$1.sh exec \"$0\" \"$1\"";
+		"exec \"$0\" \"$1\" --mounter \"$1.sh\"";
 	static const char *const says[] = { "umount = -1 EBUSY\n", "\numount = 0\n",
-					    "mkdir /b 0755 skipped\n", "mount opts=ro ", "stat /a = 0" };
+					    "mkdir /b 0755 skipped\n", "mount opts=ro ",
+					    "stat /a = 0" };
 	struct as_seq *seq = NULL;
 	struct as_buf said = { 0 };
 	struct as_err err = { 0 };

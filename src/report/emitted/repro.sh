@@ -156,17 +156,18 @@ stop() {
 
 # What the program asks to unmount and to mount in between. A server is a child of this script.
 mounter() {
-	[ -z "$server" ] || return 0
+	if [ -n "$server" ] || ! grep -q find_mounter "$here/repro.c"; then return; fi
 	cat >"$work/mounter" <<-END
 	#!/bin/sh
 	exec /bin/sh $(quote "$here/repro.sh") --mounter $(quote "$work" "$device" "$options") "\$@"
 	END
 	chmod 755 "$work/mounter"
-	export REMOUNT="$work/mounter"
+	with_mounter=yes
 }
 
 run_calls() { # DIRECTORY
-	timeout -k 5 "$deadline" "$work/repro" "$1" >"$work/answers" 2>&1
+	set -- "$1" ${with_mounter:+--mounter "$work/mounter"}
+	timeout -k 5 "$deadline" "$work/repro" "$@" >"$work/answers" 2>&1
 	status=$?
 	cat "$work/answers"
 	case $status in
@@ -478,7 +479,7 @@ clean() {
 
 # ---- What is done --------------------------------------------------------------------------------
 
-own= serving=
+own= serving= with_mounter=
 deadline=${DEADLINE:-60}
 if [ "$1" = --inside ]; then
 	work=$2

@@ -1552,19 +1552,21 @@ static struct result do_mmap_write(int slot, size_t len, off_t off, uint64_t fil
 }
 
 /*@ mounts: enter */
-/* REMOUNT in the environment is a program that unmounts the directory and mounts it again, which
- * this one cannot do by itself: REMOUNT umount, REMOUNT mount OPTIONS. It is called from outside of
- * the directory. Without it, the directory stays mounted, and is only left alone for a while. */
+/* The last words may be "--mounter PROGRAM": that one unmounts the directory and mounts it again,
+ * which this one cannot do by itself. It is called from outside of the directory, as PROGRAM umount
+ * and as PROGRAM mount OPTIONS. Without it, the directory stays mounted, and is only left alone for
+ * a while. */
 static const char *mounter;
 static char *directory;
 static int outside = -1, unmounted;
 
-/* Before the directory is entered. */
-static void find_mounter(char **argv)
+/* Before the directory is entered; takes its words away. */
+static void find_mounter(int *argc, char **argv)
 {
-	mounter = getenv("REMOUNT");
-	if (!mounter || !argv[1])
+	if (*argc < 4 || strcmp(argv[*argc - 2], "--mounter"))
 		return;
+	mounter = argv[*argc - 1];
+	*argc -= 2;
 	directory = realpath(argv[1], NULL);
 	outside = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (!directory || outside < 0)
@@ -1636,7 +1638,7 @@ static struct result do_mount(const char *opts)
 	else if (*opts)
 		unsure = 1;
 	if (!mounter)
-		printf("(it was mounted all the time: see REMOUNT in this program) ");
+		printf("(it was mounted all the time: see --mounter in this program) ");
 	unmounted = 0;
 	return answer(chdir(prefix ? prefix : "/"));
 }
