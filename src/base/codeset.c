@@ -2,7 +2,6 @@
 /* codeset: see codeset.h. */
 #include "base/codeset.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define WORD "kcov "
@@ -20,7 +19,8 @@ bool as_codeset_add(struct as_codeset *set, uint64_t pc)
 	uint64_t none = 0, base = pc & ~(AS_CODESET_WINDOW - 1), at, bit;
 
 	/* Base 0 is for a set without one. */
-	if (!base)
+	if (!base || pc == UINT64_MAX ||
+	    atomic_load_explicit(&set->n, memory_order_relaxed) >= AS_CODESET_MAX)
 		return false;
 	atomic_compare_exchange_strong(&set->base, &none, base);
 	at = place(set, pc);
@@ -55,6 +55,19 @@ uint64_t as_codeset_next(const struct as_codeset *set, uint64_t pc)
 	return 0;
 }
 
+uint64_t as_codeset_address(const char *text, const char **end)
+{
+	size_t len = strspn(text, "0123456789abcdef");
+	uint64_t pc = 0;
+
+	*end = text;
+	if (!len || len > sizeof(pc) * 2)
+		return 0;
+	for (; len; len--, (*end)++)
+		pc = pc << 4 | (uint64_t)(**end > '9' ? **end - 'a' + 10 : **end - '0');
+	return pc;
+}
+
 void as_codeset_tell(const char *name, const uint64_t *pcs, size_t n, struct as_buf *text)
 {
 	as_buf_addf(text, WORD "%.*s\n", (int)strcspn(name, "\n"), name);
@@ -65,8 +78,7 @@ void as_codeset_tell(const char *name, const uint64_t *pcs, size_t n, struct as_
 bool as_codeset_hear(struct as_codeset *set, const char *text, const char **name, size_t *len,
 		     uint64_t *added)
 {
-	const char *at = text + strlen(WORD);
-	char *end;
+	const char *at = text + strlen(WORD), *end;
 
 	*added = 0;
 	if (strncmp(text, WORD, strlen(WORD)))
@@ -77,7 +89,7 @@ bool as_codeset_hear(struct as_codeset *set, const char *text, const char **name
 	if (*at++ != '\n')
 		return false;
 	for (size_t i = 0; *at; at = end + 1, i++) {
-		uint64_t pc = strtoull(at, &end, 16);
+		uint64_t pc = as_codeset_address(at, &end);
 
 		if (i == AS_CODESET_TOLD_MAX || end == at || *end != ' ')
 			return false;

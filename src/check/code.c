@@ -9,7 +9,7 @@
  * just before the state that the move led to (inside.c), and whoever listens adds it to the set.
  * What is new there counts, because several sandboxes do not know of each other.
  *
- * Not seen: what recovery after a power cut reaches, since other processes mount then.
+ * Not seen: what a power cut and a recovery reach, since other processes mount then.
  */
 #include "check/worker_priv.h"
 

@@ -15,13 +15,20 @@
 
 /* ---- What was reached ------------------------------------------------------------------------ */
 
-int as_code_save(const struct as_codeset *set, const char *kernel, const char *path,
+bool as_code_of_same(const struct as_code_of *a, const struct as_code_of *b)
+{
+	return *a->build && *b->build ? !strcmp(a->build, b->build)
+				      : !strcmp(a->kernel, b->kernel);
+}
+
+int as_code_save(const struct as_codeset *set, const struct as_code_of *of, const char *path,
 		 struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	int rc;
 
-	as_buf_addf(&text, HEAD KERNEL "%s\n", *kernel ? kernel : "-");
+	as_buf_addf(&text, HEAD KERNEL "%s%s%s\n", *of->kernel ? of->kernel : "-",
+		    *of->build ? " " : "", of->build);
 	for (uint64_t pc = 0; (pc = as_codeset_next(set, pc)); pc++)
 		as_buf_addf(&text, "%llx\n", (unsigned long long)pc);
 	rc = as_out_save(path, &text, err);
@@ -29,54 +36,73 @@ int as_code_save(const struct as_codeset *set, const char *kernel, const char *p
 	return rc;
 }
 
-static int parse_kernel(const char *name, const char **at, char kernel[AS_KERNEL_NAME_MAX],
+static bool take_word(const char *from, size_t len, char *to, size_t room)
+{
+	if (len >= room)
+		return false;
+	memcpy(to, from, len);
+	to[len] = '\0';
+	return true;
+}
+
+static int parse_kernel(const char *name, const char **at, struct as_code_of *of,
 			struct as_err *err)
 {
-	size_t len;
+	size_t len, rest = 0;
+	struct as_digest build;
+	bool ok;
 
+	*of = (struct as_code_of){ "", "" };
 	if (strncmp(*at, HEAD KERNEL, strlen(HEAD KERNEL)))
 		return as_fail(err, AS_EUSE, "%s: not a file of --kcov", name);
 	*at += strlen(HEAD KERNEL);
-	len = strcspn(*at, "\n");
-	if (len >= AS_KERNEL_NAME_MAX || (*at)[len] != '\n')
-		return as_fail(err, AS_EUSE, "%s:2: not the name of a kernel", name);
-	memcpy(kernel, *at, len);
-	kernel[len] = '\0';
-	*at += len + 1;
-	if (!strcmp(kernel, "-"))
-		kernel[0] = '\0';
-	else if (!as_kernel_name_ok(kernel))
+	len = strcspn(*at, " \n");
+	ok = take_word(*at, len, of->kernel, sizeof(of->kernel));
+	if (ok && (*at)[len] == ' ') {
+		rest = 1 + strcspn(*at + len + 1, "\n");
+		ok = take_word(*at + len + 1, rest - 1, of->build, sizeof(of->build)) &&
+		     as_digest_parse(of->build, &build);
+	}
+	*at += len + rest;
+	if (ok && !strcmp(of->kernel, "-"))
+		of->kernel[0] = '\0';
+	else
+		ok = ok && as_kernel_name_ok(of->kernel);
+	if (!ok || *(*at)++ != '\n')
 		return as_fail(err, AS_EUSE, "%s:2: not the name of a kernel", name);
 	return 0;
 }
 
-int as_code_parse(const char *name, const char *text, struct as_codeset *set,
-		  char kernel[AS_KERNEL_NAME_MAX], struct as_err *err)
+int as_code_parse(const char *name, const char *text, struct as_codeset *set, struct as_code_of *of,
+		  struct as_err *err)
 {
-	const char *at = text;
-	char *end;
-	int rc = parse_kernel(name, &at, kernel, err);
+	const char *at = text, *end;
+	int rc = parse_kernel(name, &at, of, err);
 
 	for (unsigned line = 3; !rc && *at; line++, at = end + 1) {
-		uint64_t pc = strtoull(at, &end, 16);
+		uint64_t pc = as_codeset_address(at, &end);
 
 		if (end == at || *end != '\n')
 			return as_fail(err, AS_EUSE, "%s:%u: not an address", name, line);
-		if (!as_codeset_add(set, pc) && !as_codeset_has(set, pc))
-			return as_fail(err, AS_EUSE, "%s:%u: %llx is far from the others", name,
-				       line, (unsigned long long)pc);
+		if (as_codeset_add(set, pc) || as_codeset_has(set, pc))
+			continue;
+		return set->n < AS_CODESET_MAX
+			       ? as_fail(err, AS_EUSE, "%s:%u: %llx is far from the others", name,
+					 line, (unsigned long long)pc)
+			       : as_fail(err, AS_EUSE, "%s:%u: more places than a kernel has", name,
+					 line);
 	}
 	return rc;
 }
 
-int as_code_load(const char *path, struct as_codeset *set, char kernel[AS_KERNEL_NAME_MAX],
+int as_code_load(const char *path, struct as_codeset *set, struct as_code_of *of,
 		 struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	int rc = as_buf_read_file(&text, path, FILE_MAX_BYTES, err);
 
 	if (!rc)
-		rc = as_code_parse(path, as_buf_str(&text), set, kernel, err);
+		rc = as_code_parse(path, as_buf_str(&text), set, of, err);
 	as_buf_free(&text);
 	return rc;
 }
@@ -124,6 +150,7 @@ int as_code_map_parse(const char *name, const char *text, struct as_code_map *ma
 	char *at;
 
 	*map = (struct as_code_map){ .text = as_xstrdup(text) };
+	as_digest_hex(as_hash(text, strlen(text)), map->build);
 	for (at = map->text; *at;) {
 		struct as_code_function f;
 

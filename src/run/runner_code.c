@@ -45,3 +45,15 @@ void as_runner_code_tell(struct as_runner *r, const struct as_run_batch *batch)
 	r->code->n_new = 0;
 	free(pcs);
 }
+
+struct as_kcov_area *as_runner_code(const struct as_runner *r)
+{
+	return r->code;
+}
+
+void as_runner_code_noted(struct as_runner *r, const char *name)
+{
+	const struct as_run_batch one = { .names = &name, .n = 1 };
+
+	as_runner_code_tell(r, &one);
+}
