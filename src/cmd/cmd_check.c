@@ -243,6 +243,8 @@ static void progress(void *ctx, const struct as_check_status *status)
 	struct check_session *s = ctx;
 
 	as_check_words_progress(&s->words, status);
+	if (s->code.set)
+		as_live_set(s->out.live, AS_COUNT_covered_blocks, status->places);
 	if (folder_of(s))
 		as_cli_code_keep(&s->code, folder_of(s));
 }
@@ -273,7 +275,7 @@ static int check(struct check_session *s, struct as_err *err)
 		args.box = &s->box.boxed;
 	}
 	rc = as_check(&args, &status, err);
-	as_check_words_progress(&s->words, &status);
+	progress(s, &status);
 	as_cli_output_quiet(&s->out, rc, err);
 	if (!rc && s->out.store && !as_args_has(s->args, "no-reduce"))
 		as_cli_found_reduce(&found, s->args, s->out.folder, (int64_t)reduce_s * 1000000,

@@ -26,8 +26,21 @@ another file|{}\n|not a file of --kcov
 a kernel that is a path|assay-code 1\nkernel ../x\n|not the name of a kernel
 no end of the line|assay-code 1\nkernel -\n6000a001|bad.kcov:3: not an address
 a word|assay-code 1\nkernel -\n6000a001\nxyz\n|bad.kcov:4: not an address
+a sign|assay-code 1\nkernel -\n-6000a001\n|bad.kcov:3: not an address
+the last address there is|assay-code 1\nkernel -\nffffffffffffffff\n|bad.kcov:3: f* is far
+a build that is none|assay-code 1\nkernel debug 12\n|bad.kcov:2: not the name of a kernel
 far away|assay-code 1\nkernel -\n6000a001\nf000a001\n|bad.kcov:4: f000a001 is far
 END
+tap_run "a folder without such a file" 2 "$ASSAY" cov code --kernel debian .
+tap_like "names the file" "$WORK/err" "code.kcov"
+for command in run hunt; do
+	file=$SMOKE
+	[ $command = run ] || file=
+	# shellcheck disable=SC2086 # no word for a hunt
+	tap_run "$command: a library has no such code" 2 "$ASSAY" $command --kcov --target lab \
+		-o lab $file
+	tap_like "$command: says so" "$WORK/err" "target lab: --kcov is for file systems of the kernel"
+done
 if "$ASSAY" run --no-store --sandbox uml --kernel debian --target lab "$SMOKE" >/dev/null 2>&1; then
 	tap_run "a kernel without kcov" 3 "$ASSAY" run --kernel debian --kcov --target ext2 \
 		--no-store "$SMOKE"
