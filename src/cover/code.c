@@ -201,6 +201,15 @@ uint64_t as_code_count(struct as_code_map *map, const struct as_codeset *set)
 	return nowhere;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	const struct as_code_function *x = a, *y = b;
+	int order = strcmp(x->file, y->file);
+
+	order = order ? order : strcmp(x->name, y->name);
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
 static int by_file(const void *a, const void *b)
 {
 	const struct as_code_function *x = a, *y = b;
@@ -209,10 +218,38 @@ static int by_file(const void *a, const void *b)
 	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
+/* Names in C have no dots: those of the compiler have, for what it split off a function
+ * ("f.cold", "f.part.0") and for copies that it made of one ("f.isra.0"). */
+static void join_parts(struct as_code_map *map)
+{
+	struct as_code_function *all = map->functions;
+	size_t n = 0;
+
+	for (size_t i = 0; i < map->n; i++) {
+		char *name = map->text + (all[i].name - map->text);
+
+		name[1 + strcspn(name + 1, ".")] = '\0';
+	}
+	qsort(all, map->n, sizeof(*all), by_name);
+	for (size_t i = 0; i < map->n; i++) {
+		struct as_code_function *last = n ? &all[n - 1] : NULL;
+
+		if (last && !strcmp(last->name, all[i].name) && !strcmp(last->file, all[i].file)) {
+			last->size += all[i].size;
+			last->reached += all[i].reached;
+		} else {
+			all[n++] = all[i];
+		}
+	}
+	map->n = n;
+}
+
 void as_code_sort(struct as_code_map *map)
 {
-	if (map->n)
-		qsort(map->functions, map->n, sizeof(*map->functions), by_file);
+	if (!map->n)
+		return;
+	join_parts(map);
+	qsort(map->functions, map->n, sizeof(*map->functions), by_file);
 }
 
 void as_code_table(const struct as_code_map *map, struct as_buf *out)

@@ -56,7 +56,8 @@ AS_MUST_CHECK int as_code_map_parse(const char *name, const char *text, struct a
 void as_code_map_free(struct as_code_map *map);
 /* Sets `reached` of each function. Returns how many of the set are in no function. */
 uint64_t as_code_count(struct as_code_map *map, const struct as_codeset *set);
-/* By file, and in a file by address. Counting needs the order of before: it comes first. */
+/* By file, and in a file by address. What the compiler has split off a function, or made of it,
+ * counts for it. Counting needs the order of before: it comes first. */
 void as_code_sort(struct as_code_map *map);
 /* Of a sorted map: file,function,places with a line for each function of the files of which
  * something was reached. */

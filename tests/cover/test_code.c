@@ -159,6 +159,37 @@ static void test_build(void **state)
 	as_code_map_free(&b);
 }
 
+/* What the compiler made of a function is that function; one of another file is another one. */
+static void test_parts(void **state)
+{
+	static const char list[] = "60000000 16 fs/a.c f.cold\n"
+				   "60000010 16 fs/b.c f\n"
+				   "60000020 16 fs/a.c g.isra.0\n"
+				   "60000030 16 fs/a.c f\n"
+				   "60000040 16 fs/a.c h.part.0\n"
+				   "60000050 16 fs/a.c f2\n";
+	static const uint64_t places[] = { 0x60000008, 0x60000024, 0x60000034, 0x60000038 };
+	struct as_codeset *set = set_new();
+	struct as_code_map map;
+	struct as_buf out = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		assert_true(as_codeset_add(set, places[i]));
+	assert_int_equal(as_code_map_parse("x", list, &map, NULL), 0);
+	assert_int_equal(as_code_count(&map, set), 0);
+	as_code_sort(&map);
+	as_code_table(&map, &out);
+	assert_string_equal(as_buf_str(&out), "file,function,places\n"
+					      "fs/a.c,f,3\n"
+					      "fs/a.c,g,1\n"
+					      "fs/a.c,h,0\n"
+					      "fs/a.c,f2,0\n");
+	as_buf_free(&out);
+	as_code_map_free(&map);
+	free(set);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +199,7 @@ int main(void)
 		cmocka_unit_test(test_heads),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_build),
+		cmocka_unit_test(test_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
