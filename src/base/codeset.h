@@ -5,8 +5,8 @@
  *
  * All addresses lie within AS_CODESET_WINDOW bytes from a base, which is that of the first one. An
  * address elsewhere is not taken, nor is the last one that there is, because whoever walks through
- * the set goes on after it. Nor are more than AS_CODESET_MAX, give or take what processes add at the
- * same moment: no kernel has as many, but one that is broken may tell as many.
+ * the set goes on after it. Nor are more than AS_CODESET_MAX, give or take what processes add at
+ * the same moment: no kernel has as many, but one that is broken may tell as many.
  */
 #ifndef AS_BASE_CODESET_H
 #define AS_BASE_CODESET_H
@@ -20,8 +20,8 @@
 
 #define AS_CODESET_WINDOW ((uint64_t)128 << 20)
 #define AS_CODESET_MAX ((uint64_t)2 << 20)
-/* The digits of an address in hexadecimal, without sign and prefix. *end: what follows; it is `text`
- * if there is no address. */
+/* The digits of an address in hexadecimal, without sign and prefix. *end: what follows; it is
+ * `text` if there is no address. */
 uint64_t as_codeset_address(const char *text, const char **end);
 
 /* A set that is all zero is empty. */

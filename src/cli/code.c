@@ -136,8 +136,7 @@ static int save_table(const struct as_cli_code *code, const struct as_dir *folde
 	struct as_buf table = { 0 };
 	int rc = 0;
 
-	if (!as_cli_code_map(code->of.kernel, &map, NULL) &&
-	    !strcmp(map.build, code->of.build)) {
+	if (!as_cli_code_map(code->of.kernel, &map, NULL) && !strcmp(map.build, code->of.build)) {
 		as_code_count(&map, code->set);
 		as_code_sort(&map);
 		as_code_table(&map, &table);

@@ -17,8 +17,7 @@
 
 bool as_code_of_same(const struct as_code_of *a, const struct as_code_of *b)
 {
-	return *a->build && *b->build ? !strcmp(a->build, b->build)
-				      : !strcmp(a->kernel, b->kernel);
+	return *a->build && *b->build ? !strcmp(a->build, b->build) : !strcmp(a->kernel, b->kernel);
 }
 
 int as_code_save(const struct as_codeset *set, const struct as_code_of *of, const char *path,

@@ -260,8 +260,8 @@ static int copy_damaged(struct as_join *j, const struct as_dir *dir, const struc
 	return rc;
 }
 
-/* Counters over time, the state of a hunt, coverage, the code that was reached: as they are. The code of
- * two kernels has no sum. */
+/* Counters over time, the state of a hunt, coverage, the code that was reached: as they are. The
+ * code of two kernels has no sum. */
 static int copy_beside(const struct as_dir *dir, const struct as_dir *to, struct as_err *err)
 {
 	struct as_dir hunt = AS_DIR_NONE;

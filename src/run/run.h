@@ -57,8 +57,8 @@ struct as_run_fresh {
 	const struct as_traits *traits;
 };
 struct as_run_fresh as_runner_fresh(const struct as_runner *runner);
-/* Where those who run a workload in another way note which code of the kernel it reaches, as that of
- * workload 0 (child/kcov.h); NULL: nobody asks. */
+/* Where those who run a workload in another way note which code of the kernel it reaches, as that
+ * of workload 0 (child/kcov.h); NULL: nobody asks. */
 struct as_kcov_area *as_runner_code(const struct as_runner *runner);
 /* Tells what they have noted since the last time. */
 void as_runner_code_noted(struct as_runner *runner, const char *name);

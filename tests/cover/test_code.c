@@ -193,12 +193,9 @@ static void test_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_last_address),
-		cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_hear),
-		cmocka_unit_test(test_heads),
-		cmocka_unit_test(test_same),
-		cmocka_unit_test(test_build),
+		cmocka_unit_test(test_last_address), cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_hear),	     cmocka_unit_test(test_heads),
+		cmocka_unit_test(test_same),	     cmocka_unit_test(test_build),
 		cmocka_unit_test(test_parts),
 	};
 

@@ -39,7 +39,7 @@ for command in run hunt; do
 	# shellcheck disable=SC2086 # no word for a hunt
 	tap_run "$command: a library has no such code" 2 "$ASSAY" $command --kcov --target lab \
 		-o lab $file
-	tap_like "$command: says so" "$WORK/err" "target lab: --kcov is for file systems of the kernel"
+	tap_like "$command: says so" "$WORK/err" "target lab: --kcov is for file systems of the"
 done
 if "$ASSAY" run --no-store --sandbox uml --kernel debian --target lab "$SMOKE" >/dev/null 2>&1; then
 	tap_run "a kernel without kcov" 3 "$ASSAY" run --kernel debian --kcov --target ext2 \
