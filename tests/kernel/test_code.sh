@@ -104,6 +104,32 @@ tap_is "and forgets nothing" "$(($(places hunt) >= before))" 1
 tap_is "nothing that was reached is lost" \
 	"$(comm -13 <(sed 1,2d hunt/code.kcov | sort) before.txt | wc -l)" 0
 
+tap_run "two jobs, with power cuts" 0 "$ASSAY" hunt --crash --kernel "$kernel" --kcov --jobs 2 \
+	--target ext4 --no-draw --seed 3 --max-workloads 2 --length 8 -o cut
+"$ASSAY" cov code --functions --under fs/jbd2 cut >cut.out
+tap_like "record what commits" cut.out '^ *[1-9][0-9]* places  jbd2_journal_start +fs/jbd2/'
+tap_like "and what recovers" cut.out '^ *[1-9][0-9]* places  jbd2_journal_recover +fs/jbd2/recovery'
+tap_run "races" 0 "$ASSAY" hunt --race --kernel "$kernel" --kcov --target ext2 --no-draw --seed 3 \
+	--max-workloads 2 --length 12 -o race
+tap_is "record the mount, if not their threads" "$(($(places race) > 0))" 1
+
+# ---- A hunt that is killed, and a kernel that was built again ----
+"$ASSAY" hunt --kernel "$kernel" --kcov --target ext2 --no-draw --for 60s -o killed \
+	>/dev/null 2>&1 &
+pid=$!
+tap_wait_until 60 test -s killed/code.kcov
+kill -9 $pid
+wait $pid 2>/dev/null
+tap_is "what it has reached is kept" "$(($(places killed) > 0))" 1
+tap_run "it can be shown" 0 "$ASSAY" cov code --under fs/ext2 killed
+sed -i '2s/ [0-9a-f]*$/ 0123456789abcdef0123456789abcdef/' killed/code.kcov
+tap_run "another build of that kernel" 3 "$ASSAY" cov code --under fs/ext2 killed
+tap_like "says so" "$WORK/err" "another build of the kernel: the places of $kernel are others"
+tap_run "is not added to this one" 2 "$ASSAY" cov code hunt killed
+tap_like "says so" "$WORK/err" "killed is of another build, not of the kernel $kernel"
+tap_run "nor is it gone on with" 2 "$ASSAY" hunt --resume --max-workloads 1000000 -o killed
+tap_like "says so" "$WORK/err" "killed/code.kcov was reached in another build"
+
 # ---- check ----
 tap_run "check" 0 "$ASSAY" check --kernel "$kernel" --kcov --target ext2 --no-crash --nodes 1 \
 	--search novelty --max-transitions 60 --for 120s --json -o check
