@@ -14,9 +14,19 @@ static uint64_t place(const struct as_codeset *set, uint64_t pc)
 	return base && pc >= base && pc - base < AS_CODESET_WINDOW ? pc - base : AS_CODESET_WINDOW;
 }
 
+static uint64_t base_of(uint64_t pc)
+{
+	return pc & ~(AS_CODESET_WINDOW - 1);
+}
+
+void as_codeset_expect(struct as_codeset *set, uint64_t pc)
+{
+	atomic_store(&set->base, base_of(pc));
+}
+
 bool as_codeset_add(struct as_codeset *set, uint64_t pc)
 {
-	uint64_t none = 0, base = pc & ~(AS_CODESET_WINDOW - 1), at, bit;
+	uint64_t none = 0, base = base_of(pc), at, bit;
 
 	/* Base 0 is for a set without one. */
 	if (!base || pc == UINT64_MAX ||

@@ -30,6 +30,8 @@ struct as_codeset {
 	_Atomic uint64_t bits[AS_CODESET_WINDOW / 64];
 };
 
+/* Of an empty set: addresses will be around this one, whichever is told first. */
+void as_codeset_expect(struct as_codeset *set, uint64_t pc);
 /* True: it was not in the set before. */
 bool as_codeset_add(struct as_codeset *set, uint64_t pc);
 bool as_codeset_has(const struct as_codeset *set, uint64_t pc);

@@ -59,8 +59,12 @@ void as_cli_code_open(const struct as_args *args, struct as_cli_code *code,
 	code->sink.told = hear;
 	code->set = as_shared_alloc(sizeof(*code->set));
 	memcpy(code->of.kernel, o->kernel, sizeof(code->of.kernel));
-	if (!as_cli_code_map(code->of.kernel, &map, NULL))
+	if (!as_cli_code_map(code->of.kernel, &map, NULL)) {
 		memcpy(code->of.build, map.build, sizeof(code->of.build));
+		/* A guest whose first address is none would shut out all others. */
+		if (map.n)
+			as_codeset_expect(code->set, map.functions[0].at);
+	}
 	as_code_map_free(&map);
 }
 
