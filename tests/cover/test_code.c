@@ -37,6 +37,19 @@ static void test_last_address(void **state)
 	free(set);
 }
 
+/* What a guest tells first does not decide what is taken, if it is known where its kernel is. */
+static void test_expected(void **state)
+{
+	struct as_codeset *set = set_new();
+
+	(void)state;
+	as_codeset_expect(set, BASE + 77);
+	assert_false(as_codeset_add(set, BASE << 1));
+	assert_true(as_codeset_add(set, BASE + 1));
+	assert_int_equal(set->n, 1);
+	free(set);
+}
+
 /* A guest that tells every address there is does not fill a disk with them. */
 static void test_bound(void **state)
 {
@@ -193,10 +206,10 @@ static void test_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_last_address), cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_hear),	     cmocka_unit_test(test_heads),
-		cmocka_unit_test(test_same),	     cmocka_unit_test(test_build),
-		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_last_address), cmocka_unit_test(test_expected),
+		cmocka_unit_test(test_bound),	     cmocka_unit_test(test_hear),
+		cmocka_unit_test(test_heads),	     cmocka_unit_test(test_same),
+		cmocka_unit_test(test_build),	     cmocka_unit_test(test_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
