@@ -35,13 +35,18 @@ struct as_kcov {
 int as_kcov_open(struct as_kcov_area *area, struct as_kcov **out, struct as_err *err)
 {
 	struct as_kcov *k = as_xcalloc(1, sizeof(*k));
+	bool mounted = false;
 	int rc = 0;
 
 	if (access(DEVICE, F_OK))
-		(void)!mount("debugfs", DEBUGFS, "debugfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+		mounted = !mount("debugfs", DEBUGFS, "debugfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+				 NULL);
 	k->area = area;
 	k->cover = MAP_FAILED;
 	k->fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	/* It hides what may be in use below it: that is one of the folders of mount/mount.c. */
+	if (mounted)
+		(void)!umount2(DEBUGFS, MNT_DETACH);
 	if (k->fd < 0)
 		rc = as_fail(err, AS_ELACK,
 			     "this kernel does not record the code that calls reach (no " DEVICE
