@@ -107,7 +107,7 @@ tap_is "nothing that was reached is lost" \
 tap_run "two jobs, with power cuts" 0 "$ASSAY" hunt --crash --kernel "$kernel" --kcov --jobs 2 \
 	--target ext4 --no-draw --seed 3 --max-workloads 2 --length 8 -o cut
 "$ASSAY" cov code --functions --under fs/jbd2 cut >cut.out
-tap_like "record what commits" cut.out '^ *[1-9][0-9]* places  jbd2_journal_start +fs/jbd2/'
+tap_like "record what commits" cut.out '^ *[1-9][0-9]* places  jbd2__journal_start +fs/jbd2/'
 tap_like "and what recovers" cut.out '^ *[1-9][0-9]* places  jbd2_journal_recover +fs/jbd2/recovery'
 tap_run "races" 0 "$ASSAY" hunt --race --kernel "$kernel" --kcov --target ext2 --no-draw --seed 3 \
 	--max-workloads 2 --length 12 -o race
