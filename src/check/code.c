@@ -9,15 +9,14 @@
  * just before the state that the move led to (inside.c), and whoever listens adds it to the set.
  * What is new there counts, because several sandboxes do not know of each other.
  *
- * Not seen: what a power cut and a recovery reach, since other processes mount then.
+ * What is recorded once more before a power cut, and what recovery reaches, is nobody's: it goes into
+ * the set, and says nothing about a state.
  */
 #include "check/worker_priv.h"
 
 #include "child/kcov.h"
 
 #include <stdlib.h>
-
-#define NO_MOVE UINT64_MAX
 
 void as_check_code_open(struct as_checking *c)
 {
@@ -38,7 +37,11 @@ void as_check_code_close(struct as_checking *c)
 
 int as_worker_code_open(struct as_expander *w, struct as_err *err)
 {
-	return w->args->code ? as_kcov_open(w->args->code, &w->kcov, err) : 0;
+	int rc = w->args->code ? as_kcov_open(w->args->code, &w->kcov, err) : 0;
+
+	if (!rc && w->crashes)
+		as_crashes_code(w->crashes, w->kcov);
+	return rc;
 }
 
 /* In a sandbox there is no set to add to. */
@@ -60,7 +63,7 @@ void as_worker_code_before(struct as_expander *w)
 	w->places = 0;
 	if (!w->kcov)
 		return;
-	as_kcov_take(w->kcov, NO_MOVE);
+	as_kcov_take(w->kcov, AS_CODE_NOBODY);
 	(void)add_here(w);
 }
 
@@ -118,6 +121,6 @@ void as_check_code_tell_rest(const struct as_checking *c)
 {
 	if (!c->code)
 		return;
-	tell_some(c, true, NO_MOVE);
+	tell_some(c, true, AS_CODE_NOBODY);
 	c->code[0]->n_new = 0;
 }
