@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The code of the kernel that workloads reach: --kcov of run, hunt and check, and `cov code`. What
-# needs a kernel with kcov is skipped where none is built; refusals and files that are damaged need
-# none.
+# The code of the kernel that workloads reach: --kcov of run and hunt, and `cov code`. What needs a
+# kernel with kcov is skipped where none is built; refusals and files that are damaged need none.
+# test_code_cuts.sh has checks, and hunts that cut the power.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 export LC_ALL=C
@@ -104,11 +104,6 @@ tap_is "and forgets nothing" "$(($(places hunt) >= before))" 1
 tap_is "nothing that was reached is lost" \
 	"$(comm -13 <(sed 1,2d hunt/code.kcov | sort) before.txt | wc -l)" 0
 
-tap_run "two jobs, with power cuts" 0 "$ASSAY" hunt --crash --kernel "$kernel" --kcov --jobs 2 \
-	--target ext4 --no-draw --seed 3 --max-workloads 2 --length 8 -o cut
-"$ASSAY" cov code --functions --under fs/jbd2 cut >cut.out
-tap_like "record what commits" cut.out '^ *[1-9][0-9]* places  jbd2__journal_start +fs/jbd2/'
-tap_like "and what recovers" cut.out '^ *[1-9][0-9]* places  jbd2_journal_recover +fs/jbd2/recovery'
 tap_run "races" 0 "$ASSAY" hunt --race --kernel "$kernel" --kcov --target ext2 --no-draw --seed 3 \
 	--max-workloads 2 --length 12 -o race
 tap_is "record the mount, if not their threads" "$(($(places race) > 0))" 1
@@ -136,35 +131,6 @@ tap_run "is not added to this one" 2 "$ASSAY" cov code hunt killed
 tap_like "says so" "$WORK/err" "killed is of another build, not of the kernel $kernel"
 tap_run "nor is it gone on with" 2 "$ASSAY" hunt --resume --max-workloads 1000000 -o killed
 tap_like "says so" "$WORK/err" "killed/code.kcov was reached in another build"
-
-# ---- check ----
-# With power cuts, a worker has several mounts, one of them where the kernel's buffer is found.
-tap_run "check" 0 "$ASSAY" check --kernel "$kernel" --kcov --target ext2 --nodes 1 \
-	--search novelty --max-transitions 60 --for 120s --json -o check
-tap_like "tells how many" "$WORK/out" '"event":"code","places":[1-9]'
-"$ASSAY" cov code --functions --under fs/ext2 check >check.out
-tap_like "mkdir is reached" check.out '^ *[1-9][0-9]* places  ext2_mkdir +fs/ext2/namei.c'
-before=$(places check)
-tap_run "it goes on, in two jobs" 0 "$ASSAY" check --kernel "$kernel" --kcov --target ext2 \
-	--nodes 1 --search novelty --max-transitions 60 --for 120s --jobs 2 --resume -o check
-tap_is "and forgets nothing" "$(($(places check) >= before))" 1
-tap_like "its report has the functions" check/report.html '"functions":.*"ext2_mkdir",[1-9]'
-# If the kernel's buffer runs full between two operations, an eighth of it is missing.
-recovery() {
-	"$ASSAY" cov code --under fs/jbd2/recovery.c --json "$1" |
-		sed -n 's/.*"all","places":\([0-9]*\).*/\1/p'
-}
-tap_run "recovery by a check" 0 "$ASSAY" check --kernel "$kernel" --kcov --target ext4 --nodes 1 \
-	--max-transitions 60 --for 200s -o recovery
-tap_is "reaches nearly what it reaches in a hunt" \
-	"$(($(recovery recovery) * 100 > $(recovery cut) * 93))" 1
-tap_run "a shard, which follows states in the model alone" 0 "$ASSAY" check --kernel "$kernel" \
-	--kcov --target ext2 --nodes 1 --search novelty --no-crash --max-transitions 40 \
-	--shard 1/2 --for 120s --json -o shard
-tap_like "records code, too" "$WORK/out" '"event":"code","places":[1-9]'
-tap_run "a start" 0 "$ASSAY" check --kernel "$kernel" --kcov --target ext2 --nodes 1 \
-	--start names --no-crash --max-transitions 20 --for 120s --json -o start
-tap_like "records code, too" "$WORK/out" '"event":"code","places":[1-9]'
 
 # ---- Memory that nobody frees ----
 if "$ASSAY" kernel list --json | grep "\"name\":\"$kernel\"" | grep -q kmemleak; then
