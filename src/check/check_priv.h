@@ -134,14 +134,10 @@ struct as_checking {
 
 /* ---- code.c ---- */
 
-#define AS_CODE_NOBODY UINT64_MAX /* in place of the number of a move */
-
 void as_check_code_open(struct as_checking *checking);
 void as_check_code_close(struct as_checking *checking);
-/* In a sandbox: what a move reached first, which was not told yet. */
-void as_check_code_tell(const struct as_checking *checking, uint32_t move);
-/* All that was not told yet. */
-void as_check_code_tell_rest(const struct as_checking *checking);
+/* In a sandbox: what a move reached first, which was not told yet. AS_KCOV_NOBODY: all of it. */
+void as_check_code_tell(const struct as_checking *checking, uint64_t move);
 
 /* ---- suspect.c ---- */
 

@@ -65,7 +65,7 @@ static void go_on(struct as_crashes *crashes)
 {
 	crashes->args->lane->alive++;
 	if (crashes->kcov)
-		as_kcov_take(crashes->kcov, AS_CODE_NOBODY);
+		as_kcov_take(crashes->kcov, AS_KCOV_NOBODY);
 }
 
 static void recovers(void *ctx, struct as_disk *disk, const struct as_perm *perm)

@@ -2,6 +2,7 @@
 /* code: the places of a kernel that were reached, as a set, as a file, and as functions. */
 #include "tests/lib/skip.h"
 
+#include "child/kcov.h"
 #include "cover/code.h"
 
 #include <stdlib.h>
@@ -96,6 +97,47 @@ static void test_hear(void **state)
 				 (unsigned long long)added);
 		free(set);
 	}
+}
+
+/* ---- What children tell ---------------------------------------------------------------------- */
+
+static struct as_buf told;
+
+static void hear_told(struct as_sink *sink, const char *text)
+{
+	(void)sink;
+	as_buf_addf(&told, "[%s]", text);
+}
+
+/* Each place is told once: to its workload, and what is nobody's at the end. */
+static void test_tell(void **state)
+{
+	static const struct as_kcov_new fresh[] = {
+		{ BASE + 1, 0 }, { BASE + 2, AS_KCOV_NOBODY }, { BASE + 3, 1 }, { BASE + 4, 0 }
+	};
+	struct as_kcov_area *area = as_xcalloc(1, sizeof(*area));
+	struct as_sink sink = { .told = hear_told };
+
+	(void)state;
+	memcpy(area->fresh, fresh, sizeof(fresh));
+	area->n_new = sizeof(fresh) / sizeof(fresh[0]);
+	as_kcov_tell(area, 0, "a", &sink);
+	assert_string_equal(as_buf_str(&told), "[kcov a\n60000001 60000004 ]");
+	as_buf_clear(&told);
+	as_kcov_tell(area, 0, "a", &sink);
+	as_kcov_tell(area, 7, "b", &sink);
+	assert_string_equal(as_buf_str(&told), "");
+	as_kcov_tell(area, AS_KCOV_NOBODY, "", &sink);
+	assert_string_equal(as_buf_str(&told), "[kcov \n60000002 60000003 ]");
+	assert_int_equal(area->n_new, 0);
+	as_buf_clear(&told);
+	/* More than there was room for. */
+	area->n_new = AS_KCOV_NEW_MAX + 5;
+	as_kcov_tell(area, AS_KCOV_NOBODY, "", &sink);
+	assert_string_equal(as_buf_str(&told), "");
+	assert_int_equal(area->n_new, 0);
+	as_buf_free(&told);
+	free(area);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -208,8 +250,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_last_address), cmocka_unit_test(test_expected),
 		cmocka_unit_test(test_bound),	     cmocka_unit_test(test_hear),
-		cmocka_unit_test(test_heads),	     cmocka_unit_test(test_same),
-		cmocka_unit_test(test_build),	     cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_tell),	     cmocka_unit_test(test_heads),
+		cmocka_unit_test(test_same),	     cmocka_unit_test(test_build),
+		cmocka_unit_test(test_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
