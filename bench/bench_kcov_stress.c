@@ -136,6 +136,7 @@ void bench_kcov_inside(const char *type)
 	unsigned seconds = (unsigned)as_bench_how()->seconds;
 	int64_t start_us = as_now_us(), kept_us = start_us;
 	struct buffer b = { .fd = -1 };
+	const struct as_code_of of = { .kernel = "debug" };
 	struct as_loop *loop = NULL;
 	int status = 0;
 	pid_t pid;
@@ -150,11 +151,11 @@ void bench_kcov_inside(const char *type)
 		empty(&b);
 		if (as_now_us() - kept_us > KEEP_US) {
 			kept_us = as_now_us();
-			(void)!as_code_save(b.all, "debug", AS_GUEST_SHARE "/" CODE, NULL);
+			(void)!as_code_save(b.all, &of, AS_GUEST_SHARE "/" CODE, NULL);
 		}
 	}
 	empty(&b);
-	(void)!as_code_save(b.all, "debug", AS_GUEST_SHARE "/" CODE, NULL);
+	(void)!as_code_save(b.all, &of, AS_GUEST_SHARE "/" CODE, NULL);
 	fprintf(stderr, "stress-ng: wait status %d, %.1f s\n", status,
 		(double)(as_now_us() - start_us) / 1e6);
 }

@@ -2,7 +2,6 @@
 /* codeset: see codeset.h. */
 #include "base/codeset.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define WORD "kcov "
@@ -15,12 +14,23 @@ static uint64_t place(const struct as_codeset *set, uint64_t pc)
 	return base && pc >= base && pc - base < AS_CODESET_WINDOW ? pc - base : AS_CODESET_WINDOW;
 }
 
+static uint64_t base_of(uint64_t pc)
+{
+	return pc & ~(AS_CODESET_WINDOW - 1);
+}
+
+void as_codeset_expect(struct as_codeset *set, uint64_t pc)
+{
+	atomic_store(&set->base, base_of(pc));
+}
+
 bool as_codeset_add(struct as_codeset *set, uint64_t pc)
 {
-	uint64_t none = 0, base = pc & ~(AS_CODESET_WINDOW - 1), at, bit;
+	uint64_t none = 0, base = base_of(pc), at, bit;
 
 	/* Base 0 is for a set without one. */
-	if (!base)
+	if (!base || pc == UINT64_MAX ||
+	    atomic_load_explicit(&set->n, memory_order_relaxed) >= AS_CODESET_MAX)
 		return false;
 	atomic_compare_exchange_strong(&set->base, &none, base);
 	at = place(set, pc);
@@ -55,6 +65,19 @@ uint64_t as_codeset_next(const struct as_codeset *set, uint64_t pc)
 	return 0;
 }
 
+uint64_t as_codeset_address(const char *text, const char **end)
+{
+	size_t len = strspn(text, "0123456789abcdef");
+	uint64_t pc = 0;
+
+	*end = text;
+	if (!len || len > sizeof(pc) * 2)
+		return 0;
+	for (; len; len--, (*end)++)
+		pc = pc << 4 | (uint64_t)(**end > '9' ? **end - 'a' + 10 : **end - '0');
+	return pc;
+}
+
 void as_codeset_tell(const char *name, const uint64_t *pcs, size_t n, struct as_buf *text)
 {
 	as_buf_addf(text, WORD "%.*s\n", (int)strcspn(name, "\n"), name);
@@ -65,8 +88,7 @@ void as_codeset_tell(const char *name, const uint64_t *pcs, size_t n, struct as_
 bool as_codeset_hear(struct as_codeset *set, const char *text, const char **name, size_t *len,
 		     uint64_t *added)
 {
-	const char *at = text + strlen(WORD);
-	char *end;
+	const char *at = text + strlen(WORD), *end;
 
 	*added = 0;
 	if (strncmp(text, WORD, strlen(WORD)))
@@ -77,7 +99,7 @@ bool as_codeset_hear(struct as_codeset *set, const char *text, const char **name
 	if (*at++ != '\n')
 		return false;
 	for (size_t i = 0; *at; at = end + 1, i++) {
-		uint64_t pc = strtoull(at, &end, 16);
+		uint64_t pc = as_codeset_address(at, &end);
 
 		if (i == AS_CODESET_TOLD_MAX || end == at || *end != ' ')
 			return false;

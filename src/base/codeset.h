@@ -4,7 +4,9 @@
  * without pointers, so that processes can share it: several may add at once.
  *
  * All addresses lie within AS_CODESET_WINDOW bytes from a base, which is that of the first one. An
- * address elsewhere is not taken.
+ * address elsewhere is not taken, nor is the last one that there is, because whoever walks through
+ * the set goes on after it. Nor are more than AS_CODESET_MAX, give or take what processes add at
+ * the same moment: no kernel has as many, but one that is broken may tell as many.
  */
 #ifndef AS_BASE_CODESET_H
 #define AS_BASE_CODESET_H
@@ -17,6 +19,10 @@
 #include <stdint.h>
 
 #define AS_CODESET_WINDOW ((uint64_t)128 << 20)
+#define AS_CODESET_MAX ((uint64_t)2 << 20)
+/* The digits of an address in hexadecimal, without sign and prefix. *end: what follows; it is
+ * `text` if there is no address. */
+uint64_t as_codeset_address(const char *text, const char **end);
 
 /* A set that is all zero is empty. */
 struct as_codeset {
@@ -24,6 +30,8 @@ struct as_codeset {
 	_Atomic uint64_t bits[AS_CODESET_WINDOW / 64];
 };
 
+/* Of an empty set: addresses will be around this one, whichever is told first. */
+void as_codeset_expect(struct as_codeset *set, uint64_t pc);
 /* True: it was not in the set before. */
 bool as_codeset_add(struct as_codeset *set, uint64_t pc);
 bool as_codeset_has(const struct as_codeset *set, uint64_t pc);

@@ -14,6 +14,7 @@
 #include "os/stack.h"
 
 struct as_board;
+struct as_kcov;
 struct as_kcov_area;
 struct as_past;
 
@@ -135,10 +136,8 @@ struct as_checking {
 
 void as_check_code_open(struct as_checking *checking);
 void as_check_code_close(struct as_checking *checking);
-/* In a sandbox: what a move reached first, which was not told yet. */
-void as_check_code_tell(const struct as_checking *checking, uint32_t move);
-/* All that was not told yet. */
-void as_check_code_tell_rest(const struct as_checking *checking);
+/* In a sandbox: what a move reached first, which was not told yet. AS_KCOV_NOBODY: all of it. */
+void as_check_code_tell(const struct as_checking *checking, uint64_t move);
 
 /* ---- suspect.c ---- */
 
@@ -221,6 +220,9 @@ struct as_cuts;
 AS_MUST_CHECK int as_crashes_new(const struct as_worker_args *args, struct as_crashes **crashes,
 				 struct as_err *err);
 void as_crashes_free(struct as_crashes *crashes); /* takes NULL */
+/* Before each recovery, what the kernel has reached is taken, so that its buffer does not run full.
+ * NULL: nobody asks. */
+void as_crashes_code(struct as_crashes *crashes, struct as_kcov *kcov);
 /* Cuts the power while the last operation of the workload runs. upto[i]: what is legal after i
  * operations, as a digest. plan: what fails meanwhile; NULL: nothing. The target is answered as the
  * lane says. *fine false: something is wrong, and was told. *wrote: sectors that recovery has

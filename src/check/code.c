@@ -9,15 +9,14 @@
  * just before the state that the move led to (inside.c), and whoever listens adds it to the set.
  * What is new there counts, because several sandboxes do not know of each other.
  *
- * Not seen: what recovery after a power cut reaches, since other processes mount then.
+ * What is recorded once more before a power cut, and what recovery reaches, is nobody's: it goes
+ * into the set, and says nothing about a state.
  */
 #include "check/worker_priv.h"
 
 #include "child/kcov.h"
 
 #include <stdlib.h>
-
-#define NO_MOVE UINT64_MAX
 
 void as_check_code_open(struct as_checking *c)
 {
@@ -38,7 +37,11 @@ void as_check_code_close(struct as_checking *c)
 
 int as_worker_code_open(struct as_expander *w, struct as_err *err)
 {
-	return w->args->code ? as_kcov_open(w->args->code, &w->kcov, err) : 0;
+	int rc = w->args->code ? as_kcov_open(w->args->code, &w->kcov, err) : 0;
+
+	if (!rc && w->crashes)
+		as_crashes_code(w->crashes, w->kcov);
+	return rc;
 }
 
 /* In a sandbox there is no set to add to. */
@@ -60,7 +63,7 @@ void as_worker_code_before(struct as_expander *w)
 	w->places = 0;
 	if (!w->kcov)
 		return;
-	as_kcov_take(w->kcov, NO_MOVE);
+	as_kcov_take(w->kcov, AS_KCOV_NOBODY);
 	(void)add_here(w);
 }
 
@@ -74,50 +77,8 @@ void as_worker_code_after(struct as_expander *w)
 
 /* ---- In a sandbox ---------------------------------------------------------------------------- */
 
-static void emit(struct as_sink *sinks, const uint64_t *pcs, size_t n)
-{
-	struct as_buf text = { 0 };
-
-	if (!n)
-		return;
-	as_codeset_tell("", pcs, n, &text);
-	as_emit_told(sinks, as_buf_str(&text));
-	as_buf_free(&text);
-}
-
-static void tell_some(const struct as_checking *c, bool all, uint64_t move)
-{
-	struct as_kcov_area *area = c->code[0];
-	uint64_t n = area->n_new < AS_KCOV_NEW_MAX ? area->n_new : AS_KCOV_NEW_MAX;
-	uint64_t *pcs = as_xcalloc(AS_CODESET_TOLD_MAX, sizeof(*pcs));
-	size_t some = 0;
-
-	for (uint64_t i = 0; i < n; i++) {
-		struct as_kcov_new *fresh = &area->fresh[i];
-
-		if (!fresh->pc || (!all && fresh->workload != move))
-			continue;
-		pcs[some++] = fresh->pc;
-		fresh->pc = 0;
-		if (some == AS_CODESET_TOLD_MAX) {
-			emit(c->args->sinks, pcs, some);
-			some = 0;
-		}
-	}
-	emit(c->args->sinks, pcs, some);
-	free(pcs);
-}
-
-void as_check_code_tell(const struct as_checking *c, uint32_t move)
+void as_check_code_tell(const struct as_checking *c, uint64_t move)
 {
 	if (c->code)
-		tell_some(c, false, move);
-}
-
-void as_check_code_tell_rest(const struct as_checking *c)
-{
-	if (!c->code)
-		return;
-	tell_some(c, true, NO_MOVE);
-	c->code[0]->n_new = 0;
+		as_kcov_tell(c->code[0], move, "", c->args->sinks);
 }

@@ -14,6 +14,7 @@
  */
 #include "check/cuts.h"
 
+#include "child/kcov.h"
 #include "crash/again.h"
 #include "crash/dedup.h"
 #include "instance/instance.h"
@@ -30,9 +31,15 @@ struct as_crashes {
 	struct as_again *again;
 	const struct as_cut_base *base; /* where traces begin */
 	struct as_cuts *cuts; /* NULL: traces do not go on after a power cut */
+	struct as_kcov *kcov; /* NULL: nobody asks what code is reached */
 	uint64_t wrote, pending;
 	bool fine;
 };
+
+void as_crashes_code(struct as_crashes *crashes, struct as_kcov *kcov)
+{
+	crashes->kcov = kcov;
+}
 
 static bool report(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
 		   const struct as_problem *problem)
@@ -54,13 +61,20 @@ static bool known(void *ctx, const struct as_problem *problem)
 	return false;
 }
 
+static void go_on(struct as_crashes *crashes)
+{
+	crashes->args->lane->alive++;
+	if (crashes->kcov)
+		as_kcov_take(crashes->kcov, AS_KCOV_NOBODY);
+}
+
 static void recovers(void *ctx, struct as_disk *disk, const struct as_perm *perm)
 {
 	struct as_crashes *crashes = ctx;
 
 	(void)disk;
 	(void)perm;
-	crashes->args->lane->alive++;
+	go_on(crashes);
 }
 
 static void recovered(void *ctx, const struct as_recovered *recovered)
@@ -77,7 +91,7 @@ static void record_step(void *ctx, int64_t op)
 	struct as_crashes *crashes = ctx;
 
 	(void)op;
-	crashes->args->lane->alive++;
+	go_on(crashes);
 }
 
 /* Has a kernel's devices made, which later mounts of the worker must find. */

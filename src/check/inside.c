@@ -14,6 +14,7 @@
  */
 #include "check/told.h"
 
+#include "child/kcov.h"
 #include "work/print.h"
 
 #include <stdio.h>
@@ -272,7 +273,7 @@ static void tell_all(struct inside *s)
 		as_told_print_suspect(&sh->suspect[i], &text);
 		as_emit_told(s->args.sinks, as_buf_str(&text));
 	}
-	as_check_code_tell_rest(&s->c);
+	as_check_code_tell(&s->c, AS_KCOV_NOBODY);
 	as_told_print_counts(&sh->counts, &text);
 	as_emit_told(s->args.sinks, as_buf_str(&text));
 	as_buf_free(&text);

@@ -64,7 +64,7 @@ void as_novel_answer(struct as_expander *w, const struct as_op *op, const struct
 
 void as_novel_begin(struct as_expander *w)
 {
-	w->answers_worth = 0;
+	w->answers_worth = w->partition = w->places = 0;
 }
 
 struct as_novel as_novel_of(const struct as_expander *w)

@@ -135,6 +135,7 @@ int as_shard_follow(struct as_expander *w, uint32_t id, uint32_t first, struct a
 	if (rc)
 		return rc;
 	w->lane->phase = AS_CHECK_BACK;
+	as_novel_begin(w);
 	run_trace(w);
 	w->moves = as_universe_moves(&w->c->universe, w->model);
 	AS_CHECK_ADD(w->c, follow_us, (uint64_t)(as_now_us() - began_us));

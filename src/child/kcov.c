@@ -35,13 +35,18 @@ struct as_kcov {
 int as_kcov_open(struct as_kcov_area *area, struct as_kcov **out, struct as_err *err)
 {
 	struct as_kcov *k = as_xcalloc(1, sizeof(*k));
+	bool mounted = false;
 	int rc = 0;
 
 	if (access(DEVICE, F_OK))
-		(void)!mount("debugfs", DEBUGFS, "debugfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+		mounted = !mount("debugfs", DEBUGFS, "debugfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+				 NULL);
 	k->area = area;
 	k->cover = MAP_FAILED;
 	k->fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	/* It hides what may be in use below it: that is one of the folders of mount/mount.c. */
+	if (mounted)
+		(void)!umount2(DEBUGFS, MNT_DETACH);
 	if (k->fd < 0)
 		rc = as_fail(err, AS_ELACK,
 			     "this kernel does not record the code that calls reach (no " DEVICE
@@ -92,4 +97,42 @@ void as_kcov_close(struct as_kcov *k)
 	if (k->fd >= 0)
 		close(k->fd);
 	free(k);
+}
+
+/* ---- Telling --------------------------------------------------------------------------------- */
+
+static void emit(struct as_sink *sinks, const char *name, const uint64_t *pcs, size_t n)
+{
+	struct as_buf text = { 0 };
+
+	if (!n)
+		return;
+	as_codeset_tell(name, pcs, n, &text);
+	as_emit_told(sinks, as_buf_str(&text));
+	as_buf_free(&text);
+}
+
+void as_kcov_tell(struct as_kcov_area *area, uint64_t workload, const char *name,
+		  struct as_sink *sinks)
+{
+	uint64_t n = area->n_new < AS_KCOV_NEW_MAX ? area->n_new : AS_KCOV_NEW_MAX;
+	uint64_t *pcs = n ? as_xcalloc(AS_CODESET_TOLD_MAX, sizeof(*pcs)) : NULL;
+	size_t some = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		struct as_kcov_new *fresh = &area->fresh[i];
+
+		if (!fresh->pc || (workload != AS_KCOV_NOBODY && fresh->workload != workload))
+			continue;
+		pcs[some++] = fresh->pc;
+		fresh->pc = 0;
+		if (some == AS_CODESET_TOLD_MAX) {
+			emit(sinks, name, pcs, some);
+			some = 0;
+		}
+	}
+	emit(sinks, name, pcs, some);
+	free(pcs);
+	if (workload == AS_KCOV_NOBODY)
+		area->n_new = 0;
 }

@@ -9,7 +9,9 @@
 
 #include "base/codeset.h"
 #include "base/err.h"
+#include "base/event.h"
 
+#define AS_KCOV_NOBODY UINT64_MAX /* in place of a workload */
 #define AS_KCOV_NEW_MAX ((size_t)1 << 18)
 
 /* In memory that the children share with the process that starts them (as_shared_alloc()). */
@@ -30,5 +32,9 @@ AS_MUST_CHECK int as_kcov_open(struct as_kcov_area *area, struct as_kcov **kcov,
 /* Takes what was reached since the last time; it is this workload's. */
 void as_kcov_take(struct as_kcov *kcov, uint64_t workload);
 void as_kcov_close(struct as_kcov *kcov); /* takes NULL */
+/* Tells what the workload of that name reached first, and was not told yet (base/codeset.h).
+ * AS_KCOV_NOBODY: all that is left. */
+void as_kcov_tell(struct as_kcov_area *area, uint64_t workload, const char *name,
+		  struct as_sink *sinks);
 
 #endif

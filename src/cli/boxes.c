@@ -128,6 +128,11 @@ static int check_library(const struct as_args *args, const char *spec, struct as
 				       "target %s: --%s is for libraries (lab, plugin) that run "
 				       "here",
 				       spec, only[i]);
+	if (library && as_args_has(args, "kcov"))
+		return as_fail(err, AS_EUSE,
+			       "target %s: --kcov is for file systems of the kernel; a library "
+			       "has no code there",
+			       spec);
 	return 0;
 }
 

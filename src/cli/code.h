@@ -30,7 +30,9 @@ struct as_cli_code {
 	struct as_sink sink; /* hears what was reached; `next` is for others to set */
 	struct as_codeset *set; /* shared with children */
 	struct as_live *live;
-	char kernel[AS_KERNEL_NAME_MAX];
+	struct as_code_of of;
+	uint64_t kept; /* places that are in the file */
+	int64_t kept_us; /* since when */
 };
 
 /* Sets options->kcov. Before the children are started. */
@@ -39,6 +41,9 @@ void as_cli_code_open(const struct as_args *args, struct as_cli_code *code,
 /* Adds what an earlier part of the run left in its folder. */
 AS_MUST_CHECK int as_cli_code_recall(struct as_cli_code *code, const struct as_dir *folder,
 				     struct as_err *err);
+/* Now and then, while it runs: writes the file if there is more in it, so that little is lost where
+ * this process is killed. What fails is told at the end. */
+void as_cli_code_keep(struct as_cli_code *code, const struct as_dir *folder);
 /* The functions of a kernel. AS_ELACK: it has no list of them. */
 AS_MUST_CHECK int as_cli_code_map(const char *kernel, struct as_code_map *map, struct as_err *err);
 /* Says what was reached, and writes the file unless folder is NULL, with a table of the functions

@@ -98,7 +98,6 @@ void as_check_words_progress(void *ctx, const struct as_check_status *status)
 		{ AS_COUNT_unconfirmed, c->unconfirmed },
 		{ AS_COUNT_store_bytes, status->bytes },
 		{ AS_COUNT_findings, c->findings },
-		{ AS_COUNT_covered_blocks, status->places },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

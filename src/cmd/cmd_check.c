@@ -46,6 +46,7 @@ struct check_session {
 	struct as_cli_box box;
 	bool boxed; /* the target runs in it */
 	struct as_cli_code code;
+	struct as_check_words words;
 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -232,24 +233,40 @@ static int open_code(struct check_session *s, struct as_err *err)
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
+static const struct as_dir *folder_of(const struct check_session *s)
+{
+	return s->folder.dir.fd >= 0 ? &s->folder.dir : NULL;
+}
+
+static void progress(void *ctx, const struct as_check_status *status)
+{
+	struct check_session *s = ctx;
+
+	as_check_words_progress(&s->words, status);
+	if (s->code.set)
+		as_live_set(s->out.live, AS_COUNT_covered_blocks, status->places);
+	if (folder_of(s))
+		as_cli_code_keep(&s->code, folder_of(s));
+}
+
 static int check(struct check_session *s, struct as_err *err)
 {
-	struct as_check_words words = { .target = s->target,
-					.options = &s->options,
-					.sinks = s->out.chain,
-					.json = s->out.json,
-					.live = s->out.live };
 	struct as_check_args args = { .target = s->target,
 				      .run = &s->run,
 				      .options = &s->options,
-				      .progress = as_check_words_progress,
-				      .ctx = &words };
+				      .progress = progress,
+				      .ctx = s };
 	struct as_cli_found found = as_cli_found_new(s->out.chain);
 	uint64_t reduce_s = as_args_number(s->args, "reduce-for", REDUCE_SECONDS);
 	struct as_check_status status;
 	struct as_run_stats stats = { 0 };
 	int rc;
 
+	s->words = (struct as_check_words){ .target = s->target,
+					    .options = &s->options,
+					    .sinks = s->out.chain,
+					    .json = s->out.json,
+					    .live = s->out.live };
 	args.sinks = &found.sink;
 	args.code = s->code.set;
 	if (s->boxed) {
@@ -258,17 +275,16 @@ static int check(struct check_session *s, struct as_err *err)
 		args.box = &s->box.boxed;
 	}
 	rc = as_check(&args, &status, err);
-	as_check_words_progress(&words, &status);
+	progress(s, &status);
 	as_cli_output_quiet(&s->out, rc, err);
 	if (!rc && s->out.store && !as_args_has(s->args, "no-reduce"))
 		as_cli_found_reduce(&found, s->args, s->out.folder, (int64_t)reduce_s * 1000000,
 				    s->out.chain);
 	if (!rc)
-		as_check_words_end(&words, &status);
+		as_check_words_end(&s->words, &status);
 	as_cli_usage_say(s->target, s->out.json, s->out.chain);
 	as_cli_wear_say(s->target, false, s->out.json, s->out.chain);
-	rc = as_cli_code_close(&s->code, s->folder.dir.fd >= 0 ? &s->folder.dir : NULL,
-			       s->out.chain, s->out.json, rc, err);
+	rc = as_cli_code_close(&s->code, folder_of(s), s->out.chain, s->out.json, rc, err);
 	stats.workloads = status.counts.expanded;
 	stats.ops = status.counts.transitions;
 	stats.findings = status.counts.findings;

@@ -372,6 +372,7 @@ static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
 		as_live_set(s->live, rows[i].counter, rows[i].n);
 	if (s->code.set)
 		as_live_set(s->live, AS_COUNT_covered_blocks, s->code.set->n);
+	as_cli_code_keep(&s->code, &s->folders.run.dir);
 	if (state->possible)
 		as_live_set(s->live, AS_COUNT_crash_states, state->looked);
 	as_live_done(s->live, state->workloads);

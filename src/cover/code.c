@@ -15,13 +15,19 @@
 
 /* ---- What was reached ------------------------------------------------------------------------ */
 
-int as_code_save(const struct as_codeset *set, const char *kernel, const char *path,
+bool as_code_of_same(const struct as_code_of *a, const struct as_code_of *b)
+{
+	return *a->build && *b->build ? !strcmp(a->build, b->build) : !strcmp(a->kernel, b->kernel);
+}
+
+int as_code_save(const struct as_codeset *set, const struct as_code_of *of, const char *path,
 		 struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	int rc;
 
-	as_buf_addf(&text, HEAD KERNEL "%s\n", *kernel ? kernel : "-");
+	as_buf_addf(&text, HEAD KERNEL "%s%s%s\n", *of->kernel ? of->kernel : "-",
+		    *of->build ? " " : "", of->build);
 	for (uint64_t pc = 0; (pc = as_codeset_next(set, pc)); pc++)
 		as_buf_addf(&text, "%llx\n", (unsigned long long)pc);
 	rc = as_out_save(path, &text, err);
@@ -29,54 +35,73 @@ int as_code_save(const struct as_codeset *set, const char *kernel, const char *p
 	return rc;
 }
 
-static int parse_kernel(const char *name, const char **at, char kernel[AS_KERNEL_NAME_MAX],
+static bool take_word(const char *from, size_t len, char *to, size_t room)
+{
+	if (len >= room)
+		return false;
+	memcpy(to, from, len);
+	to[len] = '\0';
+	return true;
+}
+
+static int parse_kernel(const char *name, const char **at, struct as_code_of *of,
 			struct as_err *err)
 {
-	size_t len;
+	size_t len, rest = 0;
+	struct as_digest build;
+	bool ok;
 
+	*of = (struct as_code_of){ "", "" };
 	if (strncmp(*at, HEAD KERNEL, strlen(HEAD KERNEL)))
 		return as_fail(err, AS_EUSE, "%s: not a file of --kcov", name);
 	*at += strlen(HEAD KERNEL);
-	len = strcspn(*at, "\n");
-	if (len >= AS_KERNEL_NAME_MAX || (*at)[len] != '\n')
-		return as_fail(err, AS_EUSE, "%s:2: not the name of a kernel", name);
-	memcpy(kernel, *at, len);
-	kernel[len] = '\0';
-	*at += len + 1;
-	if (!strcmp(kernel, "-"))
-		kernel[0] = '\0';
-	else if (!as_kernel_name_ok(kernel))
+	len = strcspn(*at, " \n");
+	ok = take_word(*at, len, of->kernel, sizeof(of->kernel));
+	if (ok && (*at)[len] == ' ') {
+		rest = 1 + strcspn(*at + len + 1, "\n");
+		ok = take_word(*at + len + 1, rest - 1, of->build, sizeof(of->build)) &&
+		     as_digest_parse(of->build, &build);
+	}
+	*at += len + rest;
+	if (ok && !strcmp(of->kernel, "-"))
+		of->kernel[0] = '\0';
+	else
+		ok = ok && as_kernel_name_ok(of->kernel);
+	if (!ok || *(*at)++ != '\n')
 		return as_fail(err, AS_EUSE, "%s:2: not the name of a kernel", name);
 	return 0;
 }
 
-int as_code_parse(const char *name, const char *text, struct as_codeset *set,
-		  char kernel[AS_KERNEL_NAME_MAX], struct as_err *err)
+int as_code_parse(const char *name, const char *text, struct as_codeset *set, struct as_code_of *of,
+		  struct as_err *err)
 {
-	const char *at = text;
-	char *end;
-	int rc = parse_kernel(name, &at, kernel, err);
+	const char *at = text, *end;
+	int rc = parse_kernel(name, &at, of, err);
 
 	for (unsigned line = 3; !rc && *at; line++, at = end + 1) {
-		uint64_t pc = strtoull(at, &end, 16);
+		uint64_t pc = as_codeset_address(at, &end);
 
 		if (end == at || *end != '\n')
 			return as_fail(err, AS_EUSE, "%s:%u: not an address", name, line);
-		if (!as_codeset_add(set, pc) && !as_codeset_has(set, pc))
-			return as_fail(err, AS_EUSE, "%s:%u: %llx is far from the others", name,
-				       line, (unsigned long long)pc);
+		if (as_codeset_add(set, pc) || as_codeset_has(set, pc))
+			continue;
+		return set->n < AS_CODESET_MAX
+			       ? as_fail(err, AS_EUSE, "%s:%u: %llx is far from the others", name,
+					 line, (unsigned long long)pc)
+			       : as_fail(err, AS_EUSE, "%s:%u: more places than a kernel has", name,
+					 line);
 	}
 	return rc;
 }
 
-int as_code_load(const char *path, struct as_codeset *set, char kernel[AS_KERNEL_NAME_MAX],
+int as_code_load(const char *path, struct as_codeset *set, struct as_code_of *of,
 		 struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	int rc = as_buf_read_file(&text, path, FILE_MAX_BYTES, err);
 
 	if (!rc)
-		rc = as_code_parse(path, as_buf_str(&text), set, kernel, err);
+		rc = as_code_parse(path, as_buf_str(&text), set, of, err);
 	as_buf_free(&text);
 	return rc;
 }
@@ -124,6 +149,7 @@ int as_code_map_parse(const char *name, const char *text, struct as_code_map *ma
 	char *at;
 
 	*map = (struct as_code_map){ .text = as_xstrdup(text) };
+	as_digest_hex(as_hash(text, strlen(text)), map->build);
 	for (at = map->text; *at;) {
 		struct as_code_function f;
 
@@ -174,6 +200,15 @@ uint64_t as_code_count(struct as_code_map *map, const struct as_codeset *set)
 	return nowhere;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	const struct as_code_function *x = a, *y = b;
+	int order = strcmp(x->file, y->file);
+
+	order = order ? order : strcmp(x->name, y->name);
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
 static int by_file(const void *a, const void *b)
 {
 	const struct as_code_function *x = a, *y = b;
@@ -182,10 +217,38 @@ static int by_file(const void *a, const void *b)
 	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
+/* Names in C have no dots: those of the compiler have, for what it split off a function
+ * ("f.cold", "f.part.0") and for copies that it made of one ("f.isra.0"). */
+static void join_parts(struct as_code_map *map)
+{
+	struct as_code_function *all = map->functions;
+	size_t n = 0;
+
+	for (size_t i = 0; i < map->n; i++) {
+		char *name = map->text + (all[i].name - map->text);
+
+		name[1 + strcspn(name + 1, ".")] = '\0';
+	}
+	qsort(all, map->n, sizeof(*all), by_name);
+	for (size_t i = 0; i < map->n; i++) {
+		struct as_code_function *last = n ? &all[n - 1] : NULL;
+
+		if (last && !strcmp(last->name, all[i].name) && !strcmp(last->file, all[i].file)) {
+			last->size += all[i].size;
+			last->reached += all[i].reached;
+		} else {
+			all[n++] = all[i];
+		}
+	}
+	map->n = n;
+}
+
 void as_code_sort(struct as_code_map *map)
 {
-	if (map->n)
-		qsort(map->functions, map->n, sizeof(*map->functions), by_file);
+	if (!map->n)
+		return;
+	join_parts(map);
+	qsort(map->functions, map->n, sizeof(*map->functions), by_file);
 }
 
 void as_code_table(const struct as_code_map *map, struct as_buf *out)

@@ -3,6 +3,7 @@
 #include "crash/child.h"
 
 #include "child/child.h"
+#include "child/kcov.h"
 #include "crash/boxed.h"
 #include "crash/rounds.h"
 #include "host/trail.h"
@@ -20,6 +21,7 @@ struct child_judging {
 	struct as_crash_keeper *keeper; /* NULL: not in a sandbox */
 	struct as_judge_resume resume;
 	struct as_recoverer *recoverer; /* in the process that judges */
+	struct as_kcov *kcov; /* there; NULL: nobody asks */
 	/* Of the trail, where power cuts begin; and the last state that is on it. */
 	size_t trail_len;
 	uint64_t trail_turn, trail_index;
@@ -70,6 +72,8 @@ static void recovers(void *ctx, struct as_disk *disk, const struct as_perm *perm
 	if (trail)
 		trail_cut(j, trail, perm);
 
+	if (j->kcov)
+		as_kcov_take(j->kcov, 0);
 	/* The log holds only what the target said about the current disk. */
 	j->args->shared->log.total_bytes = 0;
 	if (j->keeper)
@@ -161,6 +165,8 @@ static int judge_child(void *ctx)
 	sh->tool_rc = as_crash_recoverer(j->args, &recoverer, &sh->tool_err);
 	if (!sh->tool_rc)
 		sh->tool_rc = check_ways(j->args, recoverer, &sh->tool_err);
+	if (!sh->tool_rc && j->args->code)
+		sh->tool_rc = as_kcov_open(j->args->code, &j->kcov, &sh->tool_err);
 	if (!sh->tool_rc && j->args->run->state)
 		j->keeper = as_crash_keeper_new(j->args->run->state,
 						as_medium_disk(j->args->fresh.disk));
@@ -173,6 +179,10 @@ static int judge_child(void *ctx)
 	as_crash_keeper_free(j->keeper);
 	j->keeper = NULL;
 	as_recoverer_free(recoverer);
+	if (j->kcov)
+		as_kcov_take(j->kcov, 0);
+	as_kcov_close(j->kcov);
+	j->kcov = NULL;
 	sh->judged = true;
 	return 0;
 }
@@ -272,6 +282,7 @@ int as_crash_judge(const struct as_crash_args *args, const struct as_recording *
 
 struct record_ctx {
 	struct as_crash_shared *shared;
+	struct as_kcov *kcov;
 	bool (*may_begin)(void *ctx, const struct as_tree *tree, struct as_buf *why);
 	void *ctx;
 };
@@ -282,6 +293,8 @@ static void step(void *ctx, int64_t op)
 
 	r->shared->op = op;
 	r->shared->flight.alive++;
+	if (r->kcov)
+		as_kcov_take(r->kcov, 0);
 }
 
 static bool may_begin(void *ctx, const struct as_tree *tree, struct as_buf *why)
@@ -317,7 +330,7 @@ int as_crash_record(const struct as_crash_args *args, struct as_disk *crashed,
 		    void *ctx, struct as_recording *recording, struct as_err *err)
 {
 	struct as_crash_shared *sh = args->shared;
-	struct record_ctx recorder = { sh, begins, ctx };
+	struct record_ctx recorder = { sh, args->kcov, begins, ctx };
 	struct as_record_args record = { .target = args->target,
 					 .fresh = args->fresh,
 					 .seq = args->seq,
@@ -343,6 +356,8 @@ int as_crash_record(const struct as_crash_args *args, struct as_disk *crashed,
 	sh->op = -1;
 	sh->recorded = false;
 	rc = as_record(&record, recording, err);
+	if (args->kcov)
+		as_kcov_take(args->kcov, 0);
 	sh->ops += recording->n_ops;
 	sh->fired |= recording->fired;
 	sh->unjudged |= recording->unjudged;
@@ -367,6 +382,8 @@ int as_crash_child(void *ctx)
 	as_child_begin(&sh->stack);
 	args.seq = seq;
 	sh->tool_rc = as_target_load(args.target, &sh->tool_err);
+	if (!sh->tool_rc && args.code)
+		sh->tool_rc = as_kcov_open(args.code, &args.kcov, &sh->tool_err);
 	if (!sh->tool_rc)
 		sh->tool_rc = as_crash_record(&args, NULL, NULL, NULL, &recording, &sh->tool_err);
 	if (!sh->tool_rc && !args.options->from[0].view && (!recording.raced || recording.orders))
@@ -378,6 +395,7 @@ int as_crash_child(void *ctx)
 	if (!sh->tool_rc && recording.wrong && recording.kind == AS_FIND_SILENT && !sh->n_reports)
 		report_wrong_answer(&args, &recording);
 	as_recording_free(&recording);
+	as_kcov_close(args.kcov);
 	as_seq_free(seq);
 	sh->finished = true;
 	return 0;

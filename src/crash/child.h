@@ -49,6 +49,9 @@ struct as_crash_shared {
 	struct as_crash_report reports[AS_CRASH_REPORTS_MAX];
 };
 
+struct as_kcov;
+struct as_kcov_area;
+
 struct as_crash_args {
 	const struct as_target *target;
 	const struct as_run_options *run;
@@ -58,6 +61,8 @@ struct as_crash_args {
 	const struct as_plan *plan; /* what fails while the workload runs; NULL: nothing */
 	uint64_t race_seed, race_delays; /* if options->race.threads */
 	struct as_dedup *dedup;
+	struct as_kcov_area *code; /* NULL: nobody asks what the kernel reaches */
+	struct as_kcov *kcov; /* of the process that records; NULL likewise */
 	struct as_crash_shared *shared;
 	int disk_fd;
 	/* What happened before this round, in words; NULL: this is the first one. */

@@ -234,6 +234,7 @@ static int start(struct as_crasher *c, const struct as_seq *seq, const struct as
 				      .seq = seq,
 				      .plan = plan,
 				      .dedup = c->dedup,
+				      .code = as_runner_code(c->runner),
 				      .shared = c->shared,
 				      .disk_fd = c->disk_fd };
 	unsigned deadline = c->run.deadline_ms ? c->run.deadline_ms : AS_RUN_DEADLINE_MS;
@@ -285,6 +286,7 @@ static int once(struct crash_run *r, const struct as_plan *plan, const char *dra
 	struct as_ended ended;
 	int rc = start(r->c, r->seq, plan, drawn, &r->how, &ended, r->err);
 
+	as_runner_code_noted(r->c->runner, r->name);
 	r->result->runs++;
 	as_crash_counts_add(r->counts, &sh->counts);
 	as_shares_add(&r->result->shares, &sh->shares);

@@ -260,7 +260,8 @@ static int copy_damaged(struct as_join *j, const struct as_dir *dir, const struc
 	return rc;
 }
 
-/* Counters over time, the state of a hunt, coverage: as they are. */
+/* Counters over time, the state of a hunt, coverage, the code that was reached: as they are. The
+ * code of two kernels has no sum. */
 static int copy_beside(const struct as_dir *dir, const struct as_dir *to, struct as_err *err)
 {
 	struct as_dir hunt = AS_DIR_NONE;
@@ -271,7 +272,8 @@ static int copy_beside(const struct as_dir *dir, const struct as_dir *to, struct
 	for (size_t i = 0; i < names.n && !rc; i++)
 		if ((as_join_is_cov(names.v[i]) && strcmp(names.v[i], AS_JOIN_COV)) ||
 		    !strcmp(names.v[i], JOIN_HISTORY) || !strcmp(names.v[i], JOIN_PROGRESS) ||
-		    !strcmp(names.v[i], JOIN_STATE))
+		    !strcmp(names.v[i], JOIN_STATE) || !strcmp(names.v[i], JOIN_CODE) ||
+		    !strcmp(names.v[i], JOIN_CODE_TABLE))
 			rc = as_join_copy(dir, names.v[i], to, names.v[i], err);
 	as_join_names_free(&names);
 	if (!rc && as_dir_has(dir, AS_RUN_HUNT) &&

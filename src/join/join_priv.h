@@ -13,6 +13,8 @@
 #define JOIN_STATE "state.json"
 #define JOIN_HISTORY "history.csv"
 #define JOIN_PROGRESS "progress.json"
+#define JOIN_CODE "code.kcov"
+#define JOIN_CODE_TABLE "code.csv"
 
 struct join_names {
 	char **v;

@@ -34,6 +34,7 @@ struct as_run_result {
 	uint64_t counts[AS_RUN_COUNTS];
 };
 
+struct as_kcov_area;
 struct as_runner;
 struct as_model;
 struct as_medium;
@@ -56,6 +57,11 @@ struct as_run_fresh {
 	const struct as_traits *traits;
 };
 struct as_run_fresh as_runner_fresh(const struct as_runner *runner);
+/* Where those who run a workload in another way note which code of the kernel it reaches, as that
+ * of workload 0 (child/kcov.h); NULL: nobody asks. */
+struct as_kcov_area *as_runner_code(const struct as_runner *runner);
+/* Tells what they have noted since the last time. */
+void as_runner_code_noted(struct as_runner *runner, const char *name);
 /* Whether the target is unfit: there is no fresh file system, and each workload only tells the
  * finding that says why. */
 bool as_runner_unfit(const struct as_runner *runner);

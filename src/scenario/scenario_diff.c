@@ -23,6 +23,7 @@
 /* Notes what one target does wrong by itself. */
 struct ear {
 	struct as_sink sink;
+	struct as_sink *sinks; /* of the scenario: what is told goes on to them */
 	bool heard;
 	enum as_finding_kind kind;
 };
@@ -55,6 +56,11 @@ static void hear(struct as_sink *sink, const struct as_finding *finding, const c
 	ear->heard = true;
 }
 
+static void hear_told(struct as_sink *sink, const char *text)
+{
+	as_emit_told(((struct ear *)sink)->sinks, text);
+}
+
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 static int open_subject(struct diff_scenario *s, struct scenario_diff_subject *subject,
@@ -66,7 +72,8 @@ static int open_subject(struct diff_scenario *s, struct scenario_diff_subject *s
 	if (rc)
 		return rc;
 	subject->answers = as_shared_alloc(sizeof(*subject->answers));
-	subject->ear.sink.finding = hear;
+	subject->ear =
+		(struct ear){ .sink = { .finding = hear, .told = hear_told }, .sinks = s->sinks };
 	options.answers = subject->answers;
 	/* All targets do the same: it is enough to watch one. */
 	if (subject != s->subjects)

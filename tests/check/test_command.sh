@@ -125,6 +125,8 @@ tap_is "all states are found" "$(count states <"$WORK/out")" "$whole"
 tap_run "once more" 0 "$ASSAY" check --target lab --nodes 2 --depth 3 --no-crash -o "$WORK/k" \
 	--resume --json
 tap_is "nothing is left" "$(count transitions <"$WORK/out")" 0
+tap_like "what it did over time" "$WORK/k/history.csv" '^wall_us,.*states'
+tap_is "has nothing of a kernel's code" "$(grep -c covered_blocks "$WORK/k/history.csv")" 0
 
 # ---- Refused in one line ----
 
@@ -135,6 +137,8 @@ refused() { # NAME REGEX OPTION...
 	tap_like "$name: is said" "$WORK/err" "$regex"
 	tap_is "$name: in one line" "$(wc -l <"$WORK/err")" 1
 }
+refused "the kernel's code of a library" 'target lab: --kcov is for file systems of the kernel' \
+	--target lab --kcov --no-store
 # shellcheck disable=SC2016 # the marks are those of the message
 refused "other settings" 'made with other settings: `nodes 2`, and not `nodes 3`$' \
 	--target lab --nodes 3 -o "$WORK/k" --resume

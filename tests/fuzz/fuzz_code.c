@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct as_codeset *set = as_xcalloc(1, sizeof(*set));
-	char kernel[AS_KERNEL_NAME_MAX];
+	struct as_code_of of;
 	struct as_buf text = { 0 };
 	struct as_code_map map;
 	const char *name;
@@ -51,8 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	size_t name_len;
 
 	as_buf_add(&text, data, len);
-	if (!as_code_parse("code", as_buf_str(&text), set, kernel, NULL))
-		as_assert(!*kernel || as_kernel_name_ok(kernel));
+	if (!as_code_parse("code", as_buf_str(&text), set, &of, NULL))
+		as_assert(!*of.kernel || as_kernel_name_ok(of.kernel));
 	if (as_codeset_hear(set, as_buf_str(&text), &name, &name_len, &added))
 		as_assert(added <= set->n && name + name_len <= as_buf_str(&text) + text.len);
 	walk(set);

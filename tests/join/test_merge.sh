@@ -171,4 +171,13 @@ merge "$WORK/a" -o "$WORK/m" >/dev/null
 tap_is "counters over time, but for a line that is half written" \
 	"$(ask "SELECT at_us || ' ' || value FROM counters WHERE name = 'states' ORDER BY at_us" |
 		xargs)" "1000000 2 2000000 5"
+printf 'assay-code 1\nkernel debug\n6000a001\n' >"$WORK/a/code.kcov"
+printf 'file,function,places\nfs/a.c,f,1\nfs/a.c,g,0\n' >"$WORK/a/code.csv"
+merge "$WORK/a" -o "$WORK/m" >/dev/null
+tap_is "the code that was reached stays with its run" \
+	"$(cat "$WORK"/m/runs/*/code.kcov "$WORK"/m/runs/*/code.csv)" \
+	"$(cat "$WORK/a/code.kcov" "$WORK/a/code.csv")"
+"$ASSAY" report "$WORK/m" -o "$WORK/m.html" >/dev/null 2>&1
+tap_is "and is in the report" "$(grep -c '"file":"fs/a.c","functions":\[\["f",1\],\["g",0\]\]' \
+	"$WORK/m.html")" 1
 tap_done

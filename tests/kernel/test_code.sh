@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The code of the kernel that workloads reach: --kcov of run, hunt and check, and `cov code`. What
-# needs a kernel with kcov is skipped where none is built; refusals and files that are damaged need
-# none.
+# The code of the kernel that workloads reach: --kcov of run and hunt, and `cov code`. What needs a
+# kernel with kcov is skipped where none is built; refusals and files that are damaged need none.
+# test_code_cuts.sh has checks, and hunts that cut the power.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 export LC_ALL=C
@@ -26,8 +26,21 @@ another file|{}\n|not a file of --kcov
 a kernel that is a path|assay-code 1\nkernel ../x\n|not the name of a kernel
 no end of the line|assay-code 1\nkernel -\n6000a001|bad.kcov:3: not an address
 a word|assay-code 1\nkernel -\n6000a001\nxyz\n|bad.kcov:4: not an address
+a sign|assay-code 1\nkernel -\n-6000a001\n|bad.kcov:3: not an address
+the last address there is|assay-code 1\nkernel -\nffffffffffffffff\n|bad.kcov:3: f* is far
+a build that is none|assay-code 1\nkernel debug 12\n|bad.kcov:2: not the name of a kernel
 far away|assay-code 1\nkernel -\n6000a001\nf000a001\n|bad.kcov:4: f000a001 is far
 END
+tap_run "a folder without such a file" 2 "$ASSAY" cov code --kernel debian .
+tap_like "names the file" "$WORK/err" "code.kcov"
+for command in run hunt; do
+	file=$SMOKE
+	[ $command = run ] || file=
+	# shellcheck disable=SC2086 # no word for a hunt
+	tap_run "$command: a library has no such code" 2 "$ASSAY" $command --kcov --target lab \
+		-o lab $file
+	tap_like "$command: says so" "$WORK/err" "target lab: --kcov is for file systems of the"
+done
 if "$ASSAY" run --no-store --sandbox uml --kernel debian --target lab "$SMOKE" >/dev/null 2>&1; then
 	tap_run "a kernel without kcov" 3 "$ASSAY" run --kernel debian --kcov --target ext2 \
 		--no-store "$SMOKE"
@@ -91,16 +104,33 @@ tap_is "and forgets nothing" "$(($(places hunt) >= before))" 1
 tap_is "nothing that was reached is lost" \
 	"$(comm -13 <(sed 1,2d hunt/code.kcov | sort) before.txt | wc -l)" 0
 
-# ---- check ----
-tap_run "check" 0 "$ASSAY" check --kernel "$kernel" --kcov --target ext2 --no-crash --nodes 1 \
-	--search novelty --max-transitions 60 --for 120s --json -o check
-tap_like "tells how many" "$WORK/out" '"event":"code","places":[1-9]'
-"$ASSAY" cov code --functions --under fs/ext2 check >check.out
-tap_like "mkdir is reached" check.out '^ *[1-9][0-9]* places  ext2_mkdir +fs/ext2/namei.c'
-before=$(places check)
-tap_run "it goes on" 0 "$ASSAY" check --kernel "$kernel" --kcov --target ext2 --no-crash \
-	--nodes 1 --search novelty --max-transitions 60 --for 120s --resume -o check
-tap_is "and forgets nothing" "$(($(places check) >= before))" 1
+tap_run "races" 0 "$ASSAY" hunt --race --kernel "$kernel" --kcov --target ext2 --no-draw --seed 3 \
+	--max-workloads 2 --length 12 -o race
+tap_is "record the mount, if not their threads" "$(($(places race) > 0))" 1
+
+tap_run "comparisons" 0 "$ASSAY" hunt --diff ext2,minix3 --kernel "$kernel" --kcov --seed 3 \
+	--max-workloads 1 --length 12 -o diff
+for type in ext2 minix; do
+	"$ASSAY" cov code --under fs/$type --json diff >diff.out
+	tap_like "record the code of $type" diff.out '"all","places":[1-9]'
+done
+
+# ---- A hunt that is killed, and a kernel that was built again ----
+"$ASSAY" hunt --kernel "$kernel" --kcov --target ext2 --no-draw --for 60s -o killed \
+	>/dev/null 2>&1 &
+pid=$!
+tap_wait_until 60 test -s killed/code.kcov
+kill -9 $pid
+wait $pid 2>/dev/null
+tap_is "what it has reached is kept" "$(($(places killed) > 0))" 1
+tap_run "it can be shown" 0 "$ASSAY" cov code --under fs/ext2 killed
+sed -i '2s/ [0-9a-f]*$/ 0123456789abcdef0123456789abcdef/' killed/code.kcov
+tap_run "another build of that kernel" 3 "$ASSAY" cov code --under fs/ext2 killed
+tap_like "says so" "$WORK/err" "another build of the kernel: the places of $kernel are others"
+tap_run "is not added to this one" 2 "$ASSAY" cov code hunt killed
+tap_like "says so" "$WORK/err" "killed is of another build, not of the kernel $kernel"
+tap_run "nor is it gone on with" 2 "$ASSAY" hunt --resume --max-workloads 1000000 -o killed
+tap_like "says so" "$WORK/err" "killed/code.kcov was reached in another build"
 
 # ---- Memory that nobody frees ----
 if "$ASSAY" kernel list --json | grep "\"name\":\"$kernel\"" | grep -q kmemleak; then

@@ -123,26 +123,28 @@ static int print(struct code_view *v, struct as_err *err)
 }
 
 /* The files of several runs are added up. All are of one kernel. */
-static int load(const struct as_args *args, struct code_view *v, char kernel[AS_KERNEL_NAME_MAX],
+static int load(const struct as_args *args, struct code_view *v, struct as_code_of *all,
 		struct as_err *err)
 {
 	int rc = 0;
 
-	kernel[0] = '\0';
+	*all = (struct as_code_of){ "", "" };
 	for (int i = 1; i < args->n_operands && !rc; i++) {
-		char of[AS_KERNEL_NAME_MAX];
 		struct as_buf path = { 0 };
+		struct as_code_of of;
 		struct stat st;
 
 		as_buf_adds(&path, args->operands[i]);
 		if (!stat(as_buf_str(&path), &st) && S_ISDIR(st.st_mode))
 			as_buf_adds(&path, "/" AS_CLI_CODE);
-		rc = as_code_load(as_buf_str(&path), v->set, of, err);
-		if (!rc && i > 1 && strcmp(of, kernel))
-			rc = as_fail(err, AS_EUSE, "%s is of the kernel %s, not of %s",
-				     args->operands[i], of, kernel);
-		if (!rc)
-			memcpy(kernel, of, sizeof(of));
+		rc = as_code_load(as_buf_str(&path), v->set, &of, err);
+		if (!rc && i > 1 && !as_code_of_same(&of, all))
+			rc = as_fail(err, AS_EUSE, "%s is of %s, not of the kernel %s",
+				     args->operands[i],
+				     strcmp(of.kernel, all->kernel) ? of.kernel : "another build",
+				     all->kernel);
+		if (!rc && (i == 1 || !*all->build))
+			*all = of;
 		as_buf_free(&path);
 	}
 	return rc;
@@ -155,12 +157,19 @@ int as_cov_code(const struct as_spec *spec, const struct as_args *args, struct a
 			       .functions = as_args_has(args, "functions"),
 			       .never = as_args_has(args, "never"),
 			       .json = as_args_has(args, "json") };
-	char kernel[AS_KERNEL_NAME_MAX];
-	int rc = load(args, &v, kernel, err);
+	struct as_code_of of;
+	const char *kernel;
+	int rc = load(args, &v, &of, err);
 
 	(void)spec;
+	kernel = as_args_text(args, "kernel", of.kernel);
 	if (!rc)
-		rc = as_cli_code_map(as_args_text(args, "kernel", kernel), &v.map, err);
+		rc = as_cli_code_map(kernel, &v.map, err);
+	if (!rc && *of.build && strcmp(of.build, v.map.build))
+		rc = as_fail(err, AS_ELACK,
+			     "%s was reached in another build of the kernel: the places of %s are "
+			     "others",
+			     args->operands[1], kernel);
 	if (!rc)
 		rc = print(&v, err);
 	as_code_map_free(&v.map);
