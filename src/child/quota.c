@@ -86,9 +86,11 @@ bool as_quota_agrees(struct as_vfs *vfs, const struct as_model *model, struct as
 
 	owner_of(&x, AS_QUOTA_USR, 0);
 	owner_of(&x, AS_QUOTA_GRP, 0);
-	if (!as_model_each(model, false, count_one, &x))
+	if (!as_model_each(model, false, count_one, &x)) {
+		as_vfs_tree_rest(vfs);
 		for (size_t i = 0; i < x.n && ok; i++)
 			ok = owner_agrees(&x, &x.owners[i], traits, why);
+	}
 	free(x.owners);
 	return ok;
 }

@@ -225,10 +225,13 @@ bool as_space_files(struct as_vfs *vfs, const struct as_model *model, bool spoil
 		    struct as_buf *why)
 {
 	struct files x = { .vfs = vfs, .model = model, .why = why };
+	bool ok;
 
 	if (spoil && as_model_traits(model)->features & AS_FEAT_FALLOC_PUNCH)
 		x.left = PROBED;
-	return !as_model_each(model, false, look_at_file, &x);
+	ok = !as_model_each(model, false, look_at_file, &x);
+	as_vfs_tree_rest(vfs);
+	return ok;
 }
 
 /* ---- The disk ---- */

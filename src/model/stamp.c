@@ -300,6 +300,7 @@ bool as_stamps_wrong(const struct as_model *m, const struct as_inode *inode,
 	const int64_t got[TIMES] = { st->atime_ns, st->mtime_ns, st->ctime_ns };
 	const struct as_stamps *s = m->stamps;
 	int64_t unit = m->traits->time_granularity_ns;
+	bool often = m->traits->stamps & AS_STAMPS_OFTEN;
 
 	if (!s || inode->ino >= s->n || !s->at[inode->ino].known)
 		return false;
@@ -311,7 +312,7 @@ bool as_stamps_wrong(const struct as_model *m, const struct as_inode *inode,
 
 		if (!(m->traits->stamps & 1u << i))
 			continue;
-		if (got[i] >= floor_to(lo, unit > 0 ? unit : 1) && got[i] <= hi)
+		if (got[i] >= floor_to(lo, unit > 0 ? unit : 1) && (got[i] <= hi || often))
 			continue;
 		as_buf_addf(why, "%s %lld ns, model says %lld or %s since it %s", names[i],
 			    (long long)got[i], (long long)(got[i] > hi ? hi : lo),

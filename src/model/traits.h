@@ -177,6 +177,9 @@ enum as_stamps_judged {
 	AS_STAMPS_CTIME = 1 << 2,
 	AS_STAMPS_ALL = AS_STAMPS_ATIME | AS_STAMPS_MTIME | AS_STAMPS_CTIME,
 	AS_STAMPS_RENAMED = 1 << 3, /* a rename moves the ctime of what it renames */
+	/* They move more often than anything says: judged is only whether they moved when they had
+	 * to. */
+	AS_STAMPS_OFTEN = 1 << 4,
 };
 
 /* What statfs promises; child/child_space.c judges it. */

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "disk/chunk.h"
 #include "os/spawn.h"
 #include "os/temp.h"
 #include "target/apart.h"
@@ -39,6 +40,8 @@ static int name_image(const struct as_fstype *type, uint64_t size_bytes, struct 
 	if (!rc) {
 		as_buf_addf(&all, "\n%s\n%s\n%llu", type->mkfs, type->env ? type->env : "",
 			    (unsigned long long)size_bytes);
+		if (type->used)
+			as_buf_adds(&all, "\nused");
 		if (type->journal_bytes)
 			as_buf_addf(&all, "\n%s\n%llu",
 				    type->journal_mkfs ? type->journal_mkfs : "",
@@ -101,6 +104,21 @@ static int run_mkfs_apart(const struct as_fstype *type, struct as_fstype_disks *
 	return rc;
 }
 
+/* The same everywhere, so that a store keeps it once, and nothing that a workload writes. */
+static int fill_used(int fd, uint64_t size_bytes, struct as_err *err)
+{
+	unsigned char old[AS_CHUNK_BYTES];
+
+	memset(old, AS_FRESH_OLD, sizeof(old));
+	for (uint64_t at = 0; at < size_bytes; at += sizeof(old)) {
+		uint64_t len = size_bytes - at < sizeof(old) ? size_bytes - at : sizeof(old);
+
+		if (pwrite(fd, old, len, (off_t)at) != (ssize_t)len)
+			return as_fail_errno(err, errno, "cannot fill a disk with old data");
+	}
+	return 0;
+}
+
 static int make(const struct as_fstype *type, const char *folder, struct as_medium *medium,
 		struct as_err *err)
 {
@@ -118,6 +136,8 @@ static int make(const struct as_fstype *type, const char *folder, struct as_medi
 	if (fd < 0 || ftruncate(fd, (off_t)size_bytes))
 		rc = as_fail_errno(err, errno, "%s", as_buf_str(&path));
 	disks.disk = as_buf_str(&path);
+	if (!rc && type->used)
+		rc = fill_used(fd, size_bytes, err);
 	if (!rc)
 		rc = type->journal_bytes ? run_mkfs_apart(type, &disks, fd, err)
 					 : run_mkfs(type, type->mkfs, &disks, err);

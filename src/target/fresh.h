@@ -15,6 +15,9 @@
 
 #include <stdbool.h>
 
+/* What each byte of a disk was before mkfs, if it was used before (struct as_fstype). */
+#define AS_FRESH_OLD 0xd7
+
 /* Makes a fresh file system on the medium, which is all zeros so far. `folder` is where images are
  * kept; NULL: none are kept. *made (may be NULL) says whether mkfs had to run. AS_ELACK: mkfs is
  * missing. */

@@ -116,6 +116,7 @@ struct as_fstype {
 	const char *env; /* of mkfs: "A=1 B=2", may be NULL */
 	const char *package; /* Debian's, of mkfs and the checkers */
 	bool steady; /* its disks are to be the same every time (tool/steady.h) */
+	bool used; /* what mkfs leaves alone on a disk is not zeros, but old data */
 	uint64_t min_bytes, default_bytes;
 	uint32_t block_bytes; /* the smallest unit of data as mkfs above makes it */
 	/* The last bytes of a disk are a second disk, which has the journal (apart.h); 0: they are

@@ -221,6 +221,7 @@ static void change(struct as_fstype *type, const struct as_variant *variant)
 		type->mount = variant->mount;
 	type->projects |= variant->projects;
 	type->steady |= variant->steady;
+	type->used |= variant->used;
 	if (variant->journal_bytes) {
 		type->journal_bytes = variant->journal_bytes;
 		type->journal_mkfs = variant->journal_mkfs;

@@ -35,7 +35,7 @@ struct as_variant {
 	bool other_journal;
 	const char *mount; /* options that its disks are always mounted with */
 	bool projects; /* inodes belong to projects */
-	bool steady; /* see struct as_fstype */
+	bool steady, used; /* see struct as_fstype */
 	/* Its journal is on a disk of its own: see struct as_fstype. */
 	uint64_t journal_bytes;
 	const char *journal_mkfs, *journal_mount;

@@ -63,8 +63,7 @@ static void watch_rest(void *ctx)
 {
 	struct as_tree_watch *w = ctx;
 
-	if (as_vfs_tree(w->vfs)->rest)
-		as_vfs_tree(w->vfs)->rest(w->vfs);
+	as_vfs_tree_rest(w->vfs);
 }
 
 const struct as_tree_ops as_tree_watch_ops = {

@@ -63,6 +63,12 @@ const struct as_tree_ops *as_vfs_tree(const struct as_vfs *vfs)
 	return vfs->ops->tree;
 }
 
+void as_vfs_tree_rest(struct as_vfs *vfs)
+{
+	if (as_vfs_tree(vfs)->rest)
+		as_vfs_tree(vfs)->rest(vfs);
+}
+
 void as_vfs_free(struct as_vfs *vfs)
 {
 	if (!vfs)

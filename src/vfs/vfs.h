@@ -72,6 +72,8 @@ void as_vfs_watch(struct as_vfs *vfs, const struct as_watch *watch);
 void as_vfs_write_back(struct as_vfs *vfs, struct as_choice *choice);
 /* Reads the tree from its root through the vfs. */
 const struct as_tree_ops *as_vfs_tree(const struct as_vfs *vfs);
+/* The reading of a tree is over: it holds nothing of it any more. */
+void as_vfs_tree_rest(struct as_vfs *vfs);
 void as_vfs_free(struct as_vfs *vfs); /* takes NULL */
 
 /* ---- For implementations ---- */

@@ -38,8 +38,7 @@ static const struct row rows[] = {
 	  "create /f 0644\nhardlink /f /g\ncreate /h 0644\nrename /h /g", "/f", 1, 1, 4 },
 	{ "links of one file", "create /f 0644\nhardlink /f /g\nrename /f /g", "/f", 1, 1, 2 },
 	{ "renamed", "create /f 0644\nrename /f /g", "/g", 1, 1, 2 },
-	{ "a folder that is renamed", "mkdir /b 0755\nmkdir /c 0755\nrename /b /a", "/a", 1, 1,
-	  3 },
+	{ "a folder that is renamed", "mkdir /b 0755\nmkdir /c 0755\nrename /b /a", "/a", 1, 1, 3 },
 	{ "the folder of what is made", "mkdir /a 0755\ncreate /a/f 0644", "/a", 1, 2, 2 },
 	{ "the folder of what is removed", "mkdir /a 0755\ncreate /a/f 0644\nunlink /a/f", "/a", 1,
 	  3, 3 },
@@ -182,6 +181,31 @@ static void test_renamed_maybe(void **state)
 		as_seq_free(seq);
 		as_model_free(m);
 	}
+}
+
+/* Where they move more often than the model knows, only an older time is wrong. */
+static void test_often(void **state)
+{
+	const int64_t later[3] = { middle(1), middle(3), middle(3) };
+	const int64_t older[3] = { middle(1), middle(1), middle(1) };
+	struct as_seq *seq = t_parse("create /f 0644\nchmod /f 0600");
+
+	(void)state;
+	for (int often = 0; often <= 1; often++) {
+		struct as_traits traits = t_full_traits;
+		struct as_buf why = { 0 };
+		struct as_model *m;
+
+		traits.stamps = AS_STAMPS_ALL | (often ? AS_STAMPS_OFTEN : 0);
+		m = as_model_new(&traits);
+		as_model_follow_times(m, "");
+		play(m, seq);
+		assert_int_equal(agrees(m, "/f", later, &why), often);
+		assert_false(agrees(m, "/f", older, &why));
+		as_buf_free(&why);
+		as_model_free(m);
+	}
+	as_seq_free(seq);
 }
 
 static void refuse_last(struct as_model *m, struct as_seq *seq, int err)
@@ -387,10 +411,10 @@ static void test_same_xattr(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_future_atime), cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_renamed_maybe),
-		cmocka_unit_test(test_unknown),	     cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_future),	     cmocka_unit_test(test_granularity),
+		cmocka_unit_test(test_future_atime),  cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_renamed_maybe), cmocka_unit_test(test_often),
+		cmocka_unit_test(test_unknown),	      cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_future),	      cmocka_unit_test(test_granularity),
 		cmocka_unit_test(test_same_xattr),
 	};
 

@@ -105,6 +105,9 @@ static void test_agrees(void **state)
 
 /* ---- Mounting, cutting, failing ------------------------------------------------------------ */
 
+#define LETTERS "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define LONG_NAME LETTERS LETTERS LETTERS LETTERS LETTERS
+
 static const struct {
 	const char *name, *target, *text;
 	unsigned ops, skipped;
@@ -137,6 +140,11 @@ static const struct {
 	  "mmap_write $0 len=30000 at=5000 fill=7 flags=MS_SYNC\n"
 	  "pread $0 len=65536 at=0\nclose $0\n",
 	  5, 0 },
+	/* What a look at its blocks holds open would not be free when all is removed. */
+	{ "a file at the end of a long path", "ext4",
+	  "mkdir /a 0755\nmkdir /a/" LONG_NAME " 0755\ncreate /a/" LONG_NAME "/" LONG_NAME
+	  " 0644\n",
+	  3, 0 },
 	{ "a workload that ends unmounted", "ext4", "mkdir /a 0755\numount\n", 2, 0 },
 };
 

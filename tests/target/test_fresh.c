@@ -91,6 +91,36 @@ static void test_once(void **state)
 	as_medium_free(larger);
 }
 
+/* What mkfs leaves alone is old data, and it is kept as another image. */
+static void test_used(void **state)
+{
+	struct as_fstype used = *ext2();
+	struct as_medium *medium, *again;
+	unsigned char got[AS_CHUNK_BYTES], old[AS_CHUNK_BYTES], zeros[AS_CHUNK_BYTES] = { 0 };
+	uint64_t free_at = 3 << 19; /* mke2fs clears the end */
+
+	(void)state;
+	memset(old, AS_FRESH_OLD, sizeof(old));
+	each_file(unlink);
+	medium = make(&used, 2 << 20, true);
+	assert_int_equal(as_bd_read(as_medium_bd(medium), free_at, got, sizeof(got)), 0);
+	assert_memory_equal(got, zeros, sizeof(got));
+	as_medium_free(medium);
+
+	used.used = true;
+	used.mkfs = "mke2fs -q -F -t ext2 -m 0 -b 1024 -E nodiscard,lazy_itable_init=0 {disk}";
+	medium = make(&used, 2 << 20, true);
+	again = make(&used, 2 << 20, false);
+	assert_true(as_digest_eq(digest_of(medium), digest_of(again)));
+	assert_int_equal(as_bd_read(as_medium_bd(medium), free_at, got, sizeof(got)), 0);
+	assert_memory_equal(got, old, sizeof(got));
+	as_medium_free(medium);
+	as_medium_free(again);
+
+	used.used = false;
+	as_medium_free(make(&used, 2 << 20, true));
+}
+
 static int damage(const char *path)
 {
 	int fd = open(path, O_RDWR);
@@ -191,9 +221,9 @@ static void test_no_cache(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_once),	 cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_key),	 cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_no_cache),
+		cmocka_unit_test(test_once),	cmocka_unit_test(test_used),
+		cmocka_unit_test(test_damaged), cmocka_unit_test(test_key),
+		cmocka_unit_test(test_bad),	cmocka_unit_test(test_no_cache),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, NULL);

@@ -4,6 +4,7 @@
 #include "tests/lib/skip.h"
 
 #include "base/choice.h"
+#include "disk/chunk.h"
 #include "target/draw.h"
 #include "target/facts.h"
 #include "target/fresh.h"
@@ -139,17 +140,23 @@ static void test_traits(void **state)
 
 /* ---- Disks ----------------------------------------------------------------------------------- */
 
-static void make_disk(const char *spec)
+static struct as_medium *make_disk_of(const struct as_target *target)
 {
-	struct as_target *target = open_target(spec);
 	struct as_medium *medium;
 	struct as_err err = { 0 };
 	bool made;
 
 	assert_int_equal(as_medium_new(as_target_small_bytes(target), &medium, &err), 0);
 	if (as_fresh_disk(as_target_fstype(target), NULL, medium, &made, &err))
-		fail_msg("%s: %s", spec, err.msg);
-	as_medium_free(medium);
+		fail_msg("%s: %s", as_target_spec(target), err.msg);
+	return medium;
+}
+
+static void make_disk(const char *spec)
+{
+	struct as_target *target = open_target(spec);
+
+	as_medium_free(make_disk_of(target));
 	as_target_free(target);
 }
 
@@ -211,6 +218,42 @@ static void test_nilfs2(void **state)
 	make_all("nilfs2");
 }
 
+/* Free space of a disk that was used before is not zeros, whatever mkfs it is. */
+static void test_used(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	for (unsigned i = 0; as_variant_at(i); i++) {
+		const struct as_variant *v = as_variant_at(i);
+		struct as_buf why = { 0 };
+		unsigned char got[AS_CHUNK_BYTES];
+		struct as_target *target;
+		struct as_medium *medium;
+		uint64_t at;
+		char spec[64];
+
+		if (!v->used || as_fstype_lacks_tools(as_fstype_find(v->type), &why)) {
+			as_buf_free(&why);
+			continue;
+		}
+		snprintf(spec, sizeof(spec), "%s:mkfs=%s", v->type, v->name);
+		target = open_target(spec);
+		medium = make_disk_of(target);
+		/* Few of them keep something there. */
+		at = as_medium_bd(medium)->size_bytes / 16 * 13;
+		at -= at % sizeof(got);
+		assert_int_equal(as_bd_read(as_medium_bd(medium), at, got, sizeof(got)), 0);
+		if (got[0] != AS_FRESH_OLD)
+			fail_msg("%s: byte %llu is 0x%x", spec, (unsigned long long)at, got[0]);
+		as_medium_free(medium);
+		as_target_free(target);
+		n++;
+	}
+	if (!n)
+		skip_because("no mkfs is here");
+}
+
 /* ---- Drawing --------------------------------------------------------------------------------- */
 
 static void test_draw(void **state)
@@ -267,7 +310,8 @@ int main(void)
 		cmocka_unit_test(test_traits),	cmocka_unit_test(test_ext4),
 		cmocka_unit_test(test_xfs),	cmocka_unit_test(test_btrfs),
 		cmocka_unit_test(test_f2fs),	cmocka_unit_test(test_vfat),
-		cmocka_unit_test(test_nilfs2),	cmocka_unit_test(test_draw),
+		cmocka_unit_test(test_nilfs2),	cmocka_unit_test(test_used),
+		cmocka_unit_test(test_draw),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
