@@ -190,9 +190,9 @@ int as_kernel_build(const struct as_kernel_want *want, struct as_kernel *built, 
 	if (!rc)
 		rc = check_want(want, as_buf_str(&job.root), err);
 	if (!rc)
-		rc = as_kernel_source_open(&job, err);
-	if (!rc)
 		rc = check_tools(err);
+	if (!rc)
+		rc = as_kernel_source_open(&job, err);
 	if (!rc) {
 		name_tree(&job);
 		rc = as_kernel_mkdirs(as_buf_str(&job.tree), err);

@@ -116,11 +116,14 @@ static int keep_functions(const struct as_kernel_job *job, const char *folder, s
 int as_kernel_keep(struct as_kernel_job *job, struct as_err *err)
 {
 	struct as_buf folder = { 0 }, path = { 0 }, version = { 0 }, text = { 0 };
-	int rc;
+	int lock = -1, rc;
 
 	as_buf_addf(&folder, "%s/built/%s", as_buf_str(&job->root), job->want->name);
 	as_buf_addf(&path, "%s/include/config/kernel.release", as_buf_str(&job->obj));
-	rc = as_kernel_mkdirs(as_buf_str(&folder), err);
+	/* Of two builds with the same name, in two trees, the result is that of one. */
+	rc = as_kernel_lock(job, as_buf_str(&job->root), &lock, err);
+	if (!rc)
+		rc = as_kernel_mkdirs(as_buf_str(&folder), err);
 	if (!rc)
 		rc = as_buf_read_file(&version, as_buf_str(&path), 256, err);
 	as_buf_clear(&path);
@@ -136,6 +139,8 @@ int as_kernel_keep(struct as_kernel_job *job, struct as_err *err)
 		write_json(job, version.data, &text);
 		rc = as_out_save(as_buf_str(&path), &text, err);
 	}
+	if (lock >= 0)
+		close(lock);
 	as_buf_free(&folder);
 	as_buf_free(&path);
 	as_buf_free(&version);

@@ -91,6 +91,10 @@ refuses "a patch that is a program" 2 "not a patch, but binary data" \
 	./assay kernel build plain --patch ./binary.patch --source "$name.tar.gz"
 refuses "a patch that gives no name" 2 "choose one with --name" \
 	./assay kernel build plain --patch "a b.patch" --source "$name.tar.gz"
+mkdir tools && ln -s "$(command -v make)" tools/make
+refuses "no compiler" 3 "no .gcc. to build a kernel with: package gcc" \
+	env PATH="$HOME_/tools" ./assay kernel build plain --source "$name.tar.gz"
+tap_is "is told before the source is unpacked, too" "$(grep -c unpacks "$WORK/err")" 0
 refuses "a word that is no verb" 2 "neither build nor list" ./assay kernel make
 refuses "a kernel that is not built" 3 "no kernel called 'nope' is built" \
 	./assay run --target ext4 --kernel nope /dev/null
@@ -239,6 +243,19 @@ wait "$second" || got=$?
 tap_is "the second one then builds" "$got" 0
 tap_is "what was killed goes on" "$(says k2)" "one two "
 tap_like "it counts what was done before" "$WORK/second" ', [23] of 3 objects'
+
+# Somebody else puts a result in place: until then, ours is not touched.
+exec 8>>"$CACHE/kernels/lock"
+flock 8
+as_user ./assay kernel build plain --name "t$$-k" --source "$name-k.tar.gz" \
+	>"$WORK/out" 2>"$WORK/err" 8>&- &
+tap_wait_until 60 grep -q 'waits for another build' "$WORK/err"
+tap_like "two results at once: one waits" "$WORK/err" 'waits for another build'
+flock -u 8
+exec 8>&-
+got=0
+wait $! || got=$?
+tap_is "two results at once: and then has its turn" "$got" 0
 
 # ---- What a person sees, and what a machine reads ----
 # again: the compilation of one.c, and then all the rest, waits for a file.
