@@ -67,7 +67,7 @@ static int lacks(const char *what, struct as_err *err)
 {
 	return as_fail(err, AS_ELACK,
 		       "this kernel cannot make its own calls fail (no %s): `assay kernel build "
-		       "debug` builds one that can, and --kernel debug uses it",
+		       "debug` builds one that can, and `--sandbox uml --kernel debug` uses it",
 		       what);
 }
 

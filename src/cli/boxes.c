@@ -114,6 +114,63 @@ int as_cli_box_options(const struct as_args *args, struct as_box_options *o, str
 	return read_core(as_args_text(args, "uml-core", NULL), &o->core, err);
 }
 
+/* The option of a kernel that what was given on the command line needs. */
+static bool needs_of_kernel(const struct as_opt *opt, const char *value,
+			    enum as_kernel_option *needs)
+{
+	static const struct {
+		const char *option, *word; /* NULL: any value */
+		enum as_kernel_option needs;
+	} rows[] = {
+		{ "kcov", NULL, AS_KERNEL_HAS_kcov },
+		{ "kmemleak", NULL, AS_KERNEL_HAS_kmemleak },
+		{ "sweep", "kalloc", AS_KERNEL_HAS_faults },
+		{ "sweep", "kpage", AS_KERNEL_HAS_faults },
+		{ "sweep", "kio", AS_KERNEL_HAS_faults },
+		{ "faults", "kalloc", AS_KERNEL_HAS_faults },
+		{ "faults", "kpage", AS_KERNEL_HAS_faults },
+		{ "faults", "kio", AS_KERNEL_HAS_faults },
+		{ "fault", "kalloc", AS_KERNEL_HAS_faults },
+		{ "fault", "kpage", AS_KERNEL_HAS_faults },
+		{ "fault", "kio", AS_KERNEL_HAS_faults },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		*needs = rows[i].needs;
+		if (!strcmp(opt->name, rows[i].option) &&
+		    (!rows[i].word || (value && strstr(value, rows[i].word))))
+			return true;
+	}
+	return false;
+}
+
+int as_cli_check_kernel(const struct as_args *args, const char *spec, struct as_err *err)
+{
+	const char *name = as_cli_kernel(args) ? as_cli_kernel(args) : AS_KERNEL_DEBIAN;
+	enum as_kernel_option needs;
+	struct as_kernel kernel;
+	int rc = 0;
+
+	/* Of a kernel that --uml names, it is seen when it runs. */
+	if (!as_cli_wants_box(args, spec) || as_args_has(args, "uml") ||
+	    as_kernel_find(name, &kernel, NULL))
+		return 0;
+	for (size_t i = 0; !rc && i < args->n_given; i++) {
+		const struct as_opt *opt = args->given[i].opt;
+
+		if (needs_of_kernel(opt, args->given[i].value, &needs) &&
+		    !(kernel.with >> needs & 1))
+			rc = as_fail(
+				err, AS_ELACK,
+				"--%s: the kernel %s was built without %s: `assay kernel build "
+				"%s` builds one that has it, and --kernel %s uses it",
+				opt->name, name, as_kernel_option_name(needs),
+				as_kernel_flavour_with(needs), as_kernel_flavour_with(needs));
+	}
+	as_kernel_free(&kernel);
+	return rc;
+}
+
 /* What needs the file system to be linked, and to run here. */
 static int check_library(const struct as_args *args, const char *spec, struct as_err *err)
 {

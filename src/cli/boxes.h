@@ -38,6 +38,10 @@ bool as_cli_wants_box(const struct as_args *args, const char *spec);
 void as_cli_where(const struct as_args *args, struct as_run_options *options);
 /* What --kernel names; NULL: nothing. */
 const char *as_cli_kernel(const struct as_args *args);
+/* AS_ELACK: the kernel was built without what an option needs. Asked before anything is begun, and
+ * after what is wrong with the options themselves. */
+AS_MUST_CHECK int as_cli_check_kernel(const struct as_args *args, const char *spec,
+				      struct as_err *err);
 /* Refuses sandbox options that are impossible, before anything is done. */
 AS_MUST_CHECK int as_cli_check_box(const struct as_args *args, const char *spec,
 				   struct as_err *err);

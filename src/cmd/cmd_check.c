@@ -312,6 +312,8 @@ static int open_target(struct check_session *s, const char *spec, struct as_err 
 	int rc = as_cli_check_box(s->args, spec, err);
 
 	if (!rc)
+		rc = as_cli_check_kernel(s->args, spec, err);
+	if (!rc)
 		rc = as_target_open(spec, &s->target, err);
 	if (!rc && as_cli_fstype(spec) && s->options.faults)
 		rc = take_disk_faults(&s->options.faults, err);

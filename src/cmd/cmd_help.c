@@ -15,7 +15,7 @@ static const char *const exit_lines[] = {
 	"1  there are findings (replay: it was reproduced; fmt --check: a file is not canonical)",
 	"2  wrong use, bad input, or an error in assay itself",
 	"3  something is missing on this machine; the message names the package that has it",
-	"128+N  signal N ended a run or a hunt before anything was found",
+	"128+N  signal N ended the command before anything was found",
 };
 
 #define MADE_BY ".\\\" Made by `assay help --man`; change the tables in src/cmd instead.\n"

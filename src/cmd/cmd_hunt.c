@@ -329,6 +329,8 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 		s->hunt.batch = SETS_BATCH;
 	if (!rc)
 		rc = as_cli_hunt_options(args, s->hunt.scenario->name, o, err);
+	for (size_t i = 0; i < s->specs.n && !rc; i++)
+		rc = as_cli_check_kernel(args, s->specs.spec[i], err);
 	o->size_bytes = as_args_number(args, "size", 0);
 	if (!rc && strcmp(s->state.scenario, "sequential")) {
 		if (strlen(s->state.scenario) >= sizeof(o->scenario))

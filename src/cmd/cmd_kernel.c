@@ -125,6 +125,11 @@ static int build_one(const struct as_args *args, const struct as_kernel_want *wa
 	w.last = &last;
 	rc = as_kernel_build(&w, &built, err);
 	as_live_close(p.live, false, rc, err);
+	if (rc == AS_ESTOP && as_cli_stopped()) {
+		fprintf(stderr, "%s: stopped by %s; the same command goes on\n", want->name,
+			as_signal_name(as_cli_stopped()));
+		rc = AS_EXIT_SIGNAL + as_cli_stopped();
+	}
 	if (!rc)
 		print_built(&built, json, quiet);
 	for (char *rest = last.data, *line; rest && (line = strsep(&rest, "\n"));) {
@@ -141,12 +146,13 @@ static int build_one(const struct as_args *args, const struct as_kernel_want *wa
 }
 
 /* A name from what was asked for: "debug", "kasan-kcov", "plain-fix" for --patch fix.patch. */
-static void choose_name(const struct as_args *args, const char *flavour, uint32_t with,
-			const char *const *patches, size_t n_patches, struct as_buf *name)
+static int choose_name(const struct as_args *args, const char *flavour, uint32_t with,
+		       const char *const *patches, size_t n_patches, struct as_buf *name,
+		       struct as_err *err)
 {
 	if (as_args_has(args, "name")) {
 		as_buf_adds(name, as_args_text(args, "name", ""));
-		return;
+		return 0;
 	}
 	if (flavour)
 		as_buf_adds(name, flavour);
@@ -159,6 +165,11 @@ static void choose_name(const struct as_args *args, const char *flavour, uint32_
 
 		as_buf_addf(name, "-%.*s", (int)(dot ? (size_t)(dot - base) : strlen(base)), base);
 	}
+	return as_kernel_name_ok(as_buf_str(name))
+		       ? 0
+		       : as_fail(err, AS_EUSE,
+				 "--patch: no name for the kernel can be made of the names of the "
+				 "patches: choose one with --name");
 }
 
 static int build_flavour(const struct as_args *args, const char *flavour, const char *with,
@@ -175,7 +186,8 @@ static int build_flavour(const struct as_args *args, const char *flavour, const 
 	for (size_t i = 0; i < args->n_given; i++)
 		if (!strcmp(args->given[i].opt->name, "patch"))
 			patches[want.n_patches++] = args->given[i].value;
-	choose_name(args, flavour, want.with, patches, want.n_patches, &name);
+	if (!rc)
+		rc = choose_name(args, flavour, want.with, patches, want.n_patches, &name, err);
 	want.name = as_buf_str(&name);
 	if (!rc)
 		rc = build_one(args, &want, err);

@@ -408,6 +408,8 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 		rc = as_scenario_find(as_args_text(args, "scenario", "sequential"),
 				      &r.runs.scenario, &r.runs.params, err);
 	as_cli_typed_scenario(args, as_args_text(args, "scenario", ""));
+	for (size_t i = 0; !rc && i < all->n; i++)
+		rc = as_cli_check_kernel(args, as_buf_str(&all->jobs[i].spec), err);
 	if (!rc)
 		rc = as_cli_output_open(args, &out, err);
 	if (rc)

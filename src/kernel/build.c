@@ -6,6 +6,8 @@
 #include "os/spawn.h"
 #include "target/cache.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,12 +33,22 @@ static int check_tools(struct as_err *err)
 	return 0;
 }
 
+static bool takes_path(const char *path)
+{
+	for (; *path; path++)
+		if (!isalnum((unsigned char)*path) && !strchr("/._+@-", *path))
+			return false;
+	return true;
+}
+
 static void name_tree(struct as_kernel_job *job)
 {
 	const struct as_kernel_flavour *flavour;
 	struct as_buf with = { 0 };
 	bool own = as_kernel_own_patch(job->want->with, 0, &with);
-	bool copied = !job->users || job->want->n_patches || own;
+	/* What makefiles, and the shells that they start, take in a path. */
+	bool odd = !takes_path(as_buf_str(&job->pristine));
+	bool copied = !job->users || job->want->n_patches || own || odd;
 	uint32_t bits;
 
 	as_buf_clear(&with);
@@ -56,6 +68,60 @@ static void name_tree(struct as_kernel_job *job)
 	as_buf_addf(&job->obj, "%s/obj", as_buf_str(&job->tree));
 	as_buf_addf(&job->log, "%s/log", as_buf_str(&job->tree));
 	as_buf_free(&with);
+}
+
+/* Before a source is unpacked for minutes. */
+static int check_want(const struct as_kernel_want *want, const char *root, struct as_err *err)
+{
+	struct stat st;
+
+	if (!takes_path(root))
+		return as_fail(err, AS_EUSE,
+			       "the kernel's makefiles do not take the path of the cache, %s: only "
+			       "letters, digits and . _ + @ -",
+			       root);
+	if (want->n_patches > AS_KERNEL_PATCHES_MAX)
+		return as_fail(err, AS_EUSE, "--patch: at most %d patches", AS_KERNEL_PATCHES_MAX);
+	for (size_t i = 0; i < want->n_patches; i++)
+		if (stat(want->patches[i], &st) || access(want->patches[i], R_OK))
+			return as_fail(err, AS_EUSE, "--patch %s: %s", want->patches[i],
+				       strerror(errno));
+	return 0;
+}
+
+/* A flavour is always what its name says. */
+static int check_name(const struct as_kernel_want *want, struct as_err *err)
+{
+	const struct as_kernel_flavour *flavour;
+	uint32_t bits;
+
+	if (!strcmp(want->name, AS_KERNEL_DEBIAN))
+		return as_fail(err, AS_EUSE,
+			       "--name " AS_KERNEL_DEBIAN
+			       ": the kernel of the package user-mode-linux is called so");
+	if (!as_kernel_name_ok(want->name))
+		return as_fail(err, AS_EUSE,
+			       "--name %s: expected letters, digits and . _ + - (at most %d)",
+			       want->name, AS_KERNEL_NAME_MAX - 1);
+	for (unsigned i = 0; (flavour = as_kernel_flavour(i)); i++)
+		if (!strcmp(flavour->name, want->name) &&
+		    (as_kernel_options_parse(flavour->with, &bits, NULL) || bits != want->with ||
+		     want->n_patches))
+			return as_fail(
+				err, AS_EUSE,
+				"--name %s: a flavour is called so, and this is another kernel",
+				want->name);
+	return 0;
+}
+
+/* Whoever met a full disk said so, in the words of the system. */
+static int check_full(const struct as_kernel_job *job, int rc, struct as_err *err)
+{
+	if (!rc || rc == AS_ELACK || !err || !strstr(err->msg, strerror(ENOSPC)))
+		return rc;
+	as_fail_in(err, "no space left in %s for a build", as_buf_str(&job->root));
+	err->code = AS_ELACK;
+	return AS_ELACK;
 }
 
 /* A tree of another version of the same source is of no use. */
@@ -115,25 +181,18 @@ static int build_locked(struct as_kernel_job *job, struct as_err *err)
 int as_kernel_build(const struct as_kernel_want *want, struct as_kernel *built, struct as_err *err)
 {
 	struct as_kernel_job job = { .want = want };
-	int lock = -1, rc = 0;
+	int lock = -1, rc;
 
 	*built = (struct as_kernel){ 0 };
-	if (!strcmp(want->name, AS_KERNEL_DEBIAN))
-		return as_fail(err, AS_EUSE,
-			       "--name " AS_KERNEL_DEBIAN
-			       ": the kernel of the package user-mode-linux is called so");
-	if (!as_kernel_name_ok(want->name))
-		rc = as_fail(err, AS_EUSE,
-			     "--name %s: expected letters, digits and . _ + - (at most 64)",
-			     want->name);
-	if (!rc && want->n_patches > AS_KERNEL_PATCHES_MAX)
-		rc = as_fail(err, AS_EUSE, "--patch: at most %d patches", AS_KERNEL_PATCHES_MAX);
+	rc = check_name(want, err);
 	if (!rc)
 		rc = as_cache_folder("kernels", &job.root, err);
 	if (!rc)
-		rc = as_kernel_source_open(&job, err);
+		rc = check_want(want, as_buf_str(&job.root), err);
 	if (!rc)
 		rc = check_tools(err);
+	if (!rc)
+		rc = as_kernel_source_open(&job, err);
 	if (!rc) {
 		name_tree(&job);
 		rc = as_kernel_mkdirs(as_buf_str(&job.tree), err);
@@ -144,6 +203,7 @@ int as_kernel_build(const struct as_kernel_want *want, struct as_kernel *built, 
 		rc = build_locked(&job, err);
 	if (!rc)
 		rc = as_kernel_find(want->name, built, err);
+	rc = check_full(&job, rc, err);
 	if (lock >= 0)
 		close(lock);
 	as_buf_free(&job.root);

@@ -116,11 +116,14 @@ static int keep_functions(const struct as_kernel_job *job, const char *folder, s
 int as_kernel_keep(struct as_kernel_job *job, struct as_err *err)
 {
 	struct as_buf folder = { 0 }, path = { 0 }, version = { 0 }, text = { 0 };
-	int rc;
+	int lock = -1, rc;
 
 	as_buf_addf(&folder, "%s/built/%s", as_buf_str(&job->root), job->want->name);
 	as_buf_addf(&path, "%s/include/config/kernel.release", as_buf_str(&job->obj));
-	rc = as_kernel_mkdirs(as_buf_str(&folder), err);
+	/* Of two builds with the same name, in two trees, the result is that of one. */
+	rc = as_kernel_lock(job, as_buf_str(&job->root), &lock, err);
+	if (!rc)
+		rc = as_kernel_mkdirs(as_buf_str(&folder), err);
 	if (!rc)
 		rc = as_buf_read_file(&version, as_buf_str(&path), 256, err);
 	as_buf_clear(&path);
@@ -136,6 +139,8 @@ int as_kernel_keep(struct as_kernel_job *job, struct as_err *err)
 		write_json(job, version.data, &text);
 		rc = as_out_save(as_buf_str(&path), &text, err);
 	}
+	if (lock >= 0)
+		close(lock);
 	as_buf_free(&folder);
 	as_buf_free(&path);
 	as_buf_free(&version);
@@ -188,7 +193,7 @@ static bool load(const char *root, const char *name, struct as_kernel *kernel)
 	as_buf_clear(&path);
 	as_buf_addf(&path, "%s/built/%s/linux", root, name);
 	ok = ok && json && fill(json, name, kernel) && !stat(as_buf_str(&path), &st) &&
-	     S_ISREG(st.st_mode);
+	     S_ISREG(st.st_mode) && st.st_size && !access(as_buf_str(&path), X_OK);
 	if (ok) {
 		kernel->path = as_xstrdup(as_buf_str(&path));
 		kernel->size_bytes = (uint64_t)st.st_size;
@@ -271,15 +276,22 @@ static int find_debian(struct as_kernel *kernel, struct as_err *err)
 
 int as_kernel_find(const char *name, struct as_kernel *kernel, struct as_err *err)
 {
-	struct as_buf root = { 0 }, names = { 0 };
+	struct as_buf root = { 0 }, names = { 0 }, folder = { 0 };
 	int rc;
 
 	if (!strcmp(name, AS_KERNEL_DEBIAN))
 		return find_debian(kernel, err);
 	rc = as_cache_folder("kernels", &root, err);
+	as_buf_addf(&folder, "%s/built/%s", as_buf_str(&root), name);
 	if (!rc && !load(as_buf_str(&root), name, kernel)) {
 		rc = as_kernel_each(add_name, &names, err);
-		if (!rc)
+		if (!rc && as_kernel_name_ok(name) && as_kernel_is_dir(as_buf_str(&folder)))
+			rc = as_fail(
+				err, AS_ELACK,
+				"the kernel '%s' is half built, or damaged: build it again (its "
+				"folder is %s)",
+				name, as_buf_str(&folder));
+		else if (!rc)
 			rc = as_fail(err, AS_ELACK,
 				     "no kernel called '%s' is built; `assay kernel build` builds "
 				     "one; there %s%s, and " AS_KERNEL_DEBIAN
@@ -288,5 +300,6 @@ int as_kernel_find(const char *name, struct as_kernel *kernel, struct as_err *er
 	}
 	as_buf_free(&root);
 	as_buf_free(&names);
+	as_buf_free(&folder);
 	return rc;
 }

@@ -42,7 +42,9 @@ static void hear(void *ctx, const char *line)
 		as_kernel_say(m->job, m->phase, m->done, m->all > m->done ? m->all : m->done);
 		return;
 	}
-	snprintf(m->last[m->n_last++ % LAST_LINES], sizeof(m->last[0]), "%s", line);
+	/* Each make below the first says again that it failed; the compiler's lines are above. */
+	if (strncmp(line, "make[", 5) != 0)
+		snprintf(m->last[m->n_last++ % LAST_LINES], sizeof(m->last[0]), "%s", line);
 	m->no_space = m->no_space || strstr(line, "No space left on device");
 }
 

@@ -46,7 +46,8 @@ int as_kernel_options_parse(const char *text, uint32_t *with, struct as_err *err
 		}
 		*with |= 1u << i;
 		text += len;
-		text += *text == ',';
+		if (*text == ',' && !*++text)
+			return as_fail(err, AS_EUSE, "a word is missing after the last comma");
 	}
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "os/out.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATCH_MAX_BYTES ((size_t)16 << 20)
@@ -36,8 +37,9 @@ static bool leads_out(const char *path)
 	return false;
 }
 
-/* The path in "--- a/fs/x.c<tab>date": without its first part, as patch -p1 takes it. */
-static bool add_path(const char *line, size_t len, struct as_buf *paths)
+/* The path in "--- a/fs/x.c<tab>date": without its first part, as patch -p1 takes it, unless it is
+ * `whole`. */
+static bool add_path(const char *line, size_t len, bool whole, struct as_buf *paths)
 {
 	char path[1024];
 	const char *slash;
@@ -45,7 +47,7 @@ static bool add_path(const char *line, size_t len, struct as_buf *paths)
 	len = strcspn(line, "\t\n\r") < len ? strcspn(line, "\t\n\r") : len;
 	if (len == 9 && !strncmp(line, "/dev/null", len))
 		return true;
-	slash = memchr(line, '/', len);
+	slash = whole ? line - 1 : memchr(line, '/', len);
 	if (!slash || len - (size_t)(slash + 1 - line) >= sizeof(path) || *line == '"')
 		return false;
 	len -= (size_t)(slash + 1 - line);
@@ -67,25 +69,60 @@ static const char *next_line(const char *at, const char *end)
 	return newline ? newline + 1 : end;
 }
 
+/* "a/fs/x.c b/fs/x.c" of a line "diff --git ...": the only place where the name of a file is that
+ * comes or goes empty, or changes its mode alone. */
+static bool add_both(const char *line, size_t len, struct as_buf *paths)
+{
+	const char *blank = memchr(line, ' ', len);
+
+	return !blank || !memchr(line, '/', (size_t)(blank - line)) ||
+	       !memchr(blank, '/', len - (size_t)(blank - line)) ||
+	       (add_path(line, (size_t)(blank - line), false, paths) &&
+		add_path(blank + 1, len - (size_t)(blank + 1 - line), false, paths));
+}
+
+/* Where patch(1) finds the names of files. Those without "a/" count after a line of git only. */
+static const struct {
+	const char *text;
+	enum { STRIPPED, WHOLE, BOTH } kind;
+} marks[] = {
+	{ "--- ", STRIPPED },	 { "+++ ", STRIPPED },	  { "*** ", STRIPPED },
+	{ "Index: ", STRIPPED }, { "diff --git ", BOTH }, { "rename from ", WHOLE },
+	{ "rename to ", WHOLE }, { "copy from ", WHOLE }, { "copy to ", WHOLE },
+};
+
+static bool add_line(const char *line, size_t len, bool *git, struct as_buf *paths)
+{
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		bool whole = marks[i].kind == WHOLE;
+		size_t n = strlen(marks[i].text);
+
+		/* A removed line that looks like a header, "--- x/y", only adds a file. */
+		if (len <= n || strncmp(line, marks[i].text, n) != 0 ||
+		    (whole ? !*git : !memchr(line, '/', len)))
+			continue;
+		if (!whole)
+			*git = marks[i].kind == BOTH;
+		return *git && !whole ? add_both(line + n, len - n, paths)
+				      : add_path(line + n, len - n, whole, paths);
+	}
+	return true;
+}
+
 bool as_kernel_patch_paths(const char *text, size_t len, struct as_buf *paths)
 {
-	static const char *const marks[] = { "--- ", "+++ ", "rename from ", "rename to " };
 	const char *end = text + len;
+	bool git = false;
 
-	for (const char *at = text; at < end; at = next_line(at, end)) {
-		const char *stop = next_line(at, end);
-
+	for (const char *at = text, *stop; at < end; at = stop) {
+		stop = next_line(at, end);
 		if (memchr(at, '\0', (size_t)(stop - at)))
 			return false;
-		for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-			size_t n = strlen(marks[i]);
-
-			/* A removed line that looks like a header, "--- x", only adds a file. */
-			if ((size_t)(stop - at) > n && !strncmp(at, marks[i], n) &&
-			    memchr(at, '/', (size_t)(stop - at)) &&
-			    !add_path(at + n, (size_t)(stop - at) - n, paths))
-				return false;
-		}
+		/* patch(1) takes what is indented, too. */
+		while (at < stop && strchr(" \tX", *at))
+			at++;
+		if (!add_line(at, (size_t)(stop - at), &git, paths))
+			return false;
 	}
 	return true;
 }
@@ -127,10 +164,25 @@ static void load_state(const struct as_kernel_job *job, struct as_buf *first, st
 	as_buf_free(&path);
 }
 
+/* patch(1) removes a folder with its last file. */
+static int restore_one(const char *from, const char *to, struct as_err *err)
+{
+	struct as_buf folder = { 0 };
+	int rc;
+
+	as_buf_add(&folder, to, (size_t)(strrchr(to, '/') - to));
+	rc = as_kernel_mkdirs(as_buf_str(&folder), err);
+	if (!rc)
+		rc = as_kernel_copy_file(from, to, err);
+	as_buf_free(&folder);
+	return rc;
+}
+
 /* Makes the files as they are in the source. */
 static int restore(const struct as_kernel_job *job, const struct as_buf *paths, struct as_err *err)
 {
 	struct as_buf from = { 0 }, to = { 0 };
+	struct stat st;
 	int rc = 0;
 
 	for (size_t at = 0; !rc && at < paths->len; at += strlen(paths->data + at) + 1) {
@@ -138,10 +190,10 @@ static int restore(const struct as_kernel_job *job, const struct as_buf *paths, 
 		as_buf_clear(&to);
 		as_buf_addf(&from, "%s/%s", as_buf_str(&job->pristine), paths->data + at);
 		as_buf_addf(&to, "%s/%s", as_buf_str(&job->src), paths->data + at);
-		if (!access(as_buf_str(&from), F_OK))
-			rc = as_kernel_copy_file(as_buf_str(&from), as_buf_str(&to), err);
-		else
+		if (lstat(as_buf_str(&from), &st))
 			unlink(as_buf_str(&to));
+		else if (S_ISREG(st.st_mode))
+			rc = restore_one(as_buf_str(&from), as_buf_str(&to), err);
 	}
 	as_buf_free(&from);
 	as_buf_free(&to);
@@ -209,7 +261,9 @@ static int check_one(struct patches *p, const char *name, struct as_err *err)
 	const struct as_buf *text = &p->texts[p->n];
 	int rc = 0;
 
-	if (!as_kernel_patch_paths(as_buf_str(text), text->len, &p->paths))
+	if (text->len && memchr(text->data, '\0', text->len))
+		rc = as_fail(err, AS_EUSE, "--patch %s: not a patch, but binary data", name);
+	else if (!as_kernel_patch_paths(as_buf_str(text), text->len, &p->paths))
 		rc = as_fail(err, AS_EUSE, "--patch %s: names a file that is not below the source",
 			     name);
 	else if (as_kernel_patch_paths(as_buf_str(text), text->len, &alone) && !alone.len)

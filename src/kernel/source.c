@@ -6,6 +6,8 @@
  *	a tarball	any that tar(1) unpacks
  *	a folder	a source tree of the user's, which is never changed
  *
+ * A folder that was built in cannot be built out of tree: its makefiles refuse it, and say so late.
+ *
  * A tarball is unpacked once, into a folder beside its place, which gets its name when it is
  * complete: so a build that was killed leaves nothing that looks complete. When the tarball changes
  * (a new version of the package), it is unpacked again.
@@ -37,6 +39,23 @@ static bool looks_like_source(const char *folder)
 	as_buf_clear(&path);
 	as_buf_addf(&path, "%s/Makefile", folder);
 	yes = yes && !access(as_buf_str(&path), R_OK);
+	as_buf_free(&path);
+	return yes;
+}
+
+/* What the kernel's makefiles look at (outputmakefile). */
+static bool was_built_in(const char *folder)
+{
+	static const char *const marks[] = { ".config", "include/config",
+					     "arch/um/include/generated" };
+	struct as_buf path = { 0 };
+	bool yes = false;
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		as_buf_clear(&path);
+		as_buf_addf(&path, "%s/%s", folder, marks[i]);
+		yes = yes || !access(as_buf_str(&path), F_OK);
+	}
 	as_buf_free(&path);
 	return yes;
 }
@@ -74,16 +93,22 @@ static int find_package(const char *name, struct as_buf *tarball, struct as_err 
 
 /* ---- Unpacking ------------------------------------------------------------------------------- */
 
-struct last_words {
-	struct as_buf text;
+/* What tar(1) says first is what is wrong; its last line is the same after any error. What it says
+ * of the program that unpacks comes first, too. */
+struct tar_words {
+	struct as_buf first;
+	bool no_space;
 };
 
 static void hear(void *ctx, const char *line)
 {
-	struct last_words *w = ctx;
+	struct tar_words *w = ctx;
 
-	as_buf_clear(&w->text);
-	as_buf_adds(&w->text, line);
+	if (!w->first.len)
+		as_buf_adds(&w->first, line);
+	/* Of a disk that is full in the midst of a block, tar(1) says the second. */
+	w->no_space =
+		w->no_space || strstr(line, strerror(ENOSPC)) || strstr(line, ": Wrote only ");
 }
 
 static int run_tar(const struct as_kernel_job *job, const char *tarball, const char *into,
@@ -92,21 +117,20 @@ static int run_tar(const struct as_kernel_job *job, const char *tarball, const c
 	const char *const argv[] = {
 		"tar", "-xf", tarball, "-C", into, "--strip-components=1", "--no-same-owner", NULL
 	};
-	struct last_words words = { 0 };
+	struct tar_words words = { .no_space = false };
 	const struct as_kernel_program tar = {
 		.argv = argv, .line = hear, .ctx = &words, .stop = job->want->stop
 	};
 	int status, rc = as_kernel_program(&tar, &status, err);
 
 	if (!rc && status)
-		rc = as_fail(err, strstr(as_buf_str(&words.text), "No space") ? AS_ELACK : AS_EUSE,
-			     "%s cannot be unpacked into %s: %s", tarball, into,
-			     as_buf_str(&words.text));
+		rc = as_fail(err, AS_EUSE, "%s cannot be unpacked into %s: %s", tarball, into,
+			     words.no_space ? strerror(ENOSPC) : as_buf_str(&words.first));
 	if (!rc && !looks_like_source(into))
 		rc = as_fail(err, AS_EUSE,
 			     "%s holds no source of Linux: no Makefile and arch/um in its folder",
 			     tarball);
-	as_buf_free(&words.text);
+	as_buf_free(&words.first);
 	return rc;
 }
 
@@ -195,6 +219,12 @@ int as_kernel_source_open(struct as_kernel_job *job, struct as_err *err)
 				     "--source %s: no source of Linux: no Makefile and arch/um in "
 				     "it",
 				     source);
+		else if (was_built_in(real))
+			rc = as_fail(err, AS_EUSE,
+				     "--source %s was built in: `make mrproper` in it cleans it",
+				     source);
+	} else if (!S_ISREG(st.st_mode)) {
+		rc = as_fail(err, AS_EUSE, "--source %s: no package, tarball or folder", source);
 	} else {
 		as_buf_adds(&tarball, real);
 		name_path(real, &job->id);

@@ -10,7 +10,8 @@
  * the stack only because something was reported (KMSG_TELL), or that everybody calls (KMSG_SKIP),
  * are left out. User-Mode Linux guesses all of its frames: whatever on the stack looks like an
  * address in the kernel. Of these, the first one after the last that tells something is taken, and
- * none that is the beginning of a function, since nothing returns there.
+ * none that is the beginning of a function, since nothing returns there. Of a task that sleeps
+ * where it must not, the one that took the spinlock is blamed before any guess.
  *
  * User-Mode Linux says "WARNING: ..." first, and what is wrong in the message after it: if that has
  * a row of its own (a list, a reference count), the report is one of that row.
@@ -70,6 +71,8 @@ struct as_kmsg_scan {
 	unsigned lines;
 	char where[WHERE_BYTES];
 	char guess[WHERE_BYTES]; /* the same by a guessed frame, if there is nothing better */
+	char spinning[WHERE_BYTES]; /* who took the last spinlock that the report lists */
+	bool at_next; /* the last message names its place in the next one */
 	unsigned long ip; /* that the message names as a number, or 0 */
 	struct as_buf title, text, signature;
 };
@@ -216,6 +219,23 @@ static bool is_lock(const struct as_kmsg_scan *s, const char *text)
 	return !strcmp(s->what, "lockdep") && strstr(text, ", at: ");
 }
 
+/* "#2: 00000000618ad378 (broken_spin){+.+.}-{2:2}, at: broken_schedule+0x26/0x50": a lock that is
+ * held, and that forbids sleeping (its kind, after the '-', is 1 or 2). */
+static bool is_spinlock(const char *text)
+{
+	const char *kind = strstr(text, "}-{");
+
+	return kind && (kind[3] == '1' || kind[3] == '2') && strstr(kind, ", at: ");
+}
+
+/* "assay/40 is trying to release lock (broken_two) at:", and then the place. */
+static bool ends_with_at(const char *text)
+{
+	size_t len = strlen(text);
+
+	return len > 4 && !strcmp(text + len - 4, " at:");
+}
+
 /* The number that a message names as its instruction pointer ("..., ip 0x60731860"), or 0. */
 static unsigned long named_ip(const char *text)
 {
@@ -278,7 +298,9 @@ static void blame(struct as_kmsg_scan *s, const char *text)
 		return;
 	if (s->in_stack)
 		guess(s, text);
-	if (is_ip(text) || is_lock(s, text)) {
+	if (is_spinlock(text) && find_function(text, name))
+		memcpy(s->spinning, name, sizeof(name));
+	if (is_ip(text) || is_lock(s, text) || s->at_next) {
 		if (!find_function(text, name))
 			return;
 	} else if (!s->in_stack || !frame_has(text, s->ip, name)) {
@@ -373,6 +395,8 @@ static void hand_out(struct as_kmsg_scan *s)
 	s->open = false;
 	if (s->foreign)
 		return;
+	if (!s->where[0] && s->spinning[0] && !strcmp(s->what, "atomic"))
+		memcpy(s->where, s->spinning, sizeof(s->where));
 	if (!s->where[0] && is_among(by_stack, COUNT(by_stack), s->what))
 		memcpy(s->where, s->guess, sizeof(s->where));
 	as_buf_clear(&s->signature);
@@ -413,7 +437,8 @@ static void begin(struct as_kmsg_scan *s, const char *text, const struct as_kmsg
 	s->cls = m->cls;
 	s->what = m->what;
 	s->lines = 0;
-	s->where[0] = s->guess[0] = '\0';
+	s->where[0] = s->guess[0] = s->spinning[0] = '\0';
+	s->at_next = false;
 	s->ip = named_ip(text);
 	as_buf_clear(&s->title);
 	as_buf_adds(&s->title, text);
@@ -457,6 +482,7 @@ void as_kmsg_scan_message(struct as_kmsg_scan *s, const char *text)
 		add_line(s, text);
 		check_owner(s, text);
 		blame(s, text);
+		s->at_next = ends_with_at(text);
 		if (is_end_mark(s, text))
 			hand_out(s);
 	} else if (m.cls != AS_KMSG_INFO) {

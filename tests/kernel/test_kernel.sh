@@ -71,6 +71,30 @@ refuses "an option nobody knows" 2 "'kasn' is not something to build a kernel wi
 refuses "a flavour nobody knows" 2 "no flavour is called 'fast'" ./assay kernel build fast
 refuses "a flavour and --with" 2 "leave out --with" ./assay kernel build plain --with kasan
 refuses "a name that is a path" 2 "--name ../x: expected" ./assay kernel build plain --name ../x
+refuses "a comma without a word" 2 "a word is missing" ./assay kernel build --with kasan,
+refuses "the name of another flavour" 2 "a flavour is called so" \
+	./assay kernel build plain --name debug --source "$name.tar.gz"
+head -c 300 "$name.tar.gz" >"$name-half.tar.gz" && chmod a+r "$name-half.tar.gz"
+refuses "half a tarball" 2 "cannot be unpacked into .*: gzip: .*unexpected end of file" \
+	./assay kernel build plain --source "$name-half.tar.gz"
+mkfifo fifo && chmod a+rw fifo
+refuses "a source that is no file" 2 "no package, tarball or folder" \
+	timeout -k 1 60 ./assay kernel build plain --source fifo
+cp -r "$name" "$name-built" && touch "$name-built/.config"
+refuses "a folder that was built in" 2 "was built in: .make mrproper. in it cleans it" \
+	./assay kernel build plain --source "$name-built"
+refuses "a patch that is not there" 2 "--patch ./none.patch: No such file" \
+	./assay kernel build plain --patch ./none.patch --source "$name.tar.gz"
+tap_is "is told before the source is unpacked" "$(grep -c unpacks "$WORK/err")" 0
+printf 'x\0y\n' >binary.patch && printf '\n' >"a b.patch" && chmod a+r ./*.patch
+refuses "a patch that is a program" 2 "not a patch, but binary data" \
+	./assay kernel build plain --patch ./binary.patch --source "$name.tar.gz"
+refuses "a patch that gives no name" 2 "choose one with --name" \
+	./assay kernel build plain --patch "a b.patch" --source "$name.tar.gz"
+mkdir tools && ln -s "$(command -v make)" tools/make
+refuses "no compiler" 3 "no .gcc. to build a kernel with: package gcc" \
+	env PATH="$HOME_/tools" ./assay kernel build plain --source "$name.tar.gz"
+tap_is "is told before the source is unpacked, too" "$(grep -c unpacks "$WORK/err")" 0
 refuses "a word that is no verb" 2 "neither build nor list" ./assay kernel make
 refuses "a kernel that is not built" 3 "no kernel called 'nope' is built" \
 	./assay run --target ext4 --kernel nope /dev/null
@@ -140,8 +164,24 @@ refuses "a file that is no patch" 2 "changes no file" \
 refuses "a tree that does not build" 2 "make linux failed .*its log is $CACHE" \
 	./assay kernel build plain --name "t$$-x" --source "$name.tar.gz" --patch broken.patch
 tap_like "the compiler's last lines" "$WORK/err" "error: .*nonsense"
+cat >rename.patch <<'END'
+diff --git a/fs/two/two.c b/fs/two/new.c
+similarity index 100%
+rename from fs/two/two.c
+rename to fs/two/new.c
+END
+sed 's,/two/new.c,/one/new.c,' rename.patch >gone.patch
+chmod a+r ./*.patch
+tap_run "a patch that renames" 0 build two plain --source "$name.tar.gz" --patch rename.patch
+tap_run "a patch that empties a folder" 0 build two plain --source "$name.tar.gz" \
+	--patch gone.patch
 tap_run "without patches again" 0 build a plain --source "$name.tar.gz"
 tap_is "no patch is left" "$(says a)" "one two "
+two=$(cd "$CACHE/kernels/tree/$id+plain/src/fs" && find two -type f | tr '\n' ' ')
+tap_is "no file of a patch is left" "$two" "two/two.c "
+as_user mkdir "$CACHE/kernels/built/t$$-half"
+refuses "a kernel that is half there" 3 "half built, or damaged: build it again" \
+	./assay run --target ext4 --kernel "t$$-half" /dev/null
 
 # ---- A folder of the user's ----
 tap_run "a folder builds" 0 build dir plain --source "$name"
@@ -156,6 +196,25 @@ echo '/* more */' >>"$name/fs/two/two.c"
 sed -i 's/"uno"/"eins"/' "$name/fs/one/one.c"
 tap_run "the folder changed under a patch" 0 build dirp plain --source "$name" --patch two.patch
 tap_is "both changes are in it" "$(says dirp)" "eins TWO "
+
+odd="$name ' and blanks"
+cp -r "$name" "$odd" && chmod -R a+rX "$odd"
+tap_run "a folder that makefiles do not take" 0 build odd plain --source "$odd"
+tap_is "is copied first" "$(says odd)" "eins two "
+
+# ---- A full disk ----
+full=$CACHE/kernels/source
+if [ -n "${uid:-}" ] && mv "$full" "$full.there" && as_user mkdir "$full" &&
+	mount -t tmpfs -o "size=8m,mode=700,uid=$uid" none "$full" 2>/dev/null; then
+	mkdir -p big/arch/um && touch big/Makefile && head -c 40M /dev/zero >big/zero &&
+		tar -czf big.tar.gz big && rm big/zero && chmod a+r big.tar.gz
+	refuses "no space for the source" 3 "no space left in $CACHE.*No space left" \
+		./assay kernel build plain --name "t$$-x" --source ./big.tar.gz
+	umount "$full"
+else
+	tap_skip "no space for the source" "this needs root, and a file system that is mounted"
+fi
+[ ! -e "$full.there" ] || { rmdir "$full" && mv "$full.there" "$full"; }
 
 # ---- Killed half-way; two at once ----
 cp "$name.tar.gz" "$name-k.tar.gz" && chmod a+r "$name-k.tar.gz"
@@ -185,6 +244,19 @@ tap_is "the second one then builds" "$got" 0
 tap_is "what was killed goes on" "$(says k2)" "one two "
 tap_like "it counts what was done before" "$WORK/second" ', [23] of 3 objects'
 
+# Somebody else puts a result in place: until then, ours is not touched.
+exec 8>>"$CACHE/kernels/lock"
+flock 8
+as_user ./assay kernel build plain --name "t$$-k" --source "$name-k.tar.gz" \
+	>"$WORK/out" 2>"$WORK/err" 8>&- &
+tap_wait_until 60 grep -q 'waits for another build' "$WORK/err"
+tap_like "two results at once: one waits" "$WORK/err" 'waits for another build'
+flock -u 8
+exec 8>&-
+got=0
+wait $! || got=$?
+tap_is "two results at once: and then has its turn" "$got" 0
+
 # ---- What a person sees, and what a machine reads ----
 # again: the compilation of one.c, and then all the rest, waits for a file.
 again() {
@@ -205,6 +277,17 @@ tap_like "--json: progress" "$WORK/json" \
 tap_like "--json: the last line is what was built" <(tail -n 1 "$WORK/json") \
 	"^\\{\"name\":\"t$$-k\",\"version\":\"6.99.0-fake\""
 tap_is "--json: nothing else" "$(grep -cv '^{.*}$' "$WORK/json")" 0
+again
+as_user ./assay kernel build plain --name "t$$-k" --source "$name-k.tar.gz" \
+	>"$WORK/out" 2>"$WORK/err" &
+pid=$!
+tap_wait_until 60 grep -q 'CC ' "$tree/log"
+pkill -INT -P $pid -x assay || kill -INT $pid
+got=0
+wait $pid || got=$?
+tap_is "SIGINT: the exit status" "$got" 130
+tap_like "SIGINT: it says that nothing is lost" "$WORK/err" \
+	"^t$$-k: stopped by SIGINT; the same command goes on"
 if command -v tmux >/dev/null; then
 	socket=$(mktemp -u /tmp/assay-kernel-XXXXXX)
 	mux() { tmux -S "$socket" -f /dev/null "$@"; }

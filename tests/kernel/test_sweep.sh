@@ -60,6 +60,8 @@ if tap_uml ext4; then
 	tap_is "a hunt in a kernel that cannot do it" $? 3
 	tap_like "a hunt in a kernel that cannot do it: the one that can" "$WORK/err" \
 		"assay kernel build debug.*--kernel debug"
+	tap_is "a hunt in a kernel that cannot do it: is not begun" \
+		"$(find "$WORK/ext4" -type f 2>/dev/null)" ""
 else
 	tap_skip "a hunt in a kernel that cannot do it" "the sandbox uml does not run here"
 fi

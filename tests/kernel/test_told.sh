@@ -36,6 +36,7 @@ while IFS='|' read -r name needs signature; do
 		"$name.txt"
 	cat "$name"/findings/*/finding.json >"$WORK/finding" 2>/dev/null
 	tap_like "$name: how it is told" "$WORK/finding" "\"signature\":\"$signature\""
+	tap_is "$name: it is told once" "$(ls "$name/findings" | wc -l)" 1
 done <<'END'
 freed|kasan|crash: kasan: broken_freed
 bounds|kasan|crash: kasan: broken_bounds
@@ -51,7 +52,33 @@ warn|kasan|warning: warning: ext2_broken
 bug|kasan|crash: bug: .*ext2_broken.*
 null|kasan|crash: (kasan|bad-address): ext2_(broken|mkdir)
 hang|kasan|hang: mkdir: hang
+stack|kasan|crash: kasan: broken_stack
+global|kasan|crash: kasan: broken_global
+free|kasan|crash: kasan: broken_free_twice
+clear|kasan|crash: kasan: broken_clear
+later|kasan|crash: kasan: broken_work
+recurse|lockdep|crash: lockdep: broken_recurse
+spin|lockdep|crash: lockdep: broken_spin_twice
+context|lockdep|crash: lockdep: broken_timer
+locked|lockdep|crash: lockdep: broken_free_locked
+unlock|lockdep|crash: lockdep: broken_unlock
+rcu|lockdep|warning: rcu-usage: broken_rcu
+schedule|lockdep|warning: atomic: broken_schedule
+uncount|kasan|warning: refcount: broken_uncount
+once|kasan|warning: warning: broken_once
+divide|kasan|crash: division: Kernel panic .*
+jump|kasan|crash: bad-address: broken_jump
+wild|kasan|crash: bad-address: broken_wild
+panic|kasan|crash: panic: Kernel panic - not syncing: broken on purpose
+bug_on|kasan|crash: bug: .*ext2_broken.*
+loop|kasan|hang: mkdir: .*
 END
+
+# A warning that a kernel gives once, and lockdep, which turns itself off: the next workload finds
+# both again.
+tap_run "in one run" 1 "$ASSAY" run --kernel "$broken" --target ext2 -o again once.txt once.txt \
+	order.txt spin.txt order.txt
+tap_is "each is found each time" "$(grep -c '^FOUND' "$WORK/out")" 5
 
 echo 'mkdir /other 0755' >other.txt
 tap_run "another name" 0 "$ASSAY" run --kernel "$broken" --target ext2 -o other other.txt
