@@ -81,7 +81,7 @@ static void forgive_waits(struct as_boxed_clocks *c, struct as_box *box)
  */
 static void advance(struct as_boxed_clocks *c, const struct as_boxed_session *b)
 {
-	const struct as_box_state *state = b->box->state;
+	struct as_box_state *state = b->box->state;
 	uint64_t beat = state->beat, progress = as_box_progress(state);
 	int64_t now_us = as_now_us(), step_us = now_us - c->last_us;
 
@@ -95,6 +95,8 @@ static void advance(struct as_boxed_clocks *c, const struct as_boxed_session *b)
 	c->stopped_us = 0;
 	c->silent_us = beat == c->beat ? c->silent_us + step_us : 0;
 	c->idle_us = progress == c->progress ? c->idle_us + step_us : 0;
+	if (progress != c->progress)
+		state->stuck = 0; /* it came back after all; the guest may report a later one */
 	c->stuck_us = state->stuck ? c->stuck_us + step_us : 0;
 	c->crash_us = b->weight == AS_KMSG_CRASH ? c->crash_us + step_us : 0;
 	c->beat = beat;

@@ -344,10 +344,9 @@ void as_sys_deepen(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 		if (rc)
 			break;
 		below = (int)as_sys_do(vfs, openat, fd, SYS_P("d"), OPEN_DIR | O_NOFOLLOW);
-		if (below < 0) {
-			rc = -errno;
+		rc = below < 0 ? -errno : 0;
+		if (rc)
 			break;
-		}
 		as_sys_do(vfs, close, fd);
 		fd = below;
 	}
@@ -360,7 +359,7 @@ void as_sys_deepen(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 
 /* Some file systems look at each directory along a path again (gfs2's d_revalidate), so a tree of
  * some thousand levels is read by short paths only; a path of one call is shorter anyway. */
-#define DEEP_BYTES 512
+enum { DEEP_BYTES = 512, DEEP_LEVELS = 16 };
 _Static_assert(DEEP_BYTES > 256 && DEEP_BYTES <= AS_VFS_PATH_MAX, "a name, and one call");
 
 static void leave_deep(struct as_sys *s)
@@ -383,6 +382,15 @@ static int nearest(struct as_sys *s, const char *path, const char **rest)
 	return s->deep.fd;
 }
 
+static bool is_long(const char *path)
+{
+	unsigned levels = 0;
+
+	for (const char *at = path; *at; at++)
+		levels += *at == '/';
+	return levels > DEEP_LEVELS || strlen(path) >= DEEP_BYTES;
+}
+
 /* Opens the directories along a long path, and keeps the last one; returns its descriptor, or the
  * root's, which the caller does not close, and the tail that is left; or a negative errno. */
 static int walk_deep(struct as_sys *s, const char *path, const char **tail)
@@ -393,8 +401,8 @@ static int walk_deep(struct as_sys *s, const char *path, const char **tail)
 
 	path += strspn(path, "/");
 	fd = nearest(s, path, &rest);
-	while (fd >= 0 && strlen(rest) >= DEEP_BYTES) {
-		size_t len = DEEP_BYTES - 1;
+	while (fd >= 0 && is_long(rest)) {
+		size_t len = strnlen(rest, DEEP_BYTES) - 1;
 		int next;
 
 		while (rest[len] != '/')
@@ -448,14 +456,13 @@ static int tree_stat(void *ctx, const char *path, struct as_stat *to)
 	struct as_sys *s = ctx;
 	struct stat st;
 	const char *tail;
-	int dir = walk_deep(s, path, &tail), rc;
+	int dir = walk_deep(s, path, &tail);
 
 	forget_seen(s);
 	if (dir < 0)
 		return dir;
-	rc = fstatat(dir, tail, &st, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
-	if (rc)
-		return rc;
+	if (fstatat(dir, tail, &st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
 	as_sys_convert_stat(&st, to);
 	s->seen.mode = to->mode;
 	as_buf_clear(&s->seen.path);
@@ -525,7 +532,7 @@ static int64_t with_dir(struct as_sys *s, const char *path,
 	int dir, back;
 	int64_t n;
 
-	if (path[0] == '/' && strlen(path) < DEEP_BYTES) {
+	if (path[0] == '/' && !is_long(path + 1)) {
 		n = call(path, name, buf, len);
 		return n < 0 ? -errno : n;
 	}

@@ -27,6 +27,9 @@ struct head {
 	volatile int32_t status;
 	volatile uint64_t faults;
 	char error[1024];
+	uint32_t n_args;
+	char args[16384];
+	volatile uint64_t progress __attribute__((aligned(64)));
 };
 
 static struct head *head;
@@ -81,6 +84,23 @@ static void begins_late(void)
 	}
 	head->stuck = 0;
 	head->job = 0;
+	say("{\"event\":\"workload\",\"name\":\"w\",\"runs\":1,\"ops\":1,\"findings\":0}\n");
+	head->status = 0;
+	head->ended = 1;
+	_exit(0);
+}
+
+/* A call that came back after the guest had reported it, and then one that takes long. */
+static void comes_back(void)
+{
+	head->job = 0;
+	head->stuck = 1;
+	for (int i = 0; i < 60; i++) {
+		head->beat++;
+		if (i < 5)
+			head->progress++;
+		usleep(100000);
+	}
 	say("{\"event\":\"workload\",\"name\":\"w\",\"runs\":1,\"ops\":1,\"findings\":0}\n");
 	head->status = 0;
 	head->ended = 1;
@@ -202,6 +222,18 @@ static void escapes(void)
 	_exit(1);
 }
 
+static void ends_somehow(const char *name)
+{
+	if (!strcmp(name, "begins-late"))
+		begins_late();
+	if (!strcmp(name, "comes-back"))
+		comes_back();
+	if (!strcmp(name, "killed-late"))
+		ends_early(true);
+	if (!strcmp(name, "ends-early"))
+		ends_early(false);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
@@ -259,12 +291,7 @@ int main(int argc, char **argv)
 		escapes();
 	if (!strcmp(name, "killed"))
 		raise(SIGKILL);
-	if (!strcmp(name, "begins-late"))
-		begins_late();
-	if (!strcmp(name, "killed-late"))
-		ends_early(true);
-	if (!strcmp(name, "ends-early"))
-		ends_early(false);
+	ends_somehow(name);
 	if (!strcmp(name, "never-boots")) {
 		head->beat = 0;
 		head->job = -1;
