@@ -70,32 +70,34 @@ void as_cli_code_open(const struct as_args *args, struct as_cli_code *code,
 
 int as_cli_code_recall(struct as_cli_code *code, const struct as_dir *folder, struct as_err *err)
 {
-	struct as_buf path = { 0 };
+	struct as_buf name = { 0 }, text = { 0 };
 	struct as_code_of of;
-	int rc = 0;
+	int rc;
 
-	as_buf_addf(&path, "%s/" AS_CLI_CODE, folder->path);
-	if (code->set && as_dir_has(folder, AS_CLI_CODE))
-		rc = as_code_load(as_buf_str(&path), code->set, &of, err);
-	else
-		of = code->of;
+	if (!code->set || !as_dir_has(folder, AS_CLI_CODE))
+		return 0;
+	as_buf_addf(&name, "%s/" AS_CLI_CODE, folder->path);
+	rc = as_dir_read(folder, AS_CLI_CODE, AS_CODE_MAX_BYTES, &text, err);
+	if (!rc)
+		rc = as_code_parse(as_buf_str(&name), as_buf_str(&text), code->set, &of, err);
 	if (!rc && !as_code_of_same(&of, &code->of))
 		rc = as_fail(err, AS_EUSE,
 			     "%s was reached in another build of the kernel: without that file, "
 			     "this begins anew",
-			     as_buf_str(&path));
-	as_buf_free(&path);
+			     as_buf_str(&name));
+	as_buf_free(&name);
+	as_buf_free(&text);
 	return rc;
 }
 
 static int save(const struct as_cli_code *code, const struct as_dir *folder, struct as_err *err)
 {
-	struct as_buf path = { 0 };
+	struct as_buf text = { 0 };
 	int rc;
 
-	as_buf_addf(&path, "%s/" AS_CLI_CODE, folder->path);
-	rc = as_code_save(code->set, &code->of, as_buf_str(&path), err);
-	as_buf_free(&path);
+	as_code_print(code->set, &code->of, &text);
+	rc = as_dir_write(folder, AS_CLI_CODE, &text, err);
+	as_buf_free(&text);
 	return rc;
 }
 

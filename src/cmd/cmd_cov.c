@@ -309,8 +309,8 @@ const struct as_command as_cmd_cov = {
 		"argument or a result (exit status 1: none), `cov adds` what only one test meets, "
 		"`cov rank` in which order tests add the most. Such a folder can be given "
 		"where a file is expected, and stands for the whole suite. `cov code` prints how "
-		"much of each source file of the kernel's file systems a run or hunt with --kcov "
-		"reached, or its functions. --fail-under and "
+		"much of each source file of the kernel's file systems a run, hunt or check with "
+		"--kcov reached, or its functions. --fail-under and "
 		"--baseline make the exit status 1. docs/COVERAGE.md explains all of it.",
 	.opts = opts,
 	.min_operands = 1,

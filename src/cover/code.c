@@ -11,7 +11,6 @@
 
 #define HEAD "assay-code 1\n"
 #define KERNEL "kernel "
-#define FILE_MAX_BYTES ((size_t)64 << 20)
 
 /* ---- What was reached ------------------------------------------------------------------------ */
 
@@ -20,16 +19,21 @@ bool as_code_of_same(const struct as_code_of *a, const struct as_code_of *b)
 	return *a->build && *b->build ? !strcmp(a->build, b->build) : !strcmp(a->kernel, b->kernel);
 }
 
+void as_code_print(const struct as_codeset *set, const struct as_code_of *of, struct as_buf *out)
+{
+	as_buf_addf(out, HEAD KERNEL "%s%s%s\n", *of->kernel ? of->kernel : "-",
+		    *of->build ? " " : "", of->build);
+	for (uint64_t pc = 0; (pc = as_codeset_next(set, pc)); pc++)
+		as_buf_addf(out, "%llx\n", (unsigned long long)pc);
+}
+
 int as_code_save(const struct as_codeset *set, const struct as_code_of *of, const char *path,
 		 struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	int rc;
 
-	as_buf_addf(&text, HEAD KERNEL "%s%s%s\n", *of->kernel ? of->kernel : "-",
-		    *of->build ? " " : "", of->build);
-	for (uint64_t pc = 0; (pc = as_codeset_next(set, pc)); pc++)
-		as_buf_addf(&text, "%llx\n", (unsigned long long)pc);
+	as_code_print(set, of, &text);
 	rc = as_out_save(path, &text, err);
 	as_buf_free(&text);
 	return rc;
@@ -98,7 +102,7 @@ int as_code_load(const char *path, struct as_codeset *set, struct as_code_of *of
 		 struct as_err *err)
 {
 	struct as_buf text = { 0 };
-	int rc = as_buf_read_file(&text, path, FILE_MAX_BYTES, err);
+	int rc = as_buf_read_file(&text, path, AS_CODE_MAX_BYTES, err);
 
 	if (!rc)
 		rc = as_code_parse(path, as_buf_str(&text), set, of, err);
@@ -167,7 +171,7 @@ int as_code_map_parse(const char *name, const char *text, struct as_code_map *ma
 int as_code_map_load(const char *path, struct as_code_map *map, struct as_err *err)
 {
 	struct as_buf text = { 0 };
-	int rc = as_buf_read_file(&text, path, FILE_MAX_BYTES, err);
+	int rc = as_buf_read_file(&text, path, AS_CODE_MAX_BYTES, err);
 
 	*map = (struct as_code_map){ 0 };
 	if (!rc)

@@ -20,6 +20,8 @@
 
 #include <stdio.h>
 
+#define AS_CODE_MAX_BYTES ((size_t)64 << 20) /* of such a file */
+
 /* Which kernel it is the code of; "": unknown. */
 struct as_code_of {
 	char kernel[AS_KERNEL_NAME_MAX];
@@ -29,6 +31,7 @@ struct as_code_of {
 /* Whether an address means the same in both, as far as is known. */
 bool as_code_of_same(const struct as_code_of *a, const struct as_code_of *b);
 
+void as_code_print(const struct as_codeset *set, const struct as_code_of *of, struct as_buf *out);
 AS_MUST_CHECK int as_code_save(const struct as_codeset *set, const struct as_code_of *of,
 			       const char *path, struct as_err *err);
 /* Adds what the file holds, and says of which kernel it is. The file may be anything. */

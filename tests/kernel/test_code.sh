@@ -72,6 +72,14 @@ echo 'mkdir /a 0755' >one.txt
 printf 'mkdir /a 0755\nsymlink x /b\nrename /a /c\n' >more.txt
 tap_run "run" 0 "$ASSAY" run --kernel "$kernel" --kcov --target ext2 -o one one.txt
 tap_like "says how many" "$WORK/out" "^$(places one) places"
+: >elsewhere
+mkdir linked
+touch linked/.assay-run
+ln -s ../elsewhere linked/code.kcov
+tap_run "a link in the folder" 2 "$ASSAY" run --kernel "$kernel" --kcov --target ext2 -o linked \
+	one.txt
+tap_like "is told" "$WORK/err" "linked/code.kcov: a link"
+tap_is "and not followed" "$(wc -c <elsewhere)" 0
 tap_like "a table of functions for the report" one/code.csv '^fs/ext2/namei.c,ext2_mkdir,[1-9]'
 tap_is "which counts nearly all of them" "$(awk -F, -v all="$(places one)" 'NR > 1 { n += $3 }
 	END { print (n > 0.9 * all && n <= all) }' one/code.csv)" 1
