@@ -17,7 +17,7 @@
 #include <errno.h>
 
 #define LOOK_EVERY 16
-#define PATIENCE 6 /* times the deadline, for reading a tree */
+#define PATIENCE 30 /* times the deadline, for reading a tree that comes forth on a busy machine */
 
 /* ---- Faults ---------------------------------------------------------------------------------- */
 
