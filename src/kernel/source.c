@@ -221,7 +221,8 @@ int as_kernel_source_open(struct as_kernel_job *job, struct as_err *err)
 				     source);
 		else if (was_built_in(real))
 			rc = as_fail(err, AS_EUSE,
-				     "--source %s was built in: `make mrproper` in it cleans it",
+				     "--source %s was built in: `make ARCH=um mrproper` in it "
+				     "cleans it",
 				     source);
 	} else if (!S_ISREG(st.st_mode)) {
 		rc = as_fail(err, AS_EUSE, "--source %s: no package, tarball or folder", source);
