@@ -6,6 +6,7 @@
 #include "base/show.h"
 #include "report/mail/mail_priv.h"
 #include "report/page.h"
+#include "target/fresh.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,10 @@ static void put_word(struct as_buf *out, const char *word)
 	}
 }
 
+/* What mkfs finds on a disk that was used before (AS_FRESH_OLD). */
+#define FILL_USED "head -c \"$size\" /dev/zero | LC_ALL=C tr '\\0' '\\327' >\"$disk\"\n\t"
+_Static_assert(AS_FRESH_OLD == 0327, "as tr is told");
+
 /* "make_fs() { env A=1 mke2fs -q "$disk"; }" */
 static void put_function(struct as_buf *out, const char *name, const char *env, const char *command,
 			 const char *before)
@@ -233,7 +238,7 @@ static void put_type(const struct as_letter *l)
 	as_buf_addf(&text, "%llu", (unsigned long long)size_of(l));
 	put_value(l->out, "size", type->mkfs ? as_buf_str(&text) : "");
 	if (type->mkfs)
-		put_function(l->out, "make_fs", type->env, type->mkfs, "");
+		put_function(l->out, "make_fs", type->env, type->mkfs, type->used ? FILL_USED : "");
 	if (checker->command && !checker->input) {
 		put_good(l->out, checker, is_power(l));
 		put_harmless(l->out, checker->harmless);

@@ -89,4 +89,11 @@ cp "$WORK/out" "$WORK/shown.profile"
 "$ASSAY" gen --profile "$WORK/shown.profile" --count 20 >"$WORK/by_file"
 "$ASSAY" gen --profile race --count 20 >"$WORK/by_name"
 tap_is "and is read as what it was" "$(cmp "$WORK/by_file" "$WORK/by_name" && echo same)" same
+
+# What an fsync has to make stable is also an owner, and fdatasync has paths of its own in kernels.
+tap_run "workloads for power cuts" 0 "$ASSAY" gen --profile crash --count 200
+tap_is "many of them change owners" \
+	"$(grep -c '^chown' "$WORK/out" | awk '{ print ($1 >= 30) ? "yes" : $1 }')" yes
+tap_is "and use fdatasync" \
+	"$(grep -c '^fdatasync' "$WORK/out" | awk '{ print ($1 >= 90) ? "yes" : $1 }')" yes
 tap_done

@@ -24,7 +24,7 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "735b12153d5529db18eb9922b474707c" },
-	{ "crash", "16c2f19aa3d30c85ec37b96ef6fb308b" },
+	{ "crash", "c9d853d9ede208e0feda9251d7b130b1" },
 	{ "race", "0428b9e69881b7aa492aab24a9f82f2e" },
 	{ "small", "d5066fc702abe8f993d7953b6494e532" },
 	{ "coverage", "c1eab896e4af612648fec81e5a869b08" },

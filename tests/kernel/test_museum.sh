@@ -17,7 +17,7 @@ tap_is "each patch names the fix that it undoes" "$(grep -L '^Undoes: ' kernels/
 tap_is "the workloads of rows are there" \
 	"$(grep -v '^#' $rows | grep -o 'kernels/museum/[a-z]*\.txt' | sort -u |
 		while read -r f; do [ -f "$f" ] || echo "$f"; done)" ""
-for f in kernels/museum/{again,cut,fsync,read,remount,rename,times,truncate}.txt; do
+for f in kernels/museum/{again,cut,fsync,read,remount,rename,times,truncate,zero}.txt; do
 	"$ASSAY" fmt "$f" >/dev/null 2>&1
 	tap_is "$f is a workload" $? 0
 done

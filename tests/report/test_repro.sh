@@ -232,6 +232,11 @@ if tap_uml ext4; then
 		reproduced "a type that the kernel does not know" 2 "${findings[0]}" "$PATH" \
 			--sandbox
 	fi
+	if found used run --target ext4:mkfs=used,grpid "$WORK/g.txt"; then
+		sed -i "s,LC_ALL=C tr,tee '$WORK/filled' | &," "${findings[0]}/repro.sh"
+		reproduced "a disk that was used before" 0 "${findings[0]}" "$PATH" --sandbox
+		tap_is "is filled before mkfs" "$([ -s "$WORK/filled" ] && echo yes)" yes
+	fi
 	# What ext4 keeps in a file is what the model expects.
 	if found bytes run --target ext4:grpid "$WORK/both.txt"; then
 		reproduced "ext4, with data and attributes" 0 "${findings[0]}" "$PATH" --sandbox
