@@ -91,6 +91,7 @@ const drawn = (page) => page.evaluate(() => [...document.querySelectorAll("canva
 	check("what a score lacks is marked", await page.locator("#score .missed").count() === 1);
 	check("code of a kernel by file", await page.locator("#code tr").count() === 2);
 	await page.locator("#code summary").first().click();
+	await page.locator("#code .functions code").first().waitFor();
 	check("a file opens to its functions", await page.locator("#code .functions code").count() === 2);
 	check("which says what was never reached",
 		await page.locator("#code .missed").textContent() === "two");
