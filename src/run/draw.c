@@ -21,7 +21,7 @@ static const struct kind {
 	bool lasts; /* all further calls may fail, too */
 	unsigned needs; /* enum as_draw_what */
 } kinds[] = {
-	{ "write", ":eio", 4, 7, true, 0 },
+	{ "write", ":eio", 4, 7, true, AS_DRAW_WRITE },
 	{ "flush", ":eio", 3, 4, true, AS_DRAW_FLUSH },
 	{ "read", ":eio", 1, 5, false, 0 },
 	{ "alloc", "", 3, 7, false, AS_DRAW_MEMORY },
@@ -36,7 +36,10 @@ unsigned as_draw_what(const struct as_target *target)
 {
 	bool flash = as_target_flash(target);
 
-	return (as_instance_caps(target) & AS_INSTANCE_MEMORY ? AS_DRAW_MEMORY : 0) |
+	/* Where a write has failed, a disk has what it had before. Of one that was used that is old
+	 * data, which a file may then show: ext4 says so of data_err=ignore, its default. */
+	return (as_target_used(target) ? 0 : AS_DRAW_WRITE) |
+	       (as_instance_caps(target) & AS_INSTANCE_MEMORY ? AS_DRAW_MEMORY : 0) |
 	       (flash ? AS_DRAW_ERASE : AS_DRAW_FLUSH);
 }
 

@@ -20,11 +20,12 @@
 #define AS_DRAW_MAX 2u
 #define AS_DRAW_TEXT_MAX 80 /* of a plan */
 
-/* What can fail besides reads and writes. */
+/* What can fail besides reads. */
 enum as_draw_what {
 	AS_DRAW_MEMORY = 1, /* allocations */
 	AS_DRAW_FLUSH = 2,
 	AS_DRAW_ERASE = 4, /* of flash; of a block device, zeroing */
+	AS_DRAW_WRITE = 8,
 };
 
 struct as_drawn {

@@ -89,6 +89,13 @@ const struct as_flash_setup *as_target_flash(const struct as_target *target)
 	return target->flash.geometry.erase_bytes ? &target->flash : NULL;
 }
 
+bool as_target_used(const struct as_target *target)
+{
+	const struct as_fstype *type = as_target_fstype(target);
+
+	return type && type->used;
+}
+
 /* What a library says, as a row of fstype.def would say it. */
 static struct as_promise promise_of(const struct as_target *target)
 {

@@ -52,6 +52,8 @@ uint32_t as_target_api(const struct as_target *target);
 /* The flash that it works on; NULL: it works on a block device. */
 struct as_flash_setup;
 const struct as_flash_setup *as_target_flash(const struct as_target *target);
+/* Its fresh disk has old data where mkfs writes nothing (struct as_fstype, used). */
+bool as_target_used(const struct as_target *target);
 
 /* How a disk is recovered after a power cut. */
 struct as_recovery {

@@ -27,7 +27,7 @@ static void test_draw(void **state)
 	(void)state;
 	for (unsigned i = 0; i < N; i++) {
 		struct as_seq *seq = workload(i);
-		unsigned what = AS_DRAW_FLUSH | (i % 2 ? AS_DRAW_MEMORY : 0);
+		unsigned what = AS_DRAW_WRITE | AS_DRAW_FLUSH | (i % 2 ? AS_DRAW_MEMORY : 0);
 		struct as_drawn drawn = as_draw(seq, 7, AS_DRAW_EVERY, what),
 				again = as_draw(seq, 7, AS_DRAW_EVERY, what);
 		char text[AS_DRAW_TEXT_MAX], text_again[AS_DRAW_TEXT_MAX];
@@ -50,6 +50,34 @@ static void test_draw(void **state)
 	assert_in_range(with, N / AS_DRAW_EVERY * 8 / 10, N / AS_DRAW_EVERY * 12 / 10);
 	assert_in_range(pairs, with / 6, with / 3);
 	assert_true(flush > with / 10 && alloc > with / 20 && lasts > with / 20);
+}
+
+/* A write that fails leaves what was on the disk: old data, where it was used before. */
+static void test_draw_used(void **state)
+{
+	static const char *const specs[] = { "ext4", "ext4:mkfs=used", "ext4:mkfs=4k+used" };
+	unsigned writes[3] = { 0 }, flushes[3] = { 0 };
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++) {
+		struct as_target *target = NULL;
+		struct as_err err = { 0 };
+
+		assert_int_equal(as_target_open(specs[k], &target, &err), 0);
+		for (unsigned i = 0; i < 200; i++) {
+			struct as_seq *seq = workload(i);
+			struct as_drawn drawn = as_draw(seq, 7, 1, as_draw_what(target));
+			char text[AS_DRAW_TEXT_MAX];
+
+			as_draw_plan(&drawn, ~0u, text);
+			writes[k] += strstr(text, "write") != NULL;
+			flushes[k] += strstr(text, "flush") != NULL;
+			as_seq_free(seq);
+		}
+		as_target_free(target);
+		assert_int_equal(writes[k] > 0, k == 0);
+		assert_true(flushes[k] > 0);
+	}
 }
 
 /* One in four has writes that are held, one in four has early ones, one in four two rounds; the
@@ -252,7 +280,7 @@ int main(void)
 		cmocka_unit_test(test_draw),	      cmocka_unit_test(test_draw_queue),
 		cmocka_unit_test(test_queue_is_kept), cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_among),	      cmocka_unit_test(test_short_runs),
-		cmocka_unit_test(test_silent),
+		cmocka_unit_test(test_silent),	      cmocka_unit_test(test_draw_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
