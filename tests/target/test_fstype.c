@@ -284,6 +284,27 @@ static void test_repaired(void **state)
 			fail_msg("%s: nothing repairs it", type->name);
 }
 
+/* A type on top of another one is recovered by the checker of that one, which may write maps of
+ * blocks anew. */
+static void test_maps_below(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	for (unsigned i = 0; as_fstype_at(i); i++) {
+		const struct as_fstype *type = as_fstype_at(i), *below;
+
+		if (!type->over)
+			continue;
+		below = as_fstype_find(type->over);
+		assert_non_null(below);
+		assert_int_equal(type->crash & AS_CRASH_MAP_ANEW,
+				 below->crash & AS_CRASH_MAP_ANEW);
+		n++;
+	}
+	assert_true(n > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_judged_dirty),
 		cmocka_unit_test(test_judged_minix),
 		cmocka_unit_test(test_judged_gfs2),
+		cmocka_unit_test(test_maps_below),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
