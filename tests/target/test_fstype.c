@@ -298,8 +298,7 @@ static void test_maps_below(void **state)
 			continue;
 		below = as_fstype_find(type->over);
 		assert_non_null(below);
-		assert_int_equal(type->crash & AS_CRASH_MAP_ANEW,
-				 below->crash & AS_CRASH_MAP_ANEW);
+		assert_int_equal(type->crash & AS_CRASH_MAP_ANEW, below->crash & AS_CRASH_MAP_ANEW);
 		n++;
 	}
 	assert_true(n > 0);
