@@ -617,18 +617,33 @@ static void test_sought(void **state)
 	as_buf_free(&said);
 }
 
+static void compile_text(const char *text, const struct as_outcome *expected)
+{
+	struct as_seq *seq = NULL;
+	struct as_err err = { 0 };
+
+	assert_int_equal(as_parse_text("t", text, strlen(text), &seq, &err), 0);
+	compile(seq, expected, "cc", false);
+	as_seq_free(seq);
+}
+
+/* Runs the program by a script that mounts something for it: $0 is the program, $1 the folder. */
+static void run_mounted(struct as_buf *said, const char *script, const char *name)
+{
+	assert_int_equal(run(said, (const char *[]){ "unshare", "-m", "sh", "-c", script,
+						     in_folder("w"), fresh_directory(name), NULL }),
+			 0);
+}
+
 static void test_remount(void **state)
 {
 	static const char text[] = "remount opts=rw,ro\nmkdir /x 0755\nremount\nmkdir /x 0755\n";
 	static const char mounted[] = "mount -t tmpfs none \"$1\" && exec \"$0\" \"$1\"";
 	const struct as_outcome expected[] = { { 0 }, { .ret = -1, .err = EROFS }, { 0 }, { 0 } };
-	struct as_seq *seq = NULL;
 	struct as_buf said = { 0 };
-	struct as_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(as_parse_text("t", text, sizeof(text) - 1, &seq, &err), 0);
-	compile(seq, expected, "cc", false);
+	compile_text(text, expected);
 	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), fresh_directory("plain"),
 						      "--unconfined", NULL }),
 			 3);
@@ -637,14 +652,10 @@ static void test_remount(void **state)
 	as_buf_clear(&said);
 	if (!can_confine())
 		skip_because("needs root: mount");
-	assert_int_equal(run(&said,
-			     (const char *[]){ "unshare", "-m", "sh", "-c", mounted, in_folder("w"),
-					       fresh_directory("mounted"), NULL }),
-			 0);
+	run_mounted(&said, mounted, "mounted");
 	assert_string_equal(as_buf_str(&said), "remount opts=rw,ro = 0\nmkdir /x 0755 = -1 EROFS\n"
 					       "remount = 0\nmkdir /x 0755 = 0\n");
 	as_buf_free(&said);
-	as_seq_free(seq);
 }
 
 /* The directory is unmounted and mounted by the program of --mounter, and only if nothing is
@@ -662,13 +673,10 @@ static void test_mounted_again(void **state)
 	static const char *const says[] = { "umount = -1 EBUSY\n", "\numount = 0\n",
 					    "mkdir /b 0755 skipped\n", "mount opts=ro ",
 					    "stat /a = 0" };
-	struct as_seq *seq = NULL;
 	struct as_buf said = { 0 };
-	struct as_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(as_parse_text("t", text, sizeof(text) - 1, &seq, &err), 0);
-	compile(seq, NULL, "cc", false);
+	compile_text(text, NULL);
 	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), fresh_directory("alone"),
 						      "--unconfined", NULL }),
 			 0);
@@ -678,16 +686,12 @@ static void test_mounted_again(void **state)
 	as_buf_clear(&said);
 	if (!can_confine() || access("/dev/loop-control", W_OK))
 		skip_because("needs root and loop devices: mount");
-	assert_int_equal(run(&said,
-			     (const char *[]){ "unshare", "-m", "sh", "-c", script, in_folder("w"),
-					       fresh_directory("again"), NULL }),
-			 0);
+	run_mounted(&said, script, "again");
 	for (size_t i = 0; i < sizeof(says) / sizeof(says[0]); i++)
 		assert_non_null(strstr(as_buf_str(&said), says[i]));
 	assert_non_null(strstr(as_buf_str(&said), "mount opts=ro = 0\n"));
 	assert_non_null(strstr(as_buf_str(&said), "\nmkdir /b 0755 = -1 EROFS\n"));
 	as_buf_free(&said);
-	as_seq_free(seq);
 }
 
 /* What is done to a whole mount is done to that of the directory, and its answer is not compared:
@@ -699,32 +703,22 @@ static void test_whole(void **state)
 				      "mount -o loop \"$1.img\" \"$1\" && exec \"$0\" \"$1\"";
 	static const char none[] = "mount -t tmpfs none \"$1\" && exec \"$0\" \"$1\"";
 	const struct as_outcome expected[] = { { 0 }, { 0 }, { 0 } };
-	struct as_seq *seq = NULL;
 	struct as_buf said = { 0 };
-	struct as_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(as_parse_text("t", text, sizeof(text) - 1, &seq, &err), 0);
-	compile(seq, expected, "cc", false);
+	compile_text(text, expected);
 	if (!can_confine())
 		skip_because("needs root: mount");
-	assert_int_equal(run(&said,
-			     (const char *[]){ "unshare", "-m", "sh", "-c", none, in_folder("w"),
-					       fresh_directory("none"), NULL }),
-			 0);
+	run_mounted(&said, none, "none");
 	assert_string_equal(as_buf_str(&said), "freeze = -1 EOPNOTSUPP\n"
 					       "trim len=-1 at=0 = -1 ENOTTY\nmkdir /x 0755 = 0\n");
 	as_buf_clear(&said);
 	if (access("/dev/loop-control", W_OK))
 		skip_because("needs loop devices");
-	assert_int_equal(run(&said,
-			     (const char *[]){ "unshare", "-m", "sh", "-c", mounted,
-					       in_folder("w"), fresh_directory("whole"), NULL }),
-			 0);
+	run_mounted(&said, mounted, "whole");
 	assert_string_equal(as_buf_str(&said),
 			    "freeze = 0\ntrim len=-1 at=0 = 0\nmkdir /x 0755 = 0\n");
 	as_buf_free(&said);
-	as_seq_free(seq);
 }
 
 /* The program writes the bytes that the format promises. */
