@@ -177,9 +177,9 @@ static void say_end(const struct as_fsck_session *s, const struct as_fsck_status
 		as_emit_note(s->out.chain,
 			     "%llu disks could not be shown to the kernel: its sandbox failed",
 			     (unsigned long long)status->counts.unasked);
-	if (status->unconfirmed)
+	if (status->unconfirmed > status->unasked)
 		as_emit_note(s->out.chain, "%llu of what was found did not come back",
-			     (unsigned long long)status->unconfirmed);
+			     (unsigned long long)(status->unconfirmed - status->unasked));
 }
 
 /* --solved N */
@@ -213,7 +213,7 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 		.cover = s->covering.cover.row ? &s->covering.cover : NULL,
 		.first = s->state.next,
 		.known = &s->state.known,
-		.stop = as_cli_stop_catch(),
+		.halt = &s->halt,
 		.enough = as_args_has(s->args, "solved") ? enough : NULL,
 		.sinks = s->out.chain,
 		.export = s->export.fd >= 0 ? &s->export : NULL,
@@ -225,6 +225,7 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 	struct as_buf words = { 0 };
 	int rc = time ? as_cli_read_duration("for", time, &args.for_us, err) : 0;
 
+	s->halt.stop = as_cli_stop_catch();
 	if (!time && !args.max_lots && (!s->corrupt || as_corrupt_lots(s->corrupt) == UINT64_MAX))
 		args.for_us = FOR_DEFAULT_US;
 	/* From now on, a session that is killed can go on. */
@@ -321,6 +322,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 	/* Runs of the worker processes share what they can. What they find is confirmed and made
 	 * smaller by runs that share nothing. */
 	confirms.whole = confirms.patient = true;
+	confirms.halt = &s.halt;
 	rc = as_subject_open(&confirms, &s.subject, err);
 	if (!rc) {
 		const char *type = as_subject_type(s.subject);

@@ -9,8 +9,13 @@
  *
  * To tell of one takes some time. A source has no lots that it could share with others: its worker
  * has many numbers in advance, so that it does not wait. Whether a disk of a source hangs is asked
- * by another process (hang.c). Without a source, what may hang is judged again when all lots are
- * done, or time is nearly over (lead_later.c).
+ * by another process (hang.c). Without a source, what may hang is put aside, and judged again when
+ * all lots are done, or when there is just time for it (lead_later.c).
+ *
+ * The session ends at its time, and when it is asked to, whatever it does then: the runs of this
+ * process are ended by the halt of their subject (AS_ESTOP), those of workers with the workers. What
+ * was found and could not be judged again is told as not confirmed, and a session that goes on
+ * begins with the lot in which it was.
  *
  * Invariants
  *   1. All lots before status->next are done; a session that goes on there leaves none out.
@@ -36,8 +41,9 @@
 #define NO_LOT UINT64_MAX
 #define PROGRESS_US 500000
 #define JOBS_MAX 64
-#define ENDS_US 3000000
-#define LAST_US (INT64_C(60) * 1000000) /* for what is found when the time is over */
+#define ENDS_US 1000000 /* for sources to put away what they have */
+#define LAST_US (INT64_C(60) * 1000000) /* for what is found last, if there is time */
+#define HANGS_SHARE 4 /* of the time */
 #define AHEAD 64u /* numbers that a source has in advance */
 
 struct worker {
@@ -59,6 +65,7 @@ struct fsck_lead {
 	uint64_t *told; /* of each worker; all processes share it */
 	struct as_hangs *hangs; /* NULL: there is no source */
 	struct as_laters later;
+	uint64_t first_left; /* the first lot with something that was not confirmed */
 	bool ending; /* workers get nothing more */
 	int64_t heard_us; /* when a worker said something */
 };
@@ -119,15 +126,25 @@ static void stop_all(struct fsck_lead *l)
 
 /* ---- The leader ------------------------------------------------------------------------------ */
 
+/* To decide whether the disks of a source hang, at the end. */
+static int64_t hangs_us(const struct fsck_lead *l)
+{
+	return l->hangs && as_hangs_wait(l->hangs) ? l->args->for_us / HANGS_SHARE : 0;
+}
+
+static int64_t reserved_us(const struct fsck_lead *l)
+{
+	return l->args->source ? hangs_us(l) : as_laters_us(&l->later, l->args);
+}
+
 /* What is left of the time is for new disks, but for what may hang. */
 static bool is_over(const struct fsck_lead *l)
 {
 	const struct as_fsck_args *a = l->args;
 
 	return (a->max_clusters && l->status->clusters + l->later.n >= a->max_clusters) ||
-	       (a->enough && a->enough(a->ctx, l->status)) || (a->stop && *a->stop) ||
-	       (a->for_us &&
-		as_now_us() - l->start_us >= a->for_us - as_laters_us(&l->later, a));
+	       (a->enough && a->enough(a->ctx, l->status)) || as_halted(a->halt) ||
+	       (a->for_us && as_now_us() - l->start_us >= a->for_us - reserved_us(l));
 }
 
 static bool has_more(const struct fsck_lead *l)
@@ -167,6 +184,12 @@ static uint64_t take_damage(const struct as_fsck_args *a, const struct lead_mess
 	return m->damage;
 }
 
+/* An error of ours; 0 if only the time is over. */
+static int unless_halted(const struct fsck_lead *l, int rc)
+{
+	return rc == AS_ESTOP && as_halted(l->args->halt) ? 0 : rc;
+}
+
 /* A signature that is new: if one field of the damage is enough, only that one is left. */
 static int take_alone(struct fsck_lead *l, const struct lead_message *m, struct as_corrupt_lot *lot,
 		      struct as_err *err)
@@ -183,7 +206,8 @@ static int take_alone(struct fsck_lead *l, const struct lead_message *m, struct 
 	if (!a->corrupt || m->bytes || m->problem >= AS_FSCK_PROBLEMS ||
 	    as_fsck_known_has(a->known, m->text))
 		return 0;
-	return as_alone_try(l->alone, &one, lot, err);
+	/* Without the time to try it alone, it is told as it is. */
+	return unless_halted(l, as_alone_try(l->alone, &one, lot, err));
 }
 
 /* What was judged again: a cluster, or a doubt. */
@@ -198,6 +222,7 @@ static void count_told(struct fsck_lead *l, const char *signature, bool confirme
 	as_emit_note(l->args->sinks, "it did not come back: %s", signature);
 }
 
+/* AS_ESTOP: there is no time to confirm it. */
 static int tell(struct fsck_lead *l, struct as_damage *damage, enum as_fsck_problem problem,
 		const char *signature, struct as_err *err)
 {
@@ -256,17 +281,23 @@ static int on_found(struct fsck_lead *l, const struct lead_message *m, unsigned 
 		lot.damages[nth] = (struct as_damage){ 0 };
 		as_hangs_add(l->hangs, &h);
 		*later = true;
-	} else if (m->problem == AS_FSCK_HANGS) {
-		as_fsck_known_judge(a->known, signature, false);
-		as_laters_add(&l->later, signature, m->lot, &lot.damages[nth]);
 	} else {
-		rc = tell(l, &lot.damages[nth], (enum as_fsck_problem)m->problem, signature, err);
+		if (m->problem == AS_FSCK_HANGS)
+			rc = AS_ESTOP;
+		else
+			rc = tell(l, &lot.damages[nth], (enum as_fsck_problem)m->problem, signature,
+				  err);
+		if (rc == AS_ESTOP) {
+			rc = 0;
+			as_fsck_known_judge(a->known, signature, false);
+			as_laters_add(&l->later, signature, (enum as_fsck_problem)m->problem,
+				      m->lot, &lot.damages[nth]);
+		}
 	}
 	as_corrupt_lot_free(&lot);
 	return rc;
 }
 
-/* At least one: a session that is short would never tell of a hang. */
 static int confirm_later(struct fsck_lead *l, struct as_err *err)
 {
 	const struct as_fsck_args *a = l->args;
@@ -274,17 +305,21 @@ static int confirm_later(struct fsck_lead *l, struct as_err *err)
 	size_t i = 0;
 	int rc = 0;
 
-	for (; !rc && i < later->n && !(a->stop && *a->stop); i++) {
-		if (i && a->for_us && as_now_us() - l->start_us >= a->for_us)
-			break;
-		rc = tell(l, &later->items[i].damage, AS_FSCK_HANGS, later->items[i].signature,
-			  err);
-	}
+	for (; !rc && i < later->n && !as_halted(a->halt); i++)
+		rc = tell(l, &later->items[i].damage, later->items[i].problem,
+			  later->items[i].signature, err);
+	if (rc == AS_ESTOP)
+		i--;
+	rc = unless_halted(l, rc);
 	if (!rc && i < later->n) {
 		l->status->unconfirmed += later->n - i;
+		l->status->unasked += later->n - i;
 		as_emit_note(a->sinks,
-			     "time is over: %zu that may hang were not tried again, such as %s",
-			     later->n - i, later->items[i].signature);
+			     "time is over: %zu of what was found %s not confirmed, such as %s",
+			     later->n - i, later->n - i == 1 ? "was" : "were",
+			     later->items[i].signature);
+		/* A session that goes on meets them again. */
+		l->first_left = as_laters_first(later, i, UINT64_MAX);
 	}
 	as_laters_clear(later);
 	return rc;
@@ -305,6 +340,7 @@ static int tell_hang(struct fsck_lead *l, struct as_hang *h, struct as_err *err)
 	int rc;
 
 	setup.whole = true;
+	setup.halt = a->halt;
 	rc = as_subject_open(&setup, &found.subject, err);
 	if (rc)
 		return rc;
@@ -324,7 +360,7 @@ static int on_hangs(struct fsck_lead *l, struct as_err *err)
 
 	while (!rc && l->hangs && as_hangs_next(l->hangs, &h)) {
 		if (h.confirmed)
-			rc = tell_hang(l, &h, err);
+			rc = unless_halted(l, tell_hang(l, &h, err));
 		else
 			count_told(l, h.signature, false);
 		tell_done(l, h.worker);
@@ -407,7 +443,9 @@ static void set_next(struct fsck_lead *l)
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->workers[i].lot < next)
 			next = l->workers[i].lot;
-	l->status->next = l->args->corrupt ? as_laters_first(&l->later, next) : next;
+	if (l->args->corrupt && l->first_left < next)
+		next = l->first_left;
+	l->status->next = l->args->corrupt ? as_laters_first(&l->later, 0, next) : next;
 	l->status->wall_us = as_now_us() - l->start_us;
 }
 
@@ -499,12 +537,15 @@ static int hear_last(struct fsck_lead *l, struct lead_message *m, struct as_err 
 	int64_t until = as_now_us() + LAST_US;
 	int rc = 0;
 
+	/* The time is over, or nearly: of that, what is left; then what was said before. */
+	if (a->for_us && until > l->start_us + a->for_us + ENDS_US)
+		until = l->start_us + a->for_us + ENDS_US;
 	l->ending = true;
 	as_hangs_hurry(l->hangs);
 	l->heard_us = as_now_us();
 	for (unsigned i = 0; i < l->n; i++)
 		shutdown(l->workers[i].fd, SHUT_WR);
-	while (!rc && has_news(l) && as_now_us() < until && !(a->stop && *a->stop) &&
+	while (!rc && has_news(l) && as_now_us() < until && !(a->halt->stop && *a->halt->stop) &&
 	       !(a->max_clusters && l->status->clusters >= a->max_clusters))
 		rc = listen_once(l, m, err);
 	if (l->hangs && as_hangs_wait(l->hangs))
@@ -520,6 +561,7 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 			       .status = status,
 			       .next = args->first,
 			       .start_us = as_now_us(),
+			       .first_left = UINT64_MAX,
 			       .alone = as_alone_new() };
 	unsigned jobs = args->jobs < 1 ? 1 : args->jobs > JOBS_MAX ? JOBS_MAX : args->jobs;
 	int rc = 0;
@@ -528,9 +570,11 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 		(struct as_fsck_status){ .all_lots = args->corrupt ? as_corrupt_lots(args->corrupt)
 								   : UINT64_MAX,
 					 .next = args->first };
+	if (args->for_us)
+		args->halt->until_us = l.start_us + args->for_us;
 	for (size_t i = 0; !rc && i < args->n_bases; i++)
 		if (args->bases[i].called_damaged && !args->bases[i].sick)
-			rc = tell_healthy(&l, &args->bases[i], err);
+			rc = unless_halted(&l, tell_healthy(&l, &args->bases[i], err));
 	l.workers = as_xcalloc(jobs, sizeof(*l.workers));
 	l.told = as_shared_alloc(jobs * sizeof(*l.told));
 	l.hangs = args->source ? as_hangs_new(args->setup, args->bases) : NULL;

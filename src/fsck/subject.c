@@ -226,7 +226,9 @@ static void set_command(struct as_fsck_subject *s, enum as_subject_mode mode, co
 /* The modes of one command share a tool. */
 static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 {
-	struct as_tool_setup how = { .deadline_ms = s->deadline_ms, .output_bytes = 256 << 10 };
+	struct as_tool_setup how = { .deadline_ms = s->deadline_ms,
+				     .halt = s->halt,
+				     .output_bytes = 256 << 10 };
 	char path[4096], *program;
 	bool dynamic;
 	int rc;
@@ -305,6 +307,7 @@ int as_subject_open(const struct as_subject_setup *setup, struct as_fsck_subject
 	*out = NULL;
 	s->spec = as_xstrdup(setup->spec);
 	s->told_ms = setup->deadline_ms;
+	s->halt = setup->halt;
 	s->probed = setup->probed;
 	s->served = setup->probed ? setup->served : 0;
 	s->deadline_ms = s->told_ms	  ? s->told_ms

@@ -48,6 +48,17 @@ int64_t as_now_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+bool as_halted(const struct as_halt *halt)
+{
+	return halt &&
+	       ((halt->stop && *halt->stop) || (halt->until_us && as_now_us() >= halt->until_us));
+}
+
+int as_halt_wait_ms(const struct as_halt *halt, int64_t wish_ms)
+{
+	return (int)(halt && wish_ms > STOP_LOOK_MS ? STOP_LOOK_MS : wish_ms);
+}
+
 void *as_shared_alloc(size_t len)
 {
 	void *ptr = mmap(NULL, len ? len : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
@@ -226,7 +237,7 @@ static int64_t time_left(const struct as_spawn_limits *limits, struct as_patienc
 		if (limits->alive && left_ms > limits->deadline_ms / 8 + 1)
 			left_ms = limits->deadline_ms / 8 + 1;
 	}
-	if (limits->stop && left_ms > STOP_LOOK_MS)
+	if ((limits->stop || limits->halt) && left_ms > STOP_LOOK_MS)
 		left_ms = STOP_LOOK_MS;
 	return left_ms;
 }
@@ -263,7 +274,7 @@ static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 		left_ms = time_left(limits, &patience);
 		if (!left_ms && stopped_us(now_us, as_now_us(), 0))
 			continue; /* the stop was since we looked */
-		if (limits->stop && *limits->stop)
+		if ((limits->stop && *limits->stop) || as_halted(limits->halt))
 			early = AS_END_STOPPED;
 		else if (!left_ms && !has_ended(w)) /* it may have ended while we looked */
 			early = AS_END_DEADLINE;

@@ -359,9 +359,9 @@ int as_tool_await(struct as_tool *tool, unsigned deadline_ms, struct as_buf *out
 		int64_t left_ms = as_patience_left(&patience);
 		char byte;
 
-		if (!left_ms)
+		if (!left_ms || as_halted(tool->limits.halt))
 			return 0;
-		if (poll(fds, 2, (int)left_ms) < 0 && errno != EINTR)
+		if (poll(fds, 2, as_halt_wait_ms(tool->limits.halt, left_ms)) < 0 && errno != EINTR)
 			return -1;
 		if (fds[1].revents & POLLIN)
 			drain(tool, output);
@@ -400,6 +400,8 @@ static int load_program(struct as_tool *tool, struct as_buf *output, struct as_e
 
 	if (!rc && as_tool_await(tool, START_MS, output) != 1) {
 		as_tool_stop_server(tool);
+		if (as_halted(tool->limits.halt))
+			return as_fail(err, AS_ESTOP, "stopped");
 		rc = as_fail(err, AS_EIO, "%s: cannot be loaded with the shim: %s", tool->path,
 			     as_buf_str(output));
 	}
@@ -447,6 +449,9 @@ int as_tool_go(struct as_tool *tool, struct as_tool_result *result, struct as_er
 	result->ended.wall_us = as_now_us() - start_us;
 	if (got < 0)
 		return as_fail(err, AS_EIO, "%s: its server died", tool->path);
+	/* It did not end for as long as there was time: nobody knows whether it would have. */
+	if (!got && as_halted(tool->limits.halt))
+		return as_fail(err, AS_ESTOP, "stopped");
 	if (!got)
 		result->ended =
 			(struct as_ended){ AS_END_DEADLINE, SIGKILL, result->ended.wall_us, 0 };
@@ -483,7 +488,7 @@ int as_tool_run(struct as_tool *tool, const struct as_tool_job *job, struct as_d
 		}
 		/* Whatever happened in the run, the memfd may no longer equal `disk`. */
 		as_tool_forget(tool);
-		if (!attempt && !tool->pid && !tool->is_static)
+		if (!attempt && !tool->pid && !tool->is_static && rc != AS_ESTOP)
 			rc = 0;
 	}
 	return rc;

@@ -24,6 +24,7 @@ struct as_fsck_crashed {
 
 struct as_fsck_session {
 	const struct as_args *args;
+	struct as_halt halt; /* of the runs of this process */
 	struct as_subject_setup setup;
 	struct as_fsck_subject *subject;
 	struct as_judge *judge;
