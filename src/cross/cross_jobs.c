@@ -443,22 +443,21 @@ void as_cross_keep_head(const struct as_cross *c, const struct as_cross_setup *s
 	as_buf_free(&deeds);
 }
 
-static bool is_over(const struct cross_lead *l, int64_t start_us)
+static bool is_over(const struct cross_lead *l)
 {
 	const struct as_cross_args *a = l->args;
 
-	return (a->stop && *a->stop) || (a->for_us && as_now_us() - start_us >= a->for_us) ||
+	return as_halted(a->halt) ||
 	       (a->max_findings && l->counts->findings >= a->max_findings);
 }
 
 static int listen_all(struct cross_lead *l, struct cross_worker *workers, unsigned n,
 		      struct as_err *err)
 {
-	int64_t start_us = as_now_us();
 	unsigned alive = n;
 	int rc = 0;
 
-	while (!rc && l->done < l->deeds && !is_over(l, start_us)) {
+	while (!rc && l->done < l->deeds && !is_over(l)) {
 		struct pollfd fds[JOBS_MAX];
 
 		if (l->parts[l->done].len) {

@@ -217,7 +217,7 @@ static uint64_t step_for(uint64_t n)
 /* What the processes of one score share. */
 struct score_shared {
 	uint64_t next; /* lot */
-	uint32_t left; /* the time was over before the last lot */
+	volatile int left; /* the time was over before the last lot */
 };
 
 /* One process of them. */
@@ -237,9 +237,9 @@ static bool is_over(const struct score_run *r)
 {
 	const struct as_score_args *a = r->a;
 
-	if ((a->stop && *a->stop) || (a->for_us && as_now_us() - r->start_us >= a->for_us))
-		__atomic_store_n(&r->shared->left, 1, __ATOMIC_RELAXED);
-	return __atomic_load_n(&r->shared->left, __ATOMIC_RELAXED);
+	if (as_halted(a->halt))
+		r->shared->left = 1;
+	return r->shared->left;
 }
 
 /* ---- What is kept ---------------------------------------------------------------------------- */
@@ -329,6 +329,11 @@ static int do_lot(const struct score_run *r, struct as_cross_member *m, uint64_t
 	for (; !rc && k < lot->n && !is_over(r); k++)
 		rc = do_damage(m, &lot->damages[k], &part, err);
 	as_judge_lot_end(m->judge);
+	/* The damage in which the time was over is done by who goes on. */
+	if (rc == AS_ESTOP && is_over(r)) {
+		rc = 0;
+		k--;
+	}
 	if (!rc && k > r->done[number])
 		rc = keep_lot(r, number, k, &part, err);
 	add_part(r->score, &part);
@@ -351,6 +356,8 @@ static int do_all(struct score_run *r, struct as_cross_member *m, struct as_err 
 		if (as_frames_each(r->a->keep, recall, r))
 			rc = as_fail(err, AS_EUSE, "%s: it is no score of this version",
 				     as_frames_path(r->a->keep));
+		if (r->a->for_us && r->a->halt)
+			r->a->halt->until_us = r->start_us + r->a->for_us;
 	}
 	while (!rc && (i = __atomic_fetch_add(&r->shared->next, 1, __ATOMIC_RELAXED)) < n) {
 		uint64_t number = (uint64_t)((unsigned __int128)i * step_for(n) % n);
@@ -376,7 +383,11 @@ static int run_one(const struct as_score_args *a, int64_t start_us, struct score
 	};
 	struct as_cross_member m = { 0 };
 	struct as_chunks *store = as_chunks_new();
-	int rc = as_cross_member_open(&m, a->checker, a->setup, store, err);
+	int rc;
+
+	if (a->halt)
+		a->halt->until_us = 0;
+	rc = as_cross_member_open(&m, a->checker, a->setup, store, err);
 
 	if (!rc) {
 		score->by_kernel = m.by_kernel;
@@ -384,6 +395,8 @@ static int run_one(const struct as_score_args *a, int64_t start_us, struct score
 		r.key = as_cross_member_key(&m, a->setup);
 		rc = do_all(&r, &m, err);
 	}
+	if (rc == AS_ESTOP && is_over(&r))
+		rc = 0;
 	as_cross_member_free(&m);
 	as_chunks_free(store);
 	return rc;
@@ -404,6 +417,9 @@ _Noreturn static void be_worker(const struct as_score_args *a, pid_t parent, int
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
+	/* The leader hears the signals. */
+	if (a->halt)
+		a->halt->stop = &shared->left;
 	part->rc = run_one(a, start_us, shared, false, &score, &part->err);
 	as_buf_free(&score.note);
 	part->score = score;
