@@ -289,13 +289,15 @@ static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 
 /* ---- Children -------------------------------------------------------------------------------- */
 
-/* Every child does this first. */
-static void prepare_child(pid_t parent)
+static volatile uint64_t *wanted;
+
+void as_spawn_born(pid_t parent, unsigned how)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	sigset_t none;
 
-	setpgid(0, 0);
+	if (how & AS_BIRTH_GROUP)
+		setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* The parent may have died before that call. */
 	if (getppid() != parent)
@@ -303,16 +305,31 @@ static void prepare_child(pid_t parent)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	/* Our handlers of signals that end a process are not for a child. */
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (signal(ends[i], SIG_DFL) == SIG_IGN)
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (how & AS_BIRTH_DEAF)
 			signal(ends[i], SIG_IGN);
+		/* Our handlers of signals that end a process are not for a child. */
+		else if (how & AS_BIRTH_PLAIN && signal(ends[i], SIG_DFL) == SIG_IGN)
+			signal(ends[i], SIG_IGN);
+	}
+}
+
+pid_t as_spawn_child(unsigned how)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid) {
+		as_spawn_born(parent, how);
+		/* What its children want is told to it alone. */
+		wanted = NULL;
+	} else if (pid > 0 && how & AS_BIRTH_GROUP) {
+		setpgid(pid, pid);
+	}
+	return pid;
 }
 
 volatile uint64_t *as_spawn_oom(void)
 {
-	static volatile uint64_t *wanted;
-
 	if (!wanted)
 		wanted = as_shared_alloc(sizeof(*wanted));
 	return wanted;
@@ -333,18 +350,15 @@ int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn
 {
 	struct watch w = { .out_fd = -1, .start_us = as_now_us() };
 	volatile uint64_t *oom = as_spawn_oom();
-	pid_t parent = getpid();
 
 	*oom = 0;
-	w.pid = fork();
+	w.pid = as_spawn_child(AS_BIRTH_GROUP | AS_BIRTH_PLAIN);
 	if (!w.pid) {
-		prepare_child(parent);
 		as_oom_tell(oom);
 		_exit(fn(ctx) & 0xff);
 	}
 	if (w.pid < 0)
 		return as_fail_errno(err, errno, "cannot fork");
-	setpgid(w.pid, w.pid);
 	watch_child(&w, limits, ended);
 	return *oom ? as_fail_oom(err, *oom) : 0;
 }
@@ -465,7 +479,7 @@ static int run_program(const struct as_spawn *spawn, const char *path, char *con
 		goto out;
 	}
 	if (!w.pid) {
-		prepare_child(parent);
+		as_spawn_born(parent, AS_BIRTH_GROUP | AS_BIRTH_PLAIN);
 		exec_child(spawn, path, envp, &p);
 	}
 	setpgid(w.pid, w.pid);

@@ -74,6 +74,21 @@ AS_MUST_CHECK int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx,
 					const struct as_spawn_limits *limits,
 					struct as_ended *ended, struct as_err *err);
 
+/*
+ * fork(2) for a process that goes on in this program, and returns as it does; nearly every fork of
+ * this program is here. The child dies with the thread that called, also if that one dies before
+ * the child can ask for this. It waits for no signals that were blocked here.
+ */
+enum as_birth {
+	AS_BIRTH_GROUP = 1, /* it has a process group of its own */
+	/* What signals that ask a process to end do in it. Neither: what they do here. */
+	AS_BIRTH_DEAF = 2, /* nothing: the parent hears them, and decides */
+	AS_BIRTH_PLAIN = 4, /* they end it, unless they are ignored here */
+};
+pid_t as_spawn_child(unsigned how);
+/* The child's part of it, after vfork(2). */
+void as_spawn_born(pid_t parent, unsigned how);
+
 /* Where children of this process report that memory ran out: the number of bytes that they asked
  * for, or 0. */
 volatile uint64_t *as_spawn_oom(void);
