@@ -16,13 +16,14 @@ COLUMNS_MAX=100
 cd "${1:-$(dirname "$0")/..}"
 
 # Who may include whom, from the ground floor up: a room includes only what stands above its row
-# here. Every room may use base, os and include/assay; these two, and labfs, are no arrows of a
+# here. Every room may use base, os, crew and include/assay; these, and labfs, are no arrows of a
 # table. A room that is not here may not exist. Nobody but cli and cmd includes report: events go to
 # sinks.
 arrows() {
 	cat <<-'END'
 	base
 	os
+	crew
 	work
 	model     work
 	symptom   work model
@@ -175,7 +176,8 @@ check_rooms() {
 			next
 		if (from == "labfs" || from == "include" || from == "examples") {
 			print FILENAME ":" FNR ": " from "/ may include only <assay/...>, not " path
-		} else if (to == "os" ? from == "base" : to != "base" && !((from, to) in may)) {
+		} else if (to == "os" ? from == "base" : to == "crew" ? from == "base" || from == "os" : \
+				to != "base" && !((from, to) in may)) {
 			print FILENAME ":" FNR ": room " from " may not include " path
 		} else if (path ~ /_priv\.h$/) {
 			print FILENAME ":" FNR ": " path " is private to room " to

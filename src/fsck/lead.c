@@ -2,8 +2,7 @@
 /*
  * lead: see lead.h.
  *
- * Method. The leader gives numbers of lots to workers, one at a time each, over a socket that keeps
- * messages apart. A worker makes the lot, judges its disks, and sends a message for each problem,
+ * Method. The leader gives numbers of lots to workers (crew/crew.h), one at a time each. A worker makes the lot, judges its disks, and sends a message for each problem,
  * then one that the lot is done. A new signature is judged again by the leader, made smaller and
  * told. So what a worker says is a hint only, and a worker needs no sinks.
  *
@@ -27,28 +26,20 @@
 #include "fsck/alone.h"
 #include "os/spawn.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define NO_LOT UINT64_MAX
 #define PROGRESS_US 500000
 #define JOBS_MAX 64
+#define LOOK_MS 100
+#define IDLE_MS 1000 /* for a worker without a lot to end: at once */
 #define ENDS_US 1000000 /* for sources to put away what they have */
 #define LAST_US (INT64_C(60) * 1000000) /* for what is found last, if there is time */
 #define HANGS_SHARE 4 /* of the time */
 #define AHEAD 64u /* numbers that a source has in advance */
 
 struct worker {
-	pid_t pid;
-	int fd;
 	bool over;
 	unsigned out; /* lots that it has and that are not done */
 	uint64_t lot; /* that it works on, or that it was given last; NO_LOT: none */
@@ -57,7 +48,8 @@ struct worker {
 struct fsck_lead {
 	const struct as_fsck_args *args;
 	struct as_fsck_status *status;
-	struct worker *workers;
+	struct as_crew *crew;
+	struct worker *workers; /* those in its seats */
 	unsigned n;
 	uint64_t next; /* lot to give away */
 	int64_t start_us, shown_us;
@@ -70,57 +62,22 @@ struct fsck_lead {
 	int64_t heard_us; /* when a worker said something */
 };
 
-static int start(struct fsck_lead *l, struct worker *w, struct as_err *err)
+static int start(struct fsck_lead *l, unsigned i, struct as_err *err)
 {
-	pid_t parent = getpid();
-	int pair[2];
+	struct lead_share share = { l->args, &l->told[i] };
 
-	*w = (struct worker){ .fd = -1, .lot = NO_LOT };
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return as_fail_errno(err, errno, "cannot start a worker");
-	w->pid = fork();
-	if (!w->pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(1);
-		/* The leader alone decides when a signal ends the session. */
-		signal(SIGINT, SIG_IGN);
-		close(pair[0]);
-		for (struct worker *other = l->workers; other < w; other++)
-			close(other->fd);
-		as_lead_work(l->args, pair[1], (unsigned)(w - l->workers),
-			     &l->told[w - l->workers]);
-	}
-	close(pair[1]);
-	w->fd = pair[0];
-	return w->pid < 0 ? as_fail_errno(err, errno, "cannot start a worker") : 0;
+	l->workers[i] = (struct worker){ .lot = NO_LOT };
+	return as_crew_start(l->crew, i, as_lead_work, &share, err);
 }
 
-/* A source has processes and files of its own, which it puts away when its socket is closed. */
-static bool ends_soon(pid_t pid)
-{
-	int64_t until = as_now_us() + ENDS_US;
-	pid_t got;
-
-	while ((got = waitpid(pid, NULL, WNOHANG)) == 0 && as_now_us() < until)
-		usleep(10000);
-	return got == pid;
-}
-
+/* A worker that has a lot ends only after it has judged all of it. A source has processes and files
+ * of its own, which it puts away. */
 static void stop_all(struct fsck_lead *l)
 {
 	for (unsigned i = 0; i < l->n; i++)
-		if (l->workers[i].fd >= 0)
-			close(l->workers[i].fd);
-	for (unsigned i = 0; i < l->n; i++) {
-		if (l->workers[i].pid <= 0 || (l->args->source && ends_soon(l->workers[i].pid)))
-			continue;
-		/* A worker that has a lot ends only after it has judged all of it: it is killed. */
-		if (l->workers[i].lot != NO_LOT)
-			kill(l->workers[i].pid, SIGKILL);
-		while (waitpid(l->workers[i].pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+		if (!l->args->source && l->workers[i].lot != NO_LOT)
+			as_crew_cut(l->crew, i);
+	as_crew_free(l->crew);
 	free(l->workers);
 }
 
@@ -153,7 +110,6 @@ static bool has_more(const struct fsck_lead *l)
 	       (!l->args->max_lots || l->next - l->args->first < l->args->max_lots);
 }
 
-/* Of a worker that is gone, what it said last is read next (hear()). */
 static void give(struct fsck_lead *l, struct worker *w)
 {
 	unsigned most = l->args->source && !l->args->max_lots ? AHEAD : 1;
@@ -163,7 +119,7 @@ static void give(struct fsck_lead *l, struct worker *w)
 	while (w->out < most && !is_over(l) && has_more(l) && !w->over) {
 		w->lot = l->next++;
 		w->out++;
-		(void)!send(w->fd, &w->lot, sizeof(w->lot), MSG_NOSIGNAL);
+		as_crew_tell(l->crew, (unsigned)(w - l->workers), &w->lot, sizeof(w->lot));
 	}
 }
 
@@ -432,7 +388,7 @@ static int on_message(struct fsck_lead *l, struct worker *w, const struct lead_m
 		give(l, w);
 		return 0;
 	default:
-		return as_fail(err, AS_EIO, "%s", m->text);
+		return as_fail(err, AS_EIO, "a worker sent a wrong message");
 	}
 }
 
@@ -465,43 +421,41 @@ static bool is_whole(const struct lead_message *m, size_t len)
 	return m->bytes < text && strnlen(m->text, text) < text - m->bytes;
 }
 
-/* A worker that failed before it took its lot leaves an error before its last message. */
-static ssize_t hear(int fd, struct lead_message *m)
+/* A worker has ended: that is what it was asked for, or an error. */
+static int on_end(struct fsck_lead *l, unsigned i, struct as_err *err)
 {
-	ssize_t len = recv(fd, m, sizeof(*m) + AS_DAMAGE_SENT_MAX, 0);
+	int rc = as_crew_ended(l->crew, i, l->ending ? NULL : err);
 
-	return len < 0 && errno == ECONNRESET ? recv(fd, m, sizeof(*m) + AS_DAMAGE_SENT_MAX, 0)
-					      : len;
+	if (l->ending)
+		return 0;
+	return rc ? rc
+		  : as_fail(err, AS_EIO, "a worker of the session ended before its work was done");
+}
+
+static int hear(struct fsck_lead *l, unsigned i, struct lead_message *m, struct as_err *err)
+{
+	size_t len;
+	const char *data = as_crew_next(l->crew, i, &len);
+
+	if (!data)
+		return as_crew_is_over(l->crew, i) ? on_end(l, i, err) : 0;
+	if (len <= offsetof(struct lead_message, text) || len > sizeof(*m) + AS_DAMAGE_SENT_MAX)
+		return as_fail(err, AS_EIO, "a worker sent a wrong message");
+	memcpy(m, data, len);
+	((char *)m)[len - 1] = '\0';
+	if (!is_whole(m, len))
+		return as_fail(err, AS_EIO, "a worker sent a wrong message");
+	l->heard_us = as_now_us();
+	return on_message(l, &l->workers[i], m, err);
 }
 
 static int listen_once(struct fsck_lead *l, struct lead_message *m, struct as_err *err)
 {
-	struct pollfd fds[JOBS_MAX];
 	int rc = 0;
 
-	for (unsigned i = 0; i < l->n; i++)
-		fds[i] = (struct pollfd){ .fd = l->workers[i].fd, .events = POLLIN };
-	if (poll(fds, l->n, 100) < 0 && errno != EINTR)
-		return as_fail_errno(err, errno, "cannot wait for workers");
-	for (unsigned i = 0; !rc && i < l->n; i++) {
-		ssize_t len;
-
-		if (!fds[i].revents)
-			continue;
-		len = hear(l->workers[i].fd, m);
-		if (!len && l->ending) {
-			close(l->workers[i].fd);
-			l->workers[i].fd = -1;
-			continue;
-		}
-		if (len <= (ssize_t)offsetof(struct lead_message, text))
-			return as_fail(err, AS_EIO, "a worker died");
-		((char *)m)[len - 1] = '\0';
-		if (!is_whole(m, (size_t)len))
-			return as_fail(err, AS_EIO, "a worker sent a wrong message");
-		rc = on_message(l, &l->workers[i], m, err);
-		l->heard_us = as_now_us();
-	}
+	as_crew_wait(l->crew, LOOK_MS);
+	for (unsigned i = 0; !rc && i < l->n; i++)
+		rc = hear(l, i, m, err);
 	if (!rc)
 		rc = on_hangs(l, err);
 	set_next(l);
@@ -524,7 +478,7 @@ static bool all_over(const struct fsck_lead *l)
 static bool has_news(const struct fsck_lead *l)
 {
 	for (unsigned i = 0; i < l->n; i++)
-		if (l->workers[i].fd >= 0 && as_now_us() - l->heard_us < ENDS_US)
+		if (as_crew_sits(l->crew, i) && as_now_us() - l->heard_us < ENDS_US)
 			return true;
 	return l->hangs && as_hangs_wait(l->hangs);
 }
@@ -544,7 +498,7 @@ static int hear_last(struct fsck_lead *l, struct lead_message *m, struct as_err 
 	as_hangs_hurry(l->hangs);
 	l->heard_us = as_now_us();
 	for (unsigned i = 0; i < l->n; i++)
-		shutdown(l->workers[i].fd, SHUT_WR);
+		as_crew_hush(l->crew, i);
 	while (!rc && has_news(l) && as_now_us() < until && !(a->halt->stop && *a->halt->stop) &&
 	       !(a->max_clusters && l->status->clusters >= a->max_clusters))
 		rc = listen_once(l, m, err);
@@ -563,6 +517,7 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 			       .start_us = as_now_us(),
 			       .first_left = UINT64_MAX,
 			       .alone = as_alone_new() };
+	struct as_crew_plan plan = { .who = "a worker of the session", .how = AS_BIRTH_DEAF };
 	unsigned jobs = args->jobs < 1 ? 1 : args->jobs > JOBS_MAX ? JOBS_MAX : args->jobs;
 	int rc = 0;
 
@@ -575,11 +530,13 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 	for (size_t i = 0; !rc && i < args->n_bases; i++)
 		if (args->bases[i].called_damaged && !args->bases[i].sick)
 			rc = unless_halted(&l, tell_healthy(&l, &args->bases[i], err));
+	plan.grace_ms = args->source ? ENDS_US / 1000 : IDLE_MS;
+	l.crew = as_crew_new(&plan, jobs);
 	l.workers = as_xcalloc(jobs, sizeof(*l.workers));
 	l.told = as_shared_alloc(jobs * sizeof(*l.told));
 	l.hangs = args->source ? as_hangs_new(args->setup, args->bases) : NULL;
 	while (!rc && l.n < jobs) {
-		rc = start(&l, &l.workers[l.n], err);
+		rc = start(&l, l.n, err);
 		l.n++;
 	}
 	for (unsigned i = 0; !rc && i < l.n; i++)

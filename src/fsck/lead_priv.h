@@ -3,11 +3,12 @@
 #ifndef AS_FSCK_LEAD_PRIV_H
 #define AS_FSCK_LEAD_PRIV_H
 
+#include "crew/crew.h"
 #include "fsck/lead.h"
 
 #define LEAD_SIGN_BYTES 2048
 
-enum { LEAD_FOUND, LEAD_DONE, LEAD_FAILED };
+enum { LEAD_FOUND, LEAD_DONE };
 
 struct lead_message {
 	uint32_t kind, problem;
@@ -16,14 +17,18 @@ struct lead_message {
 	uint64_t damaged, lossy, lost_files;
 	uint64_t tallies[AS_FSCK_TALLIES];
 	bool over; /* the source of this worker has nothing left */
-	uint32_t bytes; /* a damage from a source follows the text (damage_put()) */
-	char text[LEAD_SIGN_BYTES]; /* the signature, or what failed */
+	uint32_t bytes; /* a damage from a source follows the text (as_damage_put()) */
+	char text[LEAD_SIGN_BYTES]; /* the signature */
 };
 
-/* What a worker does until the leader closes its end of the socket. `told`: how many of its
- * problems the leader is through with. */
-_Noreturn void as_lead_work(const struct as_fsck_args *args, int fd, unsigned number,
-			    const uint64_t *told);
+/* What a worker gets. `told`: how many of its problems the leader is through with. */
+struct lead_share {
+	const struct as_fsck_args *args;
+	const uint64_t *told;
+};
+
+/* What a worker does until the leader hushes. */
+as_mate_work as_lead_work;
 
 /*
  * lead_later.c: the same disks in a session without a source. To judge one again takes longer than
