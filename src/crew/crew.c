@@ -80,6 +80,7 @@ struct frame {
 };
 
 struct seat {
+	const char *who;
 	pid_t pid; /* 0: nobody sits there */
 	int fd, pidfd; /* -1: none */
 	bool gone; /* the process has ended, and is reaped */
@@ -114,8 +115,13 @@ struct as_crew *as_crew_new(const struct as_crew_plan *plan, unsigned seats)
 	c->seats = as_xcalloc(seats + 1, sizeof(*c->seats));
 	c->ooms = as_shared_alloc(seats * sizeof(*c->ooms));
 	for (unsigned i = 0; i < seats; i++)
-		c->seats[i].fd = c->seats[i].pidfd = -1;
+		c->seats[i] = (struct seat){ .who = plan->who, .fd = -1, .pidfd = -1 };
 	return c;
+}
+
+void as_crew_name(struct as_crew *c, unsigned seat, const char *who)
+{
+	c->seats[seat].who = who;
 }
 
 static void close_fd(int *fd)
@@ -225,7 +231,7 @@ int as_crew_start(struct as_crew *c, unsigned seat, as_mate_work *work, void *ct
 
 	as_assert(!s->pid);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return as_fail_errno(err, errno, "cannot start %s", c->plan.who);
+		return as_fail_errno(err, errno, "cannot start %s", s->who);
 	c->ooms[seat] = 0;
 	s->pid = as_spawn_child(c->plan.how);
 	if (!s->pid) {
@@ -234,7 +240,7 @@ int as_crew_start(struct as_crew *c, unsigned seat, as_mate_work *work, void *ct
 	}
 	close(pair[1]);
 	if (s->pid < 0) {
-		rc = as_fail_errno(err, errno, "cannot start %s", c->plan.who);
+		rc = as_fail_errno(err, errno, "cannot start %s", s->who);
 		close(pair[0]);
 		s->pid = 0;
 		return rc;
@@ -400,20 +406,22 @@ static bool any_sits(const struct as_crew *c)
 static bool turn(struct as_crew *c, int ms)
 {
 	struct pollfd *fds = as_xcalloc(2 * c->n + 1, sizeof(*fds));
+	nfds_t n = 0;
 	bool signalled;
 
 	for (unsigned i = 0; i < c->n; i++) {
 		struct seat *s = &c->seats[i];
-		bool live = s->pid && !s->gone;
+		short events = (short)((is_full(s) ? 0 : POLLIN) |
+				       (s->sent < s->out.len ? POLLOUT : 0));
 
-		fds[2 * i] = (struct pollfd){ .fd = live ? s->fd : -1 };
-		fds[2 * i].events =
-			(short)((is_full(s) ? 0 : POLLIN) | (s->sent < s->out.len ? POLLOUT : 0));
-		if (!fds[2 * i].events)
-			fds[2 * i].fd = -1;
-		fds[2 * i + 1] = (struct pollfd){ .fd = live ? s->pidfd : -1, .events = POLLIN };
+		if (!s->pid || s->gone)
+			continue;
+		if (s->fd >= 0 && events)
+			fds[n++] = (struct pollfd){ .fd = s->fd, .events = events };
+		if (s->pidfd >= 0)
+			fds[n++] = (struct pollfd){ .fd = s->pidfd, .events = POLLIN };
 	}
-	signalled = poll(fds, 2 * c->n, ms) < 0 && errno == EINTR;
+	signalled = poll(fds, n, ms) < 0 && errno == EINTR;
 	for (unsigned i = 0; i < c->n; i++) {
 		struct seat *s = &c->seats[i];
 
@@ -522,7 +530,7 @@ bool as_crew_is_over(const struct as_crew *c, unsigned seat)
 }
 
 /* It did not say that it was done. */
-static int say_how(const struct as_crew *c, const struct seat *s, uint64_t oom, struct as_err *err)
+static int say_how(const struct seat *s, uint64_t oom, struct as_err *err)
 {
 	const struct as_ended_say say = { .status = true };
 	struct as_ended ended = as_ended_of(s->status);
@@ -532,14 +540,14 @@ static int say_how(const struct as_crew *c, const struct seat *s, uint64_t oom, 
 	if (oom)
 		return as_fail_oom(err, oom);
 	if (s->garbled)
-		return as_fail(err, AS_EIO, "%s sent a wrong message", c->plan.who);
+		return as_fail(err, AS_EIO, "%s sent a wrong message", s->who);
 	if (s->late)
 		ended.how = AS_END_DEADLINE;
 	as_ended_words(&ended, &say, &how);
 	/* Nobody here has killed it. */
 	if (!s->late && ended.how == AS_END_SIGNAL && ended.status == SIGKILL)
 		as_buf_adds(&how, ", as when the machine has no memory left");
-	rc = as_fail(err, AS_EIO, "%s %s%s", c->plan.who, as_buf_str(&how),
+	rc = as_fail(err, AS_EIO, "%s %s%s", s->who, as_buf_str(&how),
 		     s->in.len > s->at ? ", in the middle of a message" : "");
 	as_buf_free(&how);
 	return rc;
@@ -551,7 +559,15 @@ static void empty(struct seat *s)
 	close_fd(&s->pidfd);
 	as_buf_free(&s->in);
 	as_buf_free(&s->out);
-	*s = (struct seat){ .fd = -1, .pidfd = -1 };
+	*s = (struct seat){ .who = s->who, .fd = -1, .pidfd = -1 };
+}
+
+bool as_crew_returned(const struct as_crew *c, unsigned seat)
+{
+	const struct seat *s = &c->seats[seat];
+	struct frame head;
+
+	return s->ended || (!s->garbled && peek(s, &head) && head.kind != FRAME_DATA);
 }
 
 int as_crew_ended(struct as_crew *c, unsigned seat, struct as_err *err)
@@ -566,8 +582,8 @@ int as_crew_ended(struct as_crew *c, unsigned seat, struct as_err *err)
 	if (s->ended && rc && err)
 		*err = s->err;
 	if (!s->ended)
-		rc = s->cut && !c->ooms[seat] ? as_fail(err, AS_ESTOP, "%s was ended", c->plan.who)
-					      : say_how(c, s, c->ooms[seat], err);
+		rc = s->cut && !c->ooms[seat] ? as_fail(err, AS_ESTOP, "%s was ended", s->who)
+					      : say_how(s, c->ooms[seat], err);
 	empty(s);
 	return rc;
 }
@@ -601,6 +617,12 @@ void as_crew_cut(struct as_crew *c, unsigned seat)
 {
 	hurt(c, &c->seats[seat]);
 	bury(&c->seats[seat]);
+}
+
+void as_crew_drop(struct as_crew *c, unsigned seat)
+{
+	as_crew_cut(c, seat);
+	empty(&c->seats[seat]);
 }
 
 static bool any_works(const struct as_crew *c)

@@ -40,6 +40,9 @@ void as_crew_free(struct as_crew *crew);
 AS_MUST_CHECK int as_crew_start(struct as_crew *crew, unsigned seat, as_mate_work *work, void *ctx,
 				struct as_err *err);
 
+/* Messages about the mate of this seat begin with something else than those about the others. */
+void as_crew_name(struct as_crew *crew, unsigned seat, const char *who);
+
 /* ---- The leader's side ----------------------------------------------------------------------- */
 
 /* Waits until a mate says something or ends, at most so long (-1: for ever); a signal ends the wait,
@@ -60,11 +63,15 @@ void as_crew_within(struct as_crew *crew, unsigned seat, unsigned ms);
 bool as_crew_sits(const struct as_crew *crew, unsigned seat);
 /* Whether the mate has ended and all that it said was heard. */
 bool as_crew_is_over(const struct as_crew *crew, unsigned seat);
+/* Whether that was the end of its function. */
+bool as_crew_returned(const struct as_crew *crew, unsigned seat);
 /* How it came to its end; the seat is empty then. 0, or what its function returned. AS_ESTOP: it was
  * ended here. */
 AS_MUST_CHECK int as_crew_ended(struct as_crew *crew, unsigned seat, struct as_err *err);
 /* Kills the mate. What it has said can still be heard. */
 void as_crew_cut(struct as_crew *crew, unsigned seat);
+/* Kills the mate, and forgets what it has said. The seat is empty then. */
+void as_crew_drop(struct as_crew *crew, unsigned seat);
 /* Ends all: they are told nothing any more, have so long to end, and are killed then. What they have
  * said can still be heard. */
 void as_crew_end(struct as_crew *crew, unsigned grace_ms);
