@@ -6,6 +6,7 @@
 #include "crash/crash.h"
 
 #include "crash/crash_priv.h"
+#include "crew/ended.h"
 #include "disk/image.h"
 #include "instance/instance.h"
 #include "legal/policy.h"
@@ -129,14 +130,18 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 	bool room = sh->n_reports < AS_CRASH_REPORTS_MAX;
 	struct as_crash_report *f = &sh->reports[sh->n_reports - !room];
 	struct as_buf op = { 0 }, params = { 0 }, died = { 0 };
-	bool hung = ended->how == AS_END_DEADLINE;
-	const char *how = hung ? "did not come back" : "exit";
+	bool hung = ended->how == AS_END_DEADLINE, killed = ended->how == AS_END_SIGNAL;
+	const struct as_ended_say say = { .stack = &sh->stack };
+	const char *how = "exit";
 
-	if (ended->how == AS_END_SIGNAL) {
-		as_stack_words(&sh->stack, ended->status, &died);
-		how = as_buf_str(&died);
+	if (killed) {
+		as_ended_signal(ended, &say, &died);
 		as_host_log_stack(&sh->log, &sh->stack);
+	} else if (hung) {
+		as_ended_words(ended, &say, &died);
 	}
+	if (died.len)
+		how = as_buf_str(&died);
 	sh->n_reports += room;
 	memset(f, 0, sizeof(*f));
 	as_crash_options_from(&options, &sh->flight);
@@ -149,7 +154,7 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 	snprintf(f->summary, sizeof(f->summary), "%sop %lld: %.120s: the target died: %s",
 		 options.from[0].view ? "after a power cut and a recovery, " : "",
 		 (long long)sh->op + 1, as_buf_str(&op), how);
-	name_death(f, died.len && sh->stack.signal, as_buf_str(&op), how);
+	name_death(f, killed && died.len && sh->stack.signal, as_buf_str(&op), how);
 	say_how(how_drawn, &options);
 	options.race.seed = race_seed_of(c, seq);
 	as_crash_options_print(&options, &params);
@@ -300,8 +305,9 @@ static int once(struct crash_run *r, const struct as_plan *plan, const char *dra
 		/* Whether a fault has hit died with it. */
 		sh->fired = plan;
 	} else if (!sh->finished) {
-		return as_fail(r->err, AS_EIO,
-			       "%s: the process that judges crash states ended early", r->name);
+		(void)as_fail_ended(r->err, "the process that judges crash states", &ended,
+				    &sh->stack);
+		return as_fail_in(r->err, "%s", r->name);
 	} else if (sh->tool_rc) {
 		if (r->err)
 			*r->err = sh->tool_err;

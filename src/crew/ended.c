@@ -39,6 +39,19 @@ void as_ended_words(const struct as_ended *ended, const struct as_ended_say *say
 	}
 }
 
+int as_fail_ended(struct as_err *err, const char *who, const struct as_ended *ended,
+		  const struct as_stack *stack)
+{
+	const struct as_ended_say say = { .stack = stack, .status = true };
+	struct as_buf how = { 0 };
+	int rc;
+
+	as_ended_words(ended, &say, &how);
+	rc = as_fail(err, AS_EIO, "%s ended early: it %s", who, as_buf_str(&how));
+	as_buf_free(&how);
+	return rc;
+}
+
 struct as_ended as_ended_of(int status)
 {
 	return WIFSIGNALED(status)

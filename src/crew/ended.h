@@ -27,6 +27,9 @@ void as_ended_words(const struct as_ended *ended, const struct as_ended_say *say
 /* The first of them without "died of ": what killed it, and where. */
 void as_ended_signal(const struct as_ended *ended, const struct as_ended_say *say,
 		     struct as_buf *out);
+/* AS_EIO: "WHO ended early: it died of SIGKILL". `stack`: where it died, or NULL. */
+int as_fail_ended(struct as_err *err, const char *who, const struct as_ended *ended,
+		  const struct as_stack *stack);
 /* A status as waitpid() gives it. */
 struct as_ended as_ended_of(int status);
 

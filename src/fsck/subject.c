@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* subject: see subject.h. */
+#include "crew/ended.h"
 #include "fsck/subject_priv.h"
 
 #include "target/fstype.h"
@@ -496,11 +497,10 @@ void as_subject_describe(const struct as_subject_run *run, struct as_buf *out)
 {
 	const struct as_tool_result *r = &run->run;
 
-	if (r->ended.how == AS_END_SIGNAL)
-		as_buf_addf(out, "died of %s",
-			    *r->died ? r->died : as_signal_name(r->ended.status));
-	else if (r->ended.how == AS_END_DEADLINE)
-		as_buf_adds(out, "did not end");
+	const struct as_ended_say say = { .died = r->died, .late = "did not end" };
+
+	if (r->ended.how != AS_END_EXIT)
+		as_ended_words(&r->ended, &say, out);
 	else
 		as_buf_addf(out, "exit status %d (%s)", r->ended.status,
 			    run->documented ? as_check_answer_name(run->answer) : "not documented");

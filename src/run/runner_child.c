@@ -2,6 +2,7 @@
 /* runner_child: a child of the runner, from its start to what is said of it. */
 #include "run/runner_priv.h"
 
+#include "crew/ended.h"
 #include "disk/flash.h"
 #include "instance/folder.h"
 #include "instance/instance.h"
@@ -105,18 +106,16 @@ int as_runner_tell_left(const struct as_runner *r, struct as_err *err)
 const char *as_runner_bad_end(const struct as_runner *r, const struct as_ended *ended, char *text,
 			      size_t cap)
 {
-	if (ended->how == AS_END_SIGNAL) {
-		struct as_buf died = { 0 };
+	const struct as_ended_say say = { .stack = &r->shared->stack,
+					  .status = true,
+					  .within_ms = deadline_ms(r) };
+	struct as_buf words = { 0 };
 
-		as_stack_words(&r->shared->stack, ended->status, &died);
-		snprintf(text, cap, "died of %s", as_buf_str(&died));
-		as_buf_free(&died);
-	} else if (ended->how == AS_END_DEADLINE)
-		snprintf(text, cap, "did not come back within %u ms", deadline_ms(r));
-	else if (!r->shared->finished)
-		snprintf(text, cap, "called exit(%d)", ended->status);
-	else
+	if (ended->how != AS_END_SIGNAL && ended->how != AS_END_DEADLINE && r->shared->finished)
 		return NULL;
+	as_ended_words(ended, &say, &words);
+	snprintf(text, cap, "%s", as_buf_str(&words));
+	as_buf_free(&words);
 	return text;
 }
 

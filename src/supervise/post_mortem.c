@@ -8,6 +8,7 @@
 #include "supervise/boxed_priv.h"
 
 #include "child/child.h"
+#include "crew/ended.h"
 #include "os/spawn.h"
 #include "run/finding.h"
 #include "work/print.h"
@@ -88,8 +89,10 @@ static void describe_end(const struct as_boxed_session *b, enum as_boxed_end end
 	} else if (end == BOXED_STUCK) {
 		as_buf_adds(out, "the engine's call did not come back, and it could not be killed");
 	} else if (WIFSIGNALED(status)) {
-		as_buf_addf(out, "the %s died of %s", box->state->ended ? "engine" : "kernel",
-			    as_signal_name(WTERMSIG(status)));
+		struct as_ended ended = as_ended_of(status);
+
+		as_buf_addf(out, "the %s ", box->state->ended ? "engine" : "kernel");
+		as_ended_words(&ended, &(struct as_ended_say){ 0 }, out);
 	} else {
 		as_buf_addf(out, "the kernel ended with status %d", WEXITSTATUS(status));
 	}
