@@ -95,6 +95,12 @@ banned() {
 	gets          -                     as_buf_read_file
 	system        tests                 as_spawn_run
 	popen         tests                 as_spawn_run
+	fork          mains,tests,bench a crew (crew/crew.h), as_spawn_fork, or as_spawn_child
+	vfork         mains,tests,bench a crew (crew/crew.h), as_spawn_fork, or as_spawn_child
+	clone         mains,tests,bench a crew (crew/crew.h), as_spawn_fork, or as_spawn_child
+	SYS_fork      mains,tests,bench a crew (crew/crew.h), as_spawn_fork, or as_spawn_child
+	SYS_clone     mains,tests,bench a crew (crew/crew.h), as_spawn_fork, or as_spawn_child
+	SYS_clone3    mains,tests,bench a crew (crew/crew.h), as_spawn_fork, or as_spawn_child
 	exit          cli,mains,tests,bench only cli/ and cmd/ end it
 	printf        cli,mains,tests,bench only cli/ and cmd/ print
 	vprintf       cli,mains,tests,bench only cli/ and cmd/ print
@@ -113,6 +119,20 @@ banned() {
 excused() {
 	cat <<-'END'
 	src/base/err.c    stderr  a failed assertion ends the process; nobody is left to tell
+	src/os/spawn.c  fork   as_spawn_child(), which is the fork of all others
+	src/os/spawn.c  vfork  a program is started; to copy this process would cost more
+	src/vfs/sys_mount.c  vfork  who freezes must thaw, also when its group is killed in between
+	src/box/guest.c  fork  the first process of a guest: it has no parent to die with
+	src/box/sandbox_warden.c  fork  a warden outlives us, to end its box and put it away
+	src/instance/folder.c  fork  the holder outlives us, to remove our folder
+	src/record/record_start.c  fork  the command that is recorded; it is the user's, and goes on
+	src/cli/live/live.c  fork  the ticker outlives us, to write down that we were killed
+	src/record/record_ptrace.c  SYS_clone  calls of others that it looks at
+	src/record/record_ptrace.c  SYS_clone3  the same
+	src/swarm/slice.c  fork  a slice gets SIGTERM when we die, so that it ends in order
+	src/target/server_keep.c  SYS_clone  in a new PID namespace, and without locks
+	src/tool/shim/start.c  fork  inside a checker: the shim serves its forks
+	src/tool/shim/stop.c  fork  inside a checker: a run goes on from where it stopped
 	src/os/spawn.c  getenv  PATH, to find programs
 	src/os/sanitizer.c  getenv  how a sanitizer and the loader are told what to do
 	src/cli/live/screen.c  getenv  TERM and NO_COLOR: what a terminal can do, and shall
@@ -176,7 +196,7 @@ check_rooms() {
 			next
 		if (from == "labfs" || from == "include" || from == "examples") {
 			print FILENAME ":" FNR ": " from "/ may include only <assay/...>, not " path
-		} else if (to == "os" ? from == "base" : to == "crew" ? from == "base" || from == "os" : \
+		} else if (to == "os" || to == "crew" ? from == "base" || from == "os" : \
 				to != "base" && !((from, to) in may)) {
 			print FILENAME ":" FNR ": room " from " may not include " path
 		} else if (path ~ /_priv\.h$/) {
@@ -285,12 +305,21 @@ check_banned() {
 			before = RSTART > 1 ? substr(code, RSTART - 1, 1) : ""
 			code = substr(code, RSTART + RLENGTH)
 			if (!(name in where) || before == "." || before == ">") continue
-			if (name !~ /^std/ && code !~ /^[ \t]*\(/) continue
+			if (name !~ /^(std|SYS_)/ && code !~ /^[ \t]*\(/) continue
 			if (index(where[name], "," place ",")) continue
 			if ((FILENAME, name) in excused) continue
 			print FILENAME ":" FNR ": " name " is banned here: " instead[name]
 		}
 	}' - "${c_files[@]}" < <(banned && echo -- && excused)
+}
+
+# How something ended is put into words in one place; cli/repro reads them in a summary.
+check_ended_words() {
+	grep -nE '"[^"]*\<(died of|called exit)\>' /dev/null "${c_files[@]}" |
+		grep -E '^src/' | grep -Ev '^src/(crew/ended\.[ch]|cli/repro/repro_call\.c):' |
+		grep -vE '^[^:]*:[0-9]+:[[:space:]]*(/?\*|//)' |
+		sed -E 's|^([^:]*:[0-9]+):.*|\1: how something ended is said by as_ended_words()|'
+	return 0
 }
 
 # In this layout a function opens with a brace alone in the first column and closes with one.
@@ -485,6 +514,7 @@ violations=$(
 	check_design
 	check_headers_alone
 	check_banned
+check_ended_words
 	check_function_length
 	check_header_length
 	check_file_length

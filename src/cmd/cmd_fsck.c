@@ -225,7 +225,6 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 	struct as_buf words = { 0 };
 	int rc = time ? as_cli_read_duration("for", time, &args.for_us, err) : 0;
 
-	s->halt.stop = as_cli_stop_catch();
 	if (!time && !args.max_lots && (!s->corrupt || as_corrupt_lots(s->corrupt) == UINT64_MAX))
 		args.for_us = FOR_DEFAULT_US;
 	/* From now on, a session that is killed can go on. */
@@ -360,6 +359,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			as_cli_output_goes_on(&s.out);
 		if (!rc)
 			rc = as_fsck_open_model(&s, err);
+		s.halt.stop = as_cli_stop_catch();
 		rc = rc ? as_cli_output_close(&s.out, &(struct as_run_stats){ 0 }, rc, err)
 			: go(&s, err);
 	}

@@ -5,8 +5,8 @@
  *
  * A crew has seats. In a seat sits a mate: a process that was forked from this one, the leader, and
  * does one function. Leader and mate send each other messages, in order and whole. A mate ends with
- * what its function returns, or with an error, whose words the leader gets. Whatever else happens to
- * it (a signal, exit() in the middle, no memory, no answer) is an error, too, in words
+ * what its function returns, or with an error, whose words the leader gets. Whatever else happens
+ * to it (a signal, exit() in the middle, no memory, no answer) is an error, too, in words
  * (crew/ended.h).
  *
  * What is taken in an order that does not depend on which mate was faster: crew/turns.h.
@@ -45,8 +45,8 @@ void as_crew_name(struct as_crew *crew, unsigned seat, const char *who);
 
 /* ---- The leader's side ----------------------------------------------------------------------- */
 
-/* Waits until a mate says something or ends, at most so long (-1: for ever); a signal ends the wait,
- * too. */
+/* Waits until a mate says something or ends, at most so long (-1: for ever); a signal ends the
+ * wait, too. */
 void as_crew_wait(struct as_crew *crew, int timeout_ms);
 /* The next message, which lives until the next call for this seat; NULL: there is none yet. It ends
  * with a zero that does not count. */
@@ -65,15 +65,15 @@ bool as_crew_sits(const struct as_crew *crew, unsigned seat);
 bool as_crew_is_over(const struct as_crew *crew, unsigned seat);
 /* Whether that was the end of its function. */
 bool as_crew_returned(const struct as_crew *crew, unsigned seat);
-/* How it came to its end; the seat is empty then. 0, or what its function returned. AS_ESTOP: it was
- * ended here. */
+/* How it came to its end; the seat is empty then. 0, or what its function returned. AS_ESTOP: it
+ * was ended here. */
 AS_MUST_CHECK int as_crew_ended(struct as_crew *crew, unsigned seat, struct as_err *err);
 /* Kills the mate. What it has said can still be heard. */
 void as_crew_cut(struct as_crew *crew, unsigned seat);
 /* Kills the mate, and forgets what it has said. The seat is empty then. */
 void as_crew_drop(struct as_crew *crew, unsigned seat);
-/* Ends all: they are told nothing any more, have so long to end, and are killed then. What they have
- * said can still be heard. */
+/* Ends all: they are told nothing any more, have so long to end, and are killed then. What they
+ * have said can still be heard. */
 void as_crew_end(struct as_crew *crew, unsigned grace_ms);
 /* Waits until all have ended. When the time is over, those that still work have so long to end. */
 void as_crew_await(struct as_crew *crew, const struct as_halt *halt, unsigned grace_ms);

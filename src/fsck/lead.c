@@ -2,9 +2,10 @@
 /*
  * lead: see lead.h.
  *
- * Method. The leader gives numbers of lots to workers (crew/crew.h), one at a time each. A worker makes the lot, judges its disks, and sends a message for each problem,
- * then one that the lot is done. A new signature is judged again by the leader, made smaller and
- * told. So what a worker says is a hint only, and a worker needs no sinks.
+ * Method. The leader gives numbers of lots to workers (crew/crew.h), one at a time each. A worker
+ * makes the lot, judges its disks, and sends a message for each problem, then one that the lot is
+ * done. A new signature is judged again by the leader, made smaller and told. So what a worker says
+ * is a hint only, and a worker needs no sinks.
  *
  * To tell of one takes some time. A source has no lots that it could share with others: its worker
  * has many numbers in advance, so that it does not wait. Whether a disk of a source hangs is asked
@@ -12,8 +13,8 @@
  * all lots are done, or when there is just time for it (lead_later.c).
  *
  * The session ends at its time, and when it is asked to, whatever it does then: the runs of this
- * process are ended by the halt of their subject (AS_ESTOP), those of workers with the workers. What
- * was found and could not be judged again is told as not confirmed, and a session that goes on
+ * process are ended by the halt of their subject (AS_ESTOP), those of workers with the workers.
+ * What was found and could not be judged again is told as not confirmed, and a session that goes on
  * begins with the lot in which it was.
  *
  * Invariants

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * worker: the processes of a hunt besides the leading one. Each reports its results as
- * messages in JSON (crew/crew.h), and keeps its findings in a folder of its own (hunt/job-N), from which the
+ * worker: the processes of a hunt besides the leading one. Each reports its results as messages in
+ * JSON (crew/crew.h), and keeps its findings in a folder of its own (hunt/job-N), from which the
  * leader moves them. They die with the leader.
  */
 #ifndef AS_HUNT_WORKER_H

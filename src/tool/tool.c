@@ -17,6 +17,7 @@
 #include "os/elf.h"
 #include "os/elf_needs.h"
 #include "os/patience.h"
+#include "os/spawn.h"
 #include "os/stack.h"
 #include "os/stuck.h"
 #include "tool/shim/proto.h"
@@ -32,7 +33,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -77,7 +77,6 @@ struct launch {
 	const char *path;
 	char *const *envp;
 	int disk_fd, share_fd, control_fd, shim_fd, out_fd, in_fd;
-	pid_t parent;
 };
 
 /* Runs in the child; it makes only calls that are safe after a fork. */
@@ -88,15 +87,7 @@ _Noreturn static void exec_server(const struct launch *l)
 			     l->share_fd, l->control_fd, l->shim_fd };
 	const int to[] = { 0, 1, 2, DISK_FD, SHARE_FD, CONTROL_FD, SHIM_FD };
 	char *const argv[] = { (char *)l->path, NULL };
-	sigset_t none;
 
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != l->parent)
-		_exit(127);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
 	setrlimit(RLIMIT_NOFILE, &files);
 	setrlimit(RLIMIT_CORE, &core);
 	/* In some hash tables the order depends on addresses. */
@@ -199,7 +190,6 @@ static int plumb(struct launch *l, int control[2], int out[2], struct as_err *er
 static int start_server(struct as_tool *tool, struct as_err *err)
 {
 	struct launch l = { .path = tool->path,
-			    .parent = getpid(),
 			    .disk_fd = tool->disk_fd,
 			    .share_fd = tool->share_fd,
 			    .in_fd = tool->in_fd,
@@ -215,14 +205,13 @@ static int start_server(struct as_tool *tool, struct as_err *err)
 		rc = plumb(&l, control, out, err);
 	if (rc)
 		goto out;
-	tool->pid = fork();
+	tool->pid = as_spawn_child(AS_BIRTH_GROUP);
 	if (!tool->pid)
 		exec_server(&l);
 	if (tool->pid < 0) {
 		rc = as_fail_errno(err, errno, "%s: cannot fork", tool->path);
 		goto out;
 	}
-	setpgid(tool->pid, tool->pid);
 	tool->control_fd = control[0];
 	tool->out_fd = out[0];
 	control[0] = out[0] = -1;
