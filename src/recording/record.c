@@ -387,6 +387,8 @@ static bool begin(struct rec *r)
 	if (r->args->crashed)
 		return begin_with_found(r);
 	begin_with(r, r->args->fresh.model);
+	if (!r->args->still)
+		as_model_follow_times(r->trial.model, as_target_opts(r->args->target));
 	return true;
 }
 
