@@ -200,9 +200,9 @@ rows() {
 
 # ---- One run ----
 
-# normal: JSON lines without what is time, memory or progress.
+# normal: JSON lines without what is time, memory or progress (a peak of stack is of the compiler).
 normal() {
-	sed -E '/"event":"progress"/d
+	sed -E '/"event":"(progress|usage)"/d
 		s/"(wall|search|first|used|newest|cpu|took)_us":[0-9]+,?//g
 		s/"(memory_bytes|peak_bytes|bytes|rss)":[0-9]+,?//g
 		s/"kernel":"[^"]*"/"kernel":""/g
