@@ -4,12 +4,13 @@
 # is moved. One line a run: name, exit status, counts, digests, and each kind of finding with how
 # often it was met. It is compared with tests/golden/corpus/.
 #
-# usage: scripts/corpus.sh [--quick] [--list] [--keep DIR] [ASSAY=PROGRAM] [PATTERN...]
+# usage: scripts/corpus.sh [--quick] [--list] [--keep DIR [--resume]] [ASSAY=PROGRAM] [PATTERN...]
 #
 #   --quick      only the part that takes less than a minute of CPU
 #   --list       print the names of the runs and their commands, and run nothing
 #   --keep DIR   leave there what each run printed, normal (NAME.text), and its folder (NAME.out):
 #                `diff -r` of two such folders says what a digest cannot
+#   --resume     what has a line in DIR already is not run again
 #   ASSAY=…      the program under test, also from the environment; default ./assay. Plugins and
 #                tools are those that were built with it.
 #   PATTERN      only runs whose names match one of these (a shell's pattern, such as 'lab.*.b26.*')
@@ -277,6 +278,7 @@ one() { # KIND NAME COMMAND
 	crash | fsck) words+=(--no-report) ;;
 	check) words+=(--no-reduce --no-report) ;;
 	esac
+	[ -z "$RESUME" ] || [ ! -f "$OUT/$name.line" ] || return 0
 	rm -rf "${OUT:?}/$name".*
 	"$ASSAY" "${words[@]}" --json -o "$OUT/$name.out" </dev/null \
 		>"$OUT/$name.raw" 2>"$OUT/$name.err" || got=$?
@@ -297,13 +299,14 @@ if [ "${1:-}" = --one ]; then
 	exit 0
 fi
 
-QUICK='' LIST='' KEEP='' patterns=()
+QUICK='' LIST='' KEEP='' RESUME='' patterns=()
 ASSAY=${ASSAY:-./assay}
 while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) QUICK=1 ;;
 	--list) LIST=1 ;;
 	--keep) KEEP=${2:?--keep wants a folder} && shift ;;
+	--resume) RESUME=1 ;;
 	ASSAY=*) ASSAY=${1#ASSAY=} ;;
 	-*) sed -n '/^# usage/,/^# Exit/s/^# \?//p' "$0" && exit 2 ;;
 	*) patterns+=("$1") ;;
@@ -321,7 +324,7 @@ fi
 mkdir -p "$OUT/here" "$OUT/took" "$WORK/tmp"
 cp "$0" "$WORK/corpus.sh" # what runs each row stays the same when this file is changed meanwhile
 ln -sfn "$ROOT/labfs" "$ROOT/examples" "$(dirname "$ASSAY")/plugins" "$OUT/here"
-export ASSAY OUT KEEP TMPDIR=$WORK/tmp
+export ASSAY OUT KEEP RESUME TMPDIR=$WORK/tmp
 BUGS=$WORK/bugs
 "$ASSAY" targets --bugs >"$BUGS" || exit 2
 
@@ -350,7 +353,7 @@ if [ -n "$LIST" ]; then
 	exit 0
 fi
 [ -s "$WORK/names" ] || exit 2
-xargs -0 -n 4 -P "${JOBS:-2}" nice "$WORK/corpus.sh" <"$WORK/rows"
+xargs -0 -n 4 -P "${JOBS:-2}" "$WORK/corpus.sh" <"$WORK/rows"
 
 golden() { cat "$ROOT"/tests/golden/corpus/*.txt 2>/dev/null | grep -v '^#'; }
 while read -r name; do
