@@ -251,7 +251,7 @@ after() {
 		"$ASSAY" replay -o "$1" "$id" --json 2>&1 | normal
 		echo "replay: $?"
 		"$ASSAY" explain -o "$1" "$id" 2>&1 | normal_text
-		"$ASSAY" report --mail "$id" "$1" 2>&1 | normal_text
+		"$ASSAY" report --mail "$1/findings/$id" 2>&1 | normal_text
 	done
 }
 
