@@ -11,12 +11,6 @@ OLD=tests/golden/old
 for folder in run check race hunt; do
 	cp -r "$OLD/$folder" "$WORK/$folder"
 done
-# The letter tells of what lies beside it; these were left out.
-for file in repro.sh repro.c; do
-	for letter in $(grep -l "^  $file (attached)" "$WORK"/*/findings/*/report.txt); do
-		touch "$(dirname "$letter")/$file"
-	done
-done
 zstd -dq --rm "$WORK/check/check/states.zst"
 
 ids() { # FOLDER

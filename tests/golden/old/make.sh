@@ -42,12 +42,12 @@ found "${hunt[@]}" -o whole
 sed -n 's/.*"id":"\([^"]*\)".*"count":\([0-9]*\).*/\1 \2/p' whole/findings/*/finding.json \
 	>"$here/hunt.whole.txt"
 
-# Nobody reads these back; the disks are small, and the state of a check is packed.
-find . -name 'repro.*' -o -name report.html -o -name lock | xargs rm -f
+# Pages are large, and nobody reads them back; the disks are small, and the state of a check is packed.
+find . -name report.html -o -name lock | xargs rm -f
 zstd -q -19 --rm check/check/states
 cp -r run check race hunt "$here"
 cd "$here"
-if grep -rlE '/tmp|/home|/root|/work' run check race hunt | grep -v '\.zst$'; then
+if grep -rlF -e "$work" -e "$PWD" run check race hunt; then
 	echo "these name paths of this machine" >&2
 	exit 1
 fi
