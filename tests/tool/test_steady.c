@@ -57,7 +57,7 @@ static bool is_clean(const struct as_target *target, struct as_medium *medium)
 	struct as_err err = { 0 };
 	bool clean;
 
-	if (!type->check[mode].command)
+	if (!as_fstype_check(type, mode)->command)
 		return true;
 	checkers = as_checkers_new(NULL);
 	clean = !as_checker_run(checkers, type, mode, as_medium_disk(medium), 0, &checked, &err) &&
