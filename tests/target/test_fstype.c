@@ -247,6 +247,10 @@ static void test_judged_dirty(void **state)
 		{ "Dirty bit is set.\n/A\n  Contains a free cluster.\n" FAT_SUM,
 		  AS_CHECK_REPAIRED },
 		/* The mark is in one of two boot sectors. */
+		{ FAT_DIFFERENT("65:01/00") FAT_DIRTY FAT_SUM, AS_CHECK_CLEAN },
+		{ FAT_SMALL FAT_DIFFERENT("65:01/00") FAT_DIRTY FAT_SUM, AS_CHECK_CLEAN },
+		{ FAT_DIFFERENT("65:00/01") FAT_DIRTY FAT_SUM, AS_CHECK_CLEAN },
+		{ FAT_DIFFERENT("65:03/02") FAT_DIRTY FAT_SUM, AS_CHECK_CLEAN },
 		/* Something else is different, too, or instead. */
 		{ FAT_DIFFERENT("65:01/00, 71:4e/00") FAT_DIRTY FAT_SUM, AS_CHECK_REPAIRED },
 		{ FAT_DIFFERENT("65:01/00, 71:41/20") FAT_DIRTY FAT_SUM, AS_CHECK_REPAIRED },
