@@ -33,17 +33,11 @@ static struct mount_instance *of(struct as_instance *i)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* A full check that builds everything anew finds nothing: the quick one is the one that looks. */
-static enum as_check_mode check_mode(const struct as_fstype *type)
-{
-	return type->full_rebuilds ? AS_CHECK_QUICK : AS_CHECK_FULL;
-}
-
 static uint32_t mount_lacks(const struct as_target *target)
 {
 	const struct as_fstype *type = as_target_fstype(target);
 
-	return as_fstype_check(type, check_mode(type))->command ? 0 : AS_INSTANCE_CHECK;
+	return as_fstype_check(type, as_fstype_strictest(type))->command ? 0 : AS_INSTANCE_CHECK;
 }
 
 /* mkfs is a program, so no child of ours is needed. Without a place for a cache it runs each
@@ -245,7 +239,7 @@ static int check_somehow(struct as_instance *i, enum as_check_mode mode, unsigne
 static int mount_check(struct as_instance *i, unsigned deadline_ms,
 		       struct as_instance_checked *checked, struct as_err *err)
 {
-	enum as_check_mode mode = check_mode(of(i)->type);
+	enum as_check_mode mode = as_fstype_strictest(of(i)->type);
 	struct as_buf output = { 0 };
 	enum as_check_answer answer;
 	int rc = check_somehow(i, mode, deadline_ms, &answer, &output, err);

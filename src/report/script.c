@@ -225,7 +225,7 @@ static uint64_t size_of(const struct as_letter *l)
 static void put_type(const struct as_letter *l)
 {
 	const struct as_fstype *type = l->recipe.type;
-	enum as_check_mode mode = type->full_rebuilds ? AS_CHECK_QUICK : AS_CHECK_FULL;
+	enum as_check_mode mode = as_fstype_strictest(type);
 	const struct as_checker_way *way = as_fstype_check(type, mode);
 	const char *quick = as_fstype_check(type, AS_CHECK_QUICK)->command;
 	struct as_buf text = { 0 };

@@ -92,6 +92,7 @@ struct as_checker {
 	uint64_t bytes; /* of the generic disk of a test */
 	struct as_checker_way ways[AS_CHECK_WAYS];
 	const char *exits, *look_exits, *done, *asks, *caught; /* checker.def explains them */
+	bool full_rebuilds; /* FULL writes to the disk whatever it finds, so that QUICK judges */
 	bool direct; /* opens with O_DIRECT, which a file on tmpfs may refuse: it gets a device */
 	bool block; /* a test shows it a block device, not a file */
 	bool beside; /* the program comes with assay, and is where assay is */

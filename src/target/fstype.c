@@ -56,6 +56,13 @@ const struct as_checker_way *as_fstype_check(const struct as_fstype *type, enum 
 	return checker ? &checker->ways[mode] : &none;
 }
 
+enum as_check_mode as_fstype_strictest(const struct as_fstype *type)
+{
+	const struct as_checker *checker = as_fstype_checker(type);
+
+	return checker && checker->full_rebuilds ? AS_CHECK_QUICK : AS_CHECK_FULL;
+}
+
 enum as_check_answer as_fstype_judge(const struct as_fstype *type, enum as_check_mode mode,
 				     int exit_status, const char *output)
 {

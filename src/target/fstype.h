@@ -112,8 +112,6 @@ struct as_fstype {
 	const char *checker;
 	/* In place of that row, if it has statuses: a variant's, or a user's. */
 	struct as_checker own;
-	/* The full checker rewrites the disk whatever it finds, so the quick one judges. */
-	bool full_rebuilds;
 	/* After a power cut the quick checker replays the log; the kernel does not. */
 	bool replayed_by_checker;
 	/* All of them can be run on a disk as a power cut left it: they replay the log as the
@@ -150,6 +148,8 @@ unsigned as_fstype_index(const struct as_fstype *type);
 const struct as_checker *as_fstype_checker(const struct as_fstype *type);
 /* How; the command is NULL if nobody does. */
 const struct as_checker_way *as_fstype_check(const struct as_fstype *type, enum as_check_mode mode);
+/* The mode that says whether a disk is in order. */
+enum as_check_mode as_fstype_strictest(const struct as_fstype *type);
 /* What a run in that mode came to: as_checker_judge(). */
 enum as_check_answer as_fstype_judge(const struct as_fstype *type, enum as_check_mode mode,
 				     int exit_status, const char *output);
