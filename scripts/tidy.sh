@@ -316,7 +316,8 @@ check_banned() {
 	}' - "${c_files[@]}" < <(banned && echo -- && excused)
 }
 
-# How something ended is put into words in one place; cli/repro reads them in a summary.
+# How something ended is put into words in one place; others read them: in a summary, and in what a
+# checker's run is said to have printed.
 check_ended_words() {
 	grep -nE '"[^"]*\<(died of|called exit)\>' /dev/null "${c_files[@]}" |
 		grep -E '^src/' | grep -Ev '^src/(crew/ended\.[ch]|cli/repro/repro_call\.c):' |

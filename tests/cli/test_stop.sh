@@ -23,6 +23,7 @@ pwrite $0 at=0 len=20000 fill=2
 close $0
 sync
 END
+two="$WORK/w.txt $WORK/w.txt"
 
 # Commands, and a word that a machine may lack for each. A "+" is a space within an argument.
 # NAME | NEEDS | COMMAND
@@ -43,7 +44,7 @@ commands() {
 		check          | -         | check --target lab --jobs 2
 		check that confirms | -    | check --target lab:bug=2
 		crash          | -         | crash --target lab --faults all --matrix $WORK/w.txt
-		crash --jobs   | -         | crash --target lab --faults all --jobs 2 $WORK/w.txt $WORK/w.txt
+		crash --jobs   | -         | crash --target lab --faults all --jobs 2 $two
 	END
 }
 
@@ -94,12 +95,14 @@ judge() { # NAME BOUND-MS
 	fi
 }
 
+is_here() { PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null; }
+
 each_command() { # FUNCTION
 	local name needs command
 	while IFS='|' read -r name needs command; do
 		name=$(sed 's/[[:space:]]*$//' <<<"$name")
 		needs=${needs//[[:space:]]/}
-		if [ "$needs" != - ] && ! PATH=$PATH:/usr/sbin:/sbin command -v "$needs" >/dev/null; then
+		if [ "$needs" != - ] && ! is_here "$needs"; then
 			tap_skip "$name" "$needs is not here"
 			continue
 		fi
