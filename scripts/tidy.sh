@@ -65,13 +65,15 @@ arrows() {
 	progress
 	swarm     work target
 	figure    cover
-	report    work target legal progress figure
-	join      cover report
+	dossier   work model disk host target vfs legal
+	report    progress figure dossier
+	join      cover dossier report
 	cli       work model symptom gen disk host target box vfs race reduce instance run
-	cli       supervise crash scenario hunt kernel cover progress figure report
+	cli       supervise crash scenario hunt kernel cover progress figure dossier report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym swarm
-	cmd       layout trace record cover figure report join cli labfs kernel progress bench
+	cmd       layout trace record cover figure dossier report join cli labfs kernel progress
+	cmd       bench
 	END
 }
 

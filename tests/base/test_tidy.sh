@@ -143,7 +143,7 @@ case_is "cli may print and exit" src/cli/a.c "" \
 case_is "cli may not draw lots" src/cli/a.c 'src/cli/a.c:2: rand is banned.*' \
 	< <(c 'int x = rand();')
 case_is "the labfs programs may print" labfs/mkfs_main.c "" < <(c 'int x = printf("x");')
-case_is "programs for others may print, and are MIT" src/work/emitted/a.c "" \
+case_is "programs for others may print, and are MIT" src/dossier/emitted/a.c "" \
 	< <(printf '%s\nint x = printf("x");\n' "$mit")
 for file in src/target/a.c src/instance/a.c; do
 	case_is "$file may ask what a target is" $file "" < <(c 'int x = as_target_library(0);')

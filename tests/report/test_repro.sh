@@ -56,7 +56,7 @@ whole() { # NAME FOLDER: what the folder of each finding has
 # What mkfs has made is not in expected.tree, so it must not be found, either.
 mkdir -p "$WORK/fresh/lost+found" "$WORK/fresh/d"
 touch "$WORK/fresh/.nilfs" "$WORK/fresh/d/.nilfs"
-sed -n '/^tree() {/,/^}/p' src/report/emitted/repro.sh >"$WORK/tree.sh"
+sed -n '/^tree() {/,/^}/p' src/dossier/emitted/repro.sh >"$WORK/tree.sh"
 tap_is "what mkfs has made is left out, at the top alone" \
 	"$(. "$WORK/tree.sh" && tree "$WORK/fresh" | sed 's/.* //' | tr '\n' ' ')" "/ /d /d/.nilfs "
 

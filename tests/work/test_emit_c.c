@@ -4,9 +4,9 @@
  * says below the given directory and nowhere else, and notice answers that were not expected.
  */
 #include "base/choice.h"
+#include "dossier/program/emit_c.h"
 #include "os/out.h"
 #include "os/spawn.h"
-#include "work/emit_c.h"
 #include "work/parse.h"
 #include "work/print.h"
 
@@ -599,8 +599,7 @@ static void test_sought(void **state)
 			    "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=100 at=5000 fill=1\n"
 			    "ftruncate $0 9000\nlseek $0 0 %s\n",
 			    rows[i].how);
-		assert_int_equal(as_parse_text("test", as_buf_str(&text), text.len, &seq, NULL),
-				 0);
+		assert_int_equal(as_parse_text("test", as_buf_str(&text), text.len, &seq, NULL), 0);
 		compile_plan(seq, &(struct as_emit_plan){ .how = how }, "cc", false);
 		snprintf(name, sizeof(name), "sought%zu", i);
 		directory = fresh_directory(name);
