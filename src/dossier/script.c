@@ -289,8 +289,9 @@ static void put_head(const struct as_letter *l, const char *how, const char *why
 	put_comment(l->out, l->stored.record.id);
 	put_comment(l->out, l->f->summary ? l->f->summary : "");
 	as_buf_adds(l->out,
-		    "# It says REPRODUCED, with exit status 0, or NOT REPRODUCED, with 1; 2: "
-		    "it cannot be run here.\n# `./repro.sh --help` lists what it takes.\n");
+		    "# It says REPRODUCED, with exit status 0, or NOT REPRODUCED, with 1, or NEEDS "
+		    "ASSAY, with\n# 125; 2: it cannot be run here. `./repro.sh --help` lists what "
+		    "it takes.\n");
 	put_value(l->out, "how", how);
 	put_value(l->out, "why", why ? why : "");
 	put_value(l->out, "found_in", as_finding_is_on_host(l->f) ? "host" : "sandbox");

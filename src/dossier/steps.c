@@ -8,10 +8,24 @@
 #include <string.h>
 
 static const struct {
-	const char *calls, *manual;
+	enum as_step_how how;
+	const char *calls, *manual, *why;
 } rows[AS_OP_COUNT] = {
-#define STEP(id, calls, manual) [AS_OP_##id] = { calls, manual },
+#define STEP(id, how, calls, manual, why) [AS_OP_##id] = { AS_STEP_##how, calls, manual, why },
 #include "dossier/steps.def"
+#undef STEP
+};
+
+/* What is done in another way where mount options say more than ro and rw. */
+static const struct {
+	enum as_opcode code;
+	enum as_step_how how;
+	const char *section;
+} more_rows[] = {
+#define STEP(...)
+#define OPTIONS(id, how, section) { AS_OP_##id, AS_STEP_##how, section },
+#include "dossier/steps.def"
+#undef OPTIONS
 #undef STEP
 };
 
@@ -97,6 +111,38 @@ void as_step_print(const struct as_op *op, struct as_buf *out)
 			text += field + 2;
 		}
 	}
+}
+
+/* The row of its options; NULL: it has none, or they say no more. */
+#define MORE_ROWS (sizeof(more_rows) / sizeof(more_rows[0]))
+static size_t more_row(const struct as_op *op)
+{
+	size_t i = 0;
+
+	while (i < MORE_ROWS && (more_rows[i].code != op->code || !as_opts_say_more(op->opts)))
+		i++;
+	return i;
+}
+
+enum as_step_how as_step_how(const struct as_op *op)
+{
+	size_t more = more_row(op);
+
+	return more < MORE_ROWS ? more_rows[more].how : rows[op->code].how;
+}
+
+const char *as_step_section(const struct as_op *op)
+{
+	size_t more = more_row(op);
+
+	return as_step_how(op) == AS_STEP_ASSAY ? NULL
+	       : more < MORE_ROWS		? more_rows[more].section
+						: as_op_table[op->code].name;
+}
+
+const char *as_step_needs_assay(const struct as_op *op)
+{
+	return as_step_how(op) == AS_STEP_ASSAY ? rows[op->code].why : NULL;
 }
 
 const char *as_step_manual(enum as_opcode code)

@@ -12,7 +12,8 @@ usage() {
 	  --host     on the running kernel, as root: a bug can take this machine down
 	  --assay    by `assay replay`, for findings that only assay can judge
 	DEADLINE=SECONDS in the environment: so long the calls may take; default 60.
-	It says REPRODUCED, with exit status 0, or NOT REPRODUCED, with 1; 2: it cannot be run here.
+	It says REPRODUCED, with exit status 0, or NOT REPRODUCED, with 1, or NEEDS ASSAY, with 125:
+	a step can be done by assay alone, which is not here. 2: it cannot be run here.
 	END
 	exit 2
 }
@@ -61,6 +62,13 @@ choose_kernel() {
 	lack "the kernel $kernel, in which it was found, is not here: \`assay kernel build\`" \
 		"builds kernels (docs/KERNELS.md); --uml PROGRAM takes another one, --host the" \
 		"running one"
+}
+
+# Nothing is wrong in what was done, but that is not all of it: nobody may take it for a "no".
+needs_assay() {
+	echo "this needs assay: $why" >&2
+	echo 'NEEDS ASSAY'
+	exit 125
 }
 
 # What is wrong goes to a file, because parts of this run in another kernel.
@@ -174,6 +182,11 @@ run_calls() { # DIRECTORY
 	0) ;;
 	1) wrong 'a call does not answer as expected (see the lines "op N: expected")' ;;
 	3) : >"$work/unsure" ;;
+	125)
+		: >"$work/left-out"
+		# Then the tree may be another one, too.
+		! grep -q 'is not compared\|without --mounter' "$work/answers" || : >"$work/unsure"
+		;;
 	124 | 137)
 		wrong "the calls do not come back"
 		: >"$work/hangs"
@@ -186,6 +199,12 @@ run_calls() { # DIRECTORY
 		fi
 		;;
 	esac
+}
+
+# The line of the first step that the program did not do, which says why.
+what_was_left_out() {
+	sed -n 's/ (\{0,1\}not done: this step needs assay: \([^)]*\).*/: \1/p' "$work/answers" |
+		head -n 1
 }
 
 once_mounted() {
@@ -249,9 +268,9 @@ inside() {
 # The program has compared all that the guilty call handed over, so assay has nothing to add; of
 # attributes it does not compare the times.
 has_compared_all() {
-	[ ! -e "$work/unsure" ] && ! grep -q 'mounted all the time' "$work/answers" &&
-		grep -q '^	told_\(bytes\|text\|names\)(' "$here/repro.c" &&
-		! grep -q '^	skip();' "$here/repro.c"
+	[ ! -e "$work/unsure" ] && [ ! -e "$work/left-out" ] &&
+		! grep -q 'mounted all the time' "$work/answers" &&
+		grep -q '^	told_\(bytes\|text\|names\)(' "$here/repro.c"
 }
 
 # ---- Around it -----------------------------------------------------------------------------------
@@ -390,7 +409,7 @@ in_sandbox() {
 }
 
 by_assay() {
-	command -v assay >/dev/null || lack "this needs assay: $why"
+	command -v assay >/dev/null || needs_assay
 	echo "by assay: $why"
 	set -- "$here"
 	[ -z "$asked" ] || set -- "$here" --uml "$(command -v "$asked")"
@@ -463,6 +482,10 @@ in_directory() {
 	fi
 	tree "$mnt" >"$work/tree.1" || wrong "the tree cannot be read"
 	compare "$mnt" "$work/tree.1" "after the calls"
+	if [ -e "$work/left-out" ] && [ ! -s "$work/wrong" ]; then
+		why=$(what_was_left_out)
+		needs_assay
+	fi
 }
 
 clean() {
@@ -489,10 +512,17 @@ fi
 if [ "$1" = --mounter ]; then
 	work=$2 device=$3 options=$4
 	mnt=$work/mnt
-	if [ "$5" = umount ]; then stop; else
+	case $5 in
+	umount) stop ;;
+	options)
+		# What an overlay was made of cannot be said again.
+		[ -z "${over:-}" ] && echo "$options" | sed 's/,*loop$//'
+		;;
+	*)
 		options=$options${6:+${options:+,}$6}
 		start
-	fi
+		;;
+	esac
 	exit
 fi
 work=$(mktemp -d) || exit 2
@@ -525,6 +555,7 @@ dir) if [ "$way" = assay ]; then by_assay; else in_directory; fi ;;
 	if grep -qs 'mounted all the time' "$work/answers"; then
 		why=${why:-"the server is started again in between"}
 	fi
+	if [ -e "$work/left-out" ]; then why=$(what_was_left_out); fi
 	if [ -n "$why" ] && [ ! -s "$work/wrong" ] && ! has_compared_all; then
 		echo "nothing is wrong that shows without assay"
 		by_assay

@@ -190,6 +190,47 @@ void as_letter_put_steps(const struct as_letter *l, size_t most)
 			"repro.c.");
 }
 
+/* "3, 5": the steps that take assay for this reason. */
+static size_t put_numbers(const struct as_letter *l, const char *why, struct as_buf *out)
+{
+	const struct as_seq *seq = as_letter_steps(l);
+	size_t n = 0;
+
+	for (size_t i = 0; seq && i < as_letter_n_steps(l); i++) {
+		const char *own = as_step_needs_assay(&seq->ops[i]);
+
+		if (own && !strcmp(own, why))
+			as_buf_addf(out, "%s%zu", n++ ? ", " : "", i + 1);
+	}
+	return n;
+}
+
+void as_letter_put_left_out(const struct as_letter *l)
+{
+	const struct as_seq *seq = as_letter_steps(l);
+	struct as_buf told = { 0 }, text = { 0 }, numbers = { 0 };
+
+	for (size_t i = 0; seq && i < as_letter_n_steps(l); i++) {
+		const char *why = as_step_needs_assay(&seq->ops[i]);
+		size_t n;
+
+		if (!why || strstr(as_buf_str(&told), why))
+			continue;
+		as_buf_adds(&told, why);
+		as_buf_clear(&numbers);
+		n = put_numbers(l, why, &numbers);
+		as_buf_addf(&text, "Step%s %s: %s. ", as_plural(n), as_buf_str(&numbers), why);
+	}
+	if (text.len) {
+		as_buf_adds(&text, "Only assay can do this. Programs and scripts leave it out and "
+				   "say so; if nothing else is wrong, they end with status 125.");
+		as_plain_text(l->out, "  ", as_buf_str(&text));
+	}
+	as_buf_free(&told);
+	as_buf_free(&text);
+	as_buf_free(&numbers);
+}
+
 void as_letter_put_expected(const struct as_letter *l)
 {
 	const char *rule = as_rule_of_signature(l->f->signature);

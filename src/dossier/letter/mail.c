@@ -279,6 +279,8 @@ static void put_again(const struct as_letter *l)
 			as_plain_text(l->out, "  ", "It cannot cut the power; see the disk below.");
 		if (l->f->kind == AS_FIND_RACE)
 			as_plain_text(l->out, "  ", "It makes them in one thread.");
+		if (!as_recipe_is_library(l->f->target) || why)
+			as_letter_put_left_out(l);
 	}
 	if (!l->f->disk && !l->stored.record.has_disk)
 		return;

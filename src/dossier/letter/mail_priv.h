@@ -39,6 +39,8 @@ size_t as_letter_cut_step(const struct as_letter *letter, bool *during);
 bool as_letter_option(const struct as_letter *letter, const char *key, struct as_buf *value);
 /* The numbered steps, at most so many of them. */
 void as_letter_put_steps(const struct as_letter *letter, size_t most);
+/* Which steps neither a program nor a script can do, and why; nothing if there are none. */
+void as_letter_put_left_out(const struct as_letter *letter);
 void as_letter_put_expected(const struct as_letter *letter);
 void as_letter_put_often(const struct as_letter *letter);
 

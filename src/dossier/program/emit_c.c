@@ -10,6 +10,7 @@
 #include "dossier/program/emit_c.h"
 
 #include "base/embed.h"
+#include "dossier/steps.h"
 #include "dossier/stored.h"
 #include "work/arg.h"
 #include "work/parse.h"
@@ -117,19 +118,9 @@ static bool has_done(enum as_opcode code)
 	return as_op_table[code].calls == AS_CALLS_MANY;
 }
 
-/* What is done to a whole mount, and changes nothing that a program sees. */
 static bool is_unseen(const struct as_op *op)
 {
-	return op->code == AS_OP_FREEZE || op->code == AS_OP_TRIM;
-}
-
-/* It is printed as skipped; anything else has a section. A mount that is somebody else's can be
- * turned read-only and back, but its other options are not known. */
-bool as_emit_c_skips(const struct as_op *op)
-{
-	return as_op_table[op->code].needs == AS_NEEDS_MOUNT && !is_unseen(op) &&
-	       op->code != AS_OP_UMOUNT && op->code != AS_OP_MOUNT &&
-	       (op->code != AS_OP_REMOUNT || as_opts_say_more(op->opts));
+	return as_step_how(op) == AS_STEP_WHOLE;
 }
 
 static const struct as_outcome *expected_of(const struct emission *program, size_t i)
@@ -171,7 +162,7 @@ static const char *told_section(const struct emission *program, size_t i)
 {
 	const struct as_emit_plan *plan = program->plan;
 
-	return plan->told && i == plan->told_at && !as_emit_c_skips(&program->seq->ops[i])
+	return plan->told && i == plan->told_at && as_step_section(&program->seq->ops[i])
 		       ? as_emit_c_handed_section(&program->seq->ops[i], plan->told)
 		       : NULL;
 }
@@ -183,15 +174,15 @@ static void want_all(struct emission *program)
 	want(program, section_of(program, "enter"));
 	for (size_t i = 0; i < program->seq->n; i++) {
 		const struct as_op *op = &program->seq->ops[i];
-		bool skips = as_emit_c_skips(op);
+		const char *section = as_step_section(op);
 
 		want(program, section_of(program, "begin"));
-		want(program, section_of(program, skips ? "skip" : as_op_table[op->code].name));
+		want(program, section_of(program, section ? section : "needs_assay"));
 		away &= op->code != AS_OP_MOUNT;
 		if (away)
 			want(program, section_of(program, "skip"));
 		away |= op->code == AS_OP_UMOUNT;
-		if (!skips)
+		if (section)
 			want(program, section_of(program, reporter(program, i)));
 		if (told_section(program, i))
 			want(program, section_of(program, told_section(program, i)));
@@ -329,7 +320,7 @@ static void put_call(const struct as_op *op, struct as_buf *out)
 {
 	bool opens = op->code == AS_OP_OPEN;
 
-	as_buf_addf(out, "do_%s(", as_op_table[op->code].name);
+	as_buf_addf(out, "do_%s(", as_step_section(op));
 	if (opens)
 		put_int(op->slot, out);
 	put_args(op, opens ? ", " : "", out);
@@ -357,8 +348,10 @@ static void put_op(struct emission *program, size_t i)
 	put_literal(as_buf_str(&line), out);
 	as_buf_adds(out, ");\n\t");
 	as_buf_free(&line);
-	if (as_emit_c_skips(op)) {
-		as_buf_adds(out, "skip();\n");
+	if (!as_step_section(op)) {
+		as_buf_adds(out, "needs_assay(");
+		put_literal(as_step_needs_assay(op), out);
+		as_buf_adds(out, ");\n");
 		return;
 	}
 	program->away &= op->code != AS_OP_MOUNT;
@@ -446,11 +439,38 @@ static void put_helpers(struct emission *program)
 	}
 }
 
+/* A call of a mounter that answers otherwise makes the program unsure, too. */
+static bool mounts_again(struct emission *program)
+{
+	return wanted(program, "remount") || wanted(program, "remount_options") ||
+	       wanted(program, "mount");
+}
+
+/* What main() returns: 1 if an answer differs, else 125 if a step was left out, else 3 if it is not
+ * known what the right answers are. */
+static void put_status(struct emission *program)
+{
+	bool differs = wanted(program, "differing"), lacks = wanted(program, "left_out");
+	bool doubts = wanted(program, "assume") || (differs && mounts_again(program));
+	struct as_buf *out = program->out;
+
+	if (differs && (doubts || lacks))
+		as_buf_adds(out, "differing ? 1 : ");
+	else if (differs)
+		as_buf_adds(out, "differing != 0");
+	if (lacks)
+		as_buf_adds(out, "left_out ? 125 : ");
+	if (doubts)
+		as_buf_adds(out, "unsure ? 3 : ");
+	if (!differs || doubts || lacks)
+		as_buf_addc(out, '0');
+}
+
 static void put_main(struct emission *program)
 {
 	struct as_buf *out = program->out;
 	size_t n = program->seq->n;
-	bool parts = n > PART_OPS, differs, doubts;
+	bool parts = n > PART_OPS;
 
 	for (size_t i = 0; parts && i < n; i++) {
 		if (i % PART_OPS == 0)
@@ -462,7 +482,7 @@ static void put_main(struct emission *program)
 	as_buf_adds(out, "int main(int argc, char **argv)\n{\n");
 	if (wanted(program, "proc"))
 		as_buf_adds(out, "\tproc_fds = open(\"/proc/self/fd\", O_RDONLY | O_DIRECTORY);\n");
-	as_buf_adds(out, wanted(program, "mounts") ? "\tfind_mounter(&argc, argv);\n" : "");
+	as_buf_adds(out, wanted(program, "mounter") ? "\tfind_mounter(&argc, argv);\n" : "");
 	as_buf_adds(out, "\tenter(argc, argv);\n");
 	if (wanted(program, "slots"))
 		as_buf_adds(out, "\tempty_slots();\n");
@@ -473,14 +493,9 @@ static void put_main(struct emission *program)
 		else if (i % PART_OPS == 0)
 			as_buf_addf(out, "\tpart_%zu();\n", i / PART_OPS);
 	}
-	differs = wanted(program, "differing");
-	doubts = wanted(program, "assume") ||
-		 (differs && (wanted(program, "remount") || wanted(program, "mount")));
-	as_buf_addf(out, "\n\treturn %s;\n}\n",
-		    differs && doubts ? "differing ? 1 : unsure ? 3 : 0"
-		    : doubts	      ? "unsure ? 3 : 0"
-		    : differs	      ? "differing != 0"
-				      : "0");
+	as_buf_adds(out, "\n\treturn ");
+	put_status(program);
+	as_buf_adds(out, ";\n}\n");
 }
 
 void as_emit_c(const struct as_seq *seq, const struct as_outcome *expected, struct as_buf *out)

@@ -12,7 +12,8 @@
 
 /* expected: what each operation answered or should answer (seq->n of them, or NULL for none); the
  * program then says for each where it differs (ret, err, done) and exits 1 at the end if any did.
- * Operations are counted from 1, as in findings. */
+ * Operations are counted from 1, as in findings. A step that needs assay (dossier/steps.h) is left
+ * out; the program says so, and why, and if nothing else is to be said, it exits 125. */
 void as_emit_c(const struct as_seq *seq, const struct as_outcome *expected, struct as_buf *out);
 
 /* Writes the program of a workload into the folder of a finding, as repro.c, in place of an earlier
@@ -44,9 +45,6 @@ struct as_emit_plan {
 };
 
 void as_emit_c_plan(const struct as_seq *seq, const struct as_emit_plan *plan, struct as_buf *out);
-
-/* Whether the program leaves it out, and says so when it runs: it needs a mount of our own. */
-bool as_emit_c_skips(const struct as_op *op);
 
 /* How the program compares what is handed over: a section of emitted/program.c. NULL: it cannot. */
 const char *as_emit_c_handed_section(const struct as_op *op, const struct as_handed *told);

@@ -12,6 +12,7 @@
 
 #include "dossier/program/emit_c.h"
 #include "dossier/program/expect_priv.h"
+#include "dossier/steps.h"
 #include "target/target.h"
 #include "vfs/traits.h"
 #include "work/parse.h"
@@ -48,9 +49,9 @@ static void expect_op(struct expecting *x, size_t i)
 	struct as_allowed allowed = { 0 };
 	unsigned errors;
 
-	/* What the program skips, the model skips, too. */
+	/* What the program leaves out, the model leaves out, too. */
 	x->how[i] = AS_EMIT_IGNORED;
-	if (as_emit_c_skips(op) || as_model_lost(x->model))
+	if (as_step_needs_assay(op) || as_model_lost(x->model))
 		return;
 	as_model_allowed(x->model, op, &allowed);
 	errors = errors_of(&allowed);
