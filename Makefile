@@ -98,6 +98,7 @@ ARCHIVES := $(LIBASSAY) $(B)/liblabfs.a $(B)/libbench.a
 PROGRAMS := $(if $(wildcard src/cmd/main.c),$(B)/assay) \
 	$(if $(wildcard labfs/mkfs_main.c),$(B)/labfs-mkfs) \
 	$(if $(wildcard labfs/fsck_main.c),$(B)/labfs-fsck)
+PROGRAM_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard src/cmd/main.c labfs/*_main.c))
 PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) \
 	$(if $(FLASHFS_SRC),$(B)/plugins/flashfs.so) \
 	$(if $(PAIRFS_SRC),$(B)/plugins/pairfs.so) \
@@ -146,8 +147,9 @@ clang-tests: ## build the programs, every test and every fuzz entry with clang; 
 # Without the links in the root folder, which stay with the flavour of the last `make`.
 build-tests: $(MADE) $(TESTS) $(CORPUS_RUNS)
 
-tidy: $(ARCHIVES) ## layout of changed lines, room dependencies, banned calls, lengths, symbols
-	@ARCHIVES='$(LIBASSAY) $(B)/liblabfs.a $(wildcard $(LIBTESTS))' scripts/tidy.sh
+tidy: $(ARCHIVES) $(PROGRAM_OBJ) ## layout of changed lines, rooms, banned calls, lengths, symbols
+	@ARCHIVES='$(LIBASSAY) $(B)/liblabfs.a $(wildcard $(LIBTESTS))' \
+		PROGRAMS='$(if $(LACK),,$(PROGRAM_OBJ))' scripts/tidy.sh
 
 bench: all ## measure; one JSON line for each number
 	@./assay bench

@@ -239,9 +239,9 @@ if tap_uml ext4; then
 		tap_is "is filled before mkfs" "$([ -s "$WORK/filled" ] && echo yes)" yes
 	fi
 	# A remount with options is done; a step that takes assay is not taken for a sound one.
-	(cat "$WORK/g.txt" && printf '%s\n' 'remount opts=noatime,errors=continue' 'mkdir /e 0755') \
-		>"$WORK/remount.txt"
-	(cat "$WORK/remount.txt" && echo crash) >"$WORK/crash.txt"
+	cp "$WORK/g.txt" "$WORK/remount.txt"
+	printf '%s\n' 'remount opts=noatime,errors=continue' 'mkdir /e 0755' >>"$WORK/remount.txt"
+	(echo crash && cat "$WORK/g.txt") >"$WORK/crash.txt"
 	if found options run --target ext4:grpid "$WORK/remount.txt"; then
 		sed -i "s/^options=.*/options='data=writeback'/; s/^why=.*/why=''/" \
 			"${findings[0]}/repro.sh"
@@ -256,7 +256,7 @@ if tap_uml ext4; then
 		reproduced "what is wrong before a step that takes assay" 0 "${findings[0]}" \
 			"$PATH" --sandbox
 		tap_like "the letter names the step" "${findings[0]}/report.txt" \
-			'^  Step 7: a program cannot cut the power\.'
+			'^  Step 1: a program cannot cut the power\.'
 		sed -i "s/^options=.*/options=''/; s/^why=.*/why=''/" "${findings[0]}/repro.sh"
 		reproduced "such a step, and nothing wrong" 125 "${findings[0]}" "$PATH" --sandbox
 		tap_like "says which step" "$WORK/err" \

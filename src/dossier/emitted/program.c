@@ -6,8 +6,8 @@
  * The text is cut into sections. A section begins with a line "@ NAME: NEEDS" in a comment and goes
  * to the next such line; a program gets the sections its operations need, those they need in turn,
  * in this order. do_NAME carries out the operation NAME; it takes its arguments in the order of
- * op.def. An operation without a section needs assay (steps.def), which is printed. What stands before the first
- * section takes the place of what the emitter writes itself.
+ * op.def. An operation without a section needs assay (steps.def), which is printed. What stands
+ * before the first section takes the place of what the emitter writes itself.
  */
 #define SLOTS 4096
 #define _GNU_SOURCE
@@ -1709,7 +1709,7 @@ static int ask_mounter(char *options, size_t size)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-static void sort_options(char *text, unsigned long *flags, char *own)
+static void sort_options(char *text, unsigned long *flags, char *own, size_t size)
 {
 	const size_t n = sizeof(mount_words) / sizeof(mount_words[0]);
 	char *rest = NULL;
@@ -1721,7 +1721,8 @@ static void sort_options(char *text, unsigned long *flags, char *own)
 		if (i < n)
 			*flags = (*flags | mount_words[i].set) & ~mount_words[i].clear;
 		else
-			sprintf(own + strlen(own), "%s%s", *own ? "," : "", word);
+			snprintf(own + strlen(own), size - strlen(own), "%s%s", *own ? "," : "",
+				 word);
 	}
 }
 
@@ -1736,8 +1737,8 @@ static struct result do_remount_options(const char *opts)
 	if (more && strlen(more) < sizeof(first) && ask_mounter(first, sizeof(first)) &&
 	    !statfs(prefix ? prefix : "/", &fs)) {
 		flags |= (unsigned long)fs.f_flags & (MS_NOSUID | MS_NODEV);
-		sort_options(first, &flags, own);
-		sort_options(more, &flags, own);
+		sort_options(first, &flags, own, sizeof(own));
+		sort_options(more, &flags, own, sizeof(own));
 		result = answer(syscall(SYS_mount, NULL, prefix ? prefix : "/", NULL, flags, own));
 	} else {
 		printf("(not done: this step needs assay: without --mounter, "

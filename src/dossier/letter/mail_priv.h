@@ -25,8 +25,6 @@ AS_MUST_CHECK int as_letter_open(const struct as_dir *folder, struct as_buf *out
 				 struct as_letter *letter, struct as_err *err);
 void as_letter_close(struct as_letter *letter);
 
-/* The workload that a reader is shown. */
-const struct as_seq *as_letter_steps(const struct as_letter *letter);
 /* It is one of a checker, which has no workload. */
 bool as_letter_is_fsck(const struct as_letter *letter);
 /* How many of its operations count. */
