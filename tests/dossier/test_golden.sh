@@ -6,6 +6,7 @@
 # goldens anew.
 . "$(dirname "$0")/../tap.sh"
 home=$(realpath "$(dirname "$0")/../..")
+ASSAY=$(realpath "$ASSAY")
 goldens=$home/tests/golden/dossier
 smoke=$home/examples/smoke.txt
 
@@ -14,7 +15,7 @@ golden() {
 	# Versions, addresses and builds are not the same everywhere.
 	sed -E 's/Linux [^ ,"]+[^,"]*/Linux VERSION/; s/^(  Found by +assay ).*/\1VERSION/
 		s/0x[0-9a-f]{8,}/ADDRESS/g' >"$WORK/text"
-	if [ -n "${UPDATE:-}" ]; then
+	if [ -n "${UPDATE:-}" ] && [ -s "$WORK/text" ]; then
 		cp "$WORK/text" "$goldens/$1"
 	fi
 	if diff -u "$goldens/$1" "$WORK/text" >"$WORK/diff"; then
