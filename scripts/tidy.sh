@@ -382,7 +382,8 @@ check_symbols() {
 # the objects that are linked with the first archive, where all optional parts are built; a symbol
 # that only a part uses which is not built here would be missed.
 check_seams() {
-	local archive=${ARCHIVES%% *}
+	local archive=${ARCHIVES:-}
+	archive=${archive%% *}
 	[ -n "${PROGRAMS:-}" ] && [ -f scripts/seams.txt ] || return 0
 	# shellcheck disable=SC2086 # words
 	nm -A -g "$archive" $PROGRAMS 2>/dev/null | awk '

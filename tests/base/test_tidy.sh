@@ -116,7 +116,7 @@ if command -v cc >/dev/null && command -v ar >/dev/null; then
 		cat >scripts/seams.txt
 		ARCHIVES=$WORK/libassay.a PROGRAMS=$WORK/main.o \
 			case_is "$1" src/model/a.c "$2" < <(c)
-		rm scripts/seams.txt
+		rm -f scripts/seams.txt
 	}
 	seams "symbols that no other file uses, with reasons" "" \
 		< <(printf '%s\n' '# why' 'as_a why' 'as_b why' 'as_lib_* why')

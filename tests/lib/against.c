@@ -3,6 +3,7 @@
 #include "tests/lib/against.h"
 #include "tests/lib/tmpdir.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 
 /* tests/model/test_against_*.c give each file system its own program: they run side by side. */
