@@ -25,11 +25,11 @@ arrows() {
 	os
 	work
 	model     work
-	symptom   work model
 	gen       work model
 	disk
 	host      disk
 	target    disk host labfs
+	symptom   work model target
 	mount     disk host target
 	tool      disk host target
 	layout    disk target labfs
