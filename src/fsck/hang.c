@@ -92,6 +92,9 @@ static void begin(struct as_hangs *hs)
 		return;
 	hs->asked_us = as_now_us();
 	hs->failed = as_crew_start(hs->crew, 0, ask, hs, NULL);
+	/* Its runs have deadlines of their own; all of them together take no longer than this. */
+	if (!hs->failed)
+		as_crew_within(hs->crew, 0, (AS_FSCK_RUNS + 2) * AS_SUBJECT_PATIENT_MS);
 }
 
 void as_hangs_hurry(struct as_hangs *hs)

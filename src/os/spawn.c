@@ -290,9 +290,12 @@ static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 
 /* ---- Children -------------------------------------------------------------------------------- */
 
+/* Where children of this process report that memory ran out: the number of bytes that they asked
+ * for, or 0. */
 static volatile uint64_t *wanted;
 
-void as_spawn_born(pid_t parent, unsigned how)
+/* Every child does this first. */
+static void prepare_child(pid_t parent, unsigned how)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	sigset_t none;
@@ -320,7 +323,7 @@ pid_t as_spawn_child(unsigned how)
 	pid_t parent = getpid(), pid = fork();
 
 	if (!pid) {
-		as_spawn_born(parent, how);
+		prepare_child(parent, how);
 		/* What its children want is told to it alone. */
 		wanted = NULL;
 	} else if (pid > 0 && how & AS_BIRTH_GROUP) {
@@ -329,7 +332,7 @@ pid_t as_spawn_child(unsigned how)
 	return pid;
 }
 
-volatile uint64_t *as_spawn_oom(void)
+static volatile uint64_t *oom_counter(void)
 {
 	if (!wanted)
 		wanted = as_shared_alloc(sizeof(*wanted));
@@ -350,7 +353,7 @@ int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn
 			  struct as_ended *ended, struct as_err *err)
 {
 	struct watch w = { .out_fd = -1, .start_us = as_now_us() };
-	volatile uint64_t *oom = as_spawn_oom();
+	volatile uint64_t *oom = oom_counter();
 
 	*oom = 0;
 	w.pid = as_spawn_child(AS_BIRTH_GROUP | AS_BIRTH_PLAIN);
@@ -480,7 +483,7 @@ static int run_program(const struct as_spawn *spawn, const char *path, char *con
 		goto out;
 	}
 	if (!w.pid) {
-		as_spawn_born(parent, AS_BIRTH_GROUP | AS_BIRTH_PLAIN);
+		prepare_child(parent, AS_BIRTH_GROUP | AS_BIRTH_PLAIN);
 		exec_child(spawn, path, envp, &p);
 	}
 	setpgid(w.pid, w.pid);

@@ -86,12 +86,6 @@ enum as_birth {
 	AS_BIRTH_PLAIN = 4, /* they end it, unless they are ignored here */
 };
 pid_t as_spawn_child(unsigned how);
-/* The child's part of it, after vfork(2). */
-void as_spawn_born(pid_t parent, unsigned how);
-
-/* Where children of this process report that memory ran out: the number of bytes that they asked
- * for, or 0. */
-volatile uint64_t *as_spawn_oom(void);
 
 /* For a child that may be left running: closes our outputs in it, whose readers would otherwise
  * wait for its end. */
