@@ -67,7 +67,7 @@ arrows() {
 	figure    cover
 	report    work target legal progress figure
 	join      cover report
-	cli       work model symptom gen disk host target box vfs race reduce instance run
+	cli       work model symptom gen disk host target box vfs race reduce instance child run
 	cli       supervise crash scenario hunt kernel cover progress figure report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym swarm
