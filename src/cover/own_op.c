@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * own_op: operations on a library as the calls they stand for (op.def: OWN). Descriptors are
- * numbered by their slots. An answer that the executor gives without asking the file system (vfs.h) is no
- * call.
+ * numbered by their slots. An answer that the executor gives without asking the file system (vfs.h)
+ * is no call.
  */
 #include "cover/own_priv.h"
 #include "work/acl.h"
