@@ -157,7 +157,7 @@ pick() { # REGEX: the files whose names match
 mapfile -t c_files < <(pick '\.[ch]$')
 mapfile -t headers < <(pick '\.h$')
 mapfile -t texts < <(pick '\.([ch]|def|sh)$|(^|/)Makefile$|^\.ci/')
-mapfile -t lines < <(pick '\.([ch]|sh)$|(^|/)Makefile$|^\.ci/') # a row of a .def is one line
+mapfile -t lines < <(pick '\.([ch]|def|sh)$|(^|/)Makefile$|^\.ci/')
 none=/dev/null # an empty list must not make awk or grep read stdin
 
 # ---- The rules -----------------------------------------------------------------------------------

@@ -170,6 +170,8 @@ case_is "a list of operations" src/model/a.c \
 case_is "100 columns" src/model/a.c "" < <(c "/*$(printf '%096d' 0)*/")
 case_is "101 columns" src/model/a.c 'src/model/a.c:2: 101 columns, at most 100' \
 	< <(c "/*$(printf '%097d' 0)*/")
+case_is "a row of a table may go on in the next line" src/model/a.def \
+	'src/model/a.def:2: 101 columns, at most 100' < <(c "ROW(\"$(printf '%094d' 0)\")")
 case_is "a tab is 8 columns" src/model/a.c 'src/model/a.c:4: 101 columns, at most 100' \
 	< <(c 'void f(void)' '{' "	/*$(printf '%089d' 0)*/" '}')
 case_is "a letter is one column, however many bytes" src/model/a.c "" \
