@@ -71,7 +71,7 @@ arrows() {
 	dossier   work model disk host target vfs legal
 	report    progress figure dossier
 	join      cover dossier report
-	cli       work model symptom gen disk host target box vfs race reduce instance run
+	cli       work model symptom gen disk host target box vfs race reduce instance child run
 	cli       supervise crash scenario hunt kernel cover progress figure dossier report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym swarm
@@ -149,6 +149,21 @@ excused() {
 	END
 }
 
+# Lists of operations: what such a list knows is a column of src/work/op.def, so that a new
+# operation has one row and no place to be forgotten. Those that are left: file, why.
+code_lists() {
+	cat <<-'END'
+	src/race/graph.c        what a failed call leaves as it was, though its success is seen
+	src/legal/legal_data.c  what an executor makes of several writes
+	src/legal/legal_rest.c  which calls make files share blocks
+	src/gen/steer.c         which numbers of an operation are a place in a file
+	src/gen/places.c        the same, of those that a second file gets
+	src/gen/reuse.c         what operations on a file must not be torn apart by
+	src/child/child_kfail.c what cannot be done again
+	src/check/expand.c      what a fault ends
+	END
+}
+
 # ---- What is looked at ---------------------------------------------------------------------------
 
 all_files() {
@@ -165,7 +180,7 @@ pick() { # REGEX: the files whose names match
 mapfile -t c_files < <(pick '\.[ch]$')
 mapfile -t headers < <(pick '\.h$')
 mapfile -t texts < <(pick '\.([ch]|def|sh)$|(^|/)Makefile$|^\.ci/')
-mapfile -t lines < <(pick '\.([ch]|sh)$|(^|/)Makefile$|^\.ci/') # a row of a .def is one line
+mapfile -t lines < <(pick '\.([ch]|def|sh)$|(^|/)Makefile$|^\.ci/')
 none=/dev/null # an empty list must not make awk or grep read stdin
 
 # ---- The rules -----------------------------------------------------------------------------------
@@ -393,6 +408,21 @@ check_tables_outside() {
 	}' $none "${c_files[@]}"
 }
 
+# Four operations in a row are a list (code_lists() above).
+check_code_lists() {
+	local -a engine
+	mapfile -t engine < <(pick '^src/.*\.c$')
+	awk '
+	FILENAME == "-" { excused[$1] = 1; next }
+	/^[ \t]*case AS_OP_[A-Z0-9_]+:/ {
+		if (++n == 4 && !(FILENAME in excused))
+			print FILENAME ":" FNR - 3 \
+				": a list of operations: src/work/op.def has columns"
+		next
+	}
+	{ n = 0 }' - "${engine[@]}" < <(code_lists)
+}
+
 # What the library exports begins with as_ (labfs: lab_; the library of the tests: t_). ARCHIVES
 # names what was built.
 check_symbols() {
@@ -565,6 +595,7 @@ violations=$(
 	check_room_size
 	check_tags
 	check_tables_outside
+	check_code_lists
 	check_symbols
 	check_seams
 	check_root

@@ -345,25 +345,15 @@ static const char *way_of(const char *got)
 /* Whether the answer of a descriptor's operation shows how long the file is. */
 static bool shows_size(const struct as_op *op, const char *got, const char *want)
 {
+	const struct as_op_info *info = &as_op_table[op->code];
 	bool counts = strncmp(got, "-1 ", 3) && strncmp(want, "-1 ", 3);
+	bool beyond = is_answer(got, "ENXIO") || is_answer(want, "ENXIO");
 
-	switch (op->code) {
-	case AS_OP_READ:
-	case AS_OP_PREAD:
-	case AS_OP_PREADV2:
-	case AS_OP_LSEEK:
-	case AS_OP_COPY_FILE_RANGE:
-	case AS_OP_SENDFILE:
-	case AS_OP_SPLICE:
-		return counts || is_answer(got, "ENXIO") || is_answer(want, "ENXIO") ||
-		       is_answer(got, "EINVAL") || is_answer(want, "EINVAL");
-	case AS_OP_MSTORE:
-	case AS_OP_MLOAD:
-	case AS_OP_MMAP_WRITE:
-		return is_answer(got, "ENXIO") || is_answer(want, "ENXIO");
-	default:
+	if (info->moves == AS_MOVES_MAPPED)
+		return beyond;
+	if (info->reads != AS_READS_DATA && info->moves != AS_MOVES_COPY && op->code != AS_OP_LSEEK)
 		return false;
-	}
+	return counts || beyond || is_answer(got, "EINVAL") || is_answer(want, "EINVAL");
 }
 
 static void sign_answer(const struct as_symptom *s, struct as_buf *out)
