@@ -121,6 +121,7 @@ static void keep_answer(struct rec *r, const struct as_op *op, const struct as_o
 	struct as_digest digest;
 
 	AS_ARRAY_ROOM(out->answers, n, r->answers_cap);
+	AS_ARRAY_ROOM(out->excused, n, r->excused_cap);
 	AS_ARRAY_ROOM(out->upto, n + 1, r->upto_cap);
 	as_print_op(op, &r->text);
 	as_outcome_print(got, &r->text);
@@ -129,6 +130,7 @@ static void keep_answer(struct rec *r, const struct as_op *op, const struct as_o
 	digest = as_hash(as_buf_str(&r->text), r->text.len);
 	out->upto[n + 1] = as_digest_add(as_digest_bind(out->upto[n], 1), digest);
 	out->answers[n] = *got;
+	out->excused[n] = r->excused;
 	out->answers[n].data = NULL;
 	out->answers[n].payload = AS_PAYLOAD_NONE;
 }
@@ -200,6 +202,7 @@ static bool follow_fault(struct rec *r, const struct as_op *op, const struct as_
 	bool going = is_undone(r, op, got);
 
 	r->failed = true;
+	r->excused = true;
 	if ((as_op_table[op->code].persists != AS_PERSISTS_NOTHING || as_op_makes_all_stable(op) ||
 	     as_op_closes(op->code)) &&
 	    r->args->fresh.traits->quirks & AS_QUIRK_SYNC_FORGETS)
@@ -279,6 +282,7 @@ static bool run_op(struct rec *r, size_t i)
 
 	r->op = (int64_t)i;
 	as_buf_clear(&r->text);
+	r->excused = false;
 	r->args->step(r->args->ctx, r->op);
 	write_back(r);
 	/* What the mount would find, the model does not know. */
@@ -453,6 +457,7 @@ void as_recording_free(struct as_recording *rec)
 	as_seq_free(rec->seq);
 	free(rec->upto);
 	free(rec->answers);
+	free(rec->excused);
 	as_buf_free(&rec->why);
 	*rec = (struct as_recording){ 0 };
 }

@@ -78,6 +78,7 @@ struct as_recording {
 	/* Of where the workload began, operations 0..i-1 and their answers: n_ops + 1 of them. */
 	struct as_digest *upto;
 	struct as_outcome *answers; /* of each operation, without payload */
+	bool *excused; /* of each operation: the model does not allow its answer, and a fault explains it */
 	bool truncated; /* the record ran full: the rest is missing */
 	uint64_t until_ns; /* the clock at its end */
 	/* What the mount of a crashed disk found cannot be told to a model: nothing was done. */
