@@ -29,9 +29,29 @@ const char *t_did_name(enum t_did did)
 	return names[did];
 }
 
-static void note(struct t_step *step, enum t_did did, const struct as_op *op, int64_t ret, int err)
+/* Otherwise the executor does not know how. */
+static bool can_answer(const struct as_outcome *got)
 {
-	*step = (struct t_step){ did, op && as_op_fell_short(op, ret), ret, err };
+	return got->ret >= 0 || (got->err != AS_ERR_UNSUPPORTED && got->err != AS_ERR_LIMIT);
+}
+
+/* unjudged: the model has lost track, and allows everything, or has nothing to say of an answer
+ * that is the executor's own. */
+static void note(struct t_step *step, const struct as_op *op, enum as_trial_did did,
+		 const char *row, const struct as_outcome *got, bool unjudged)
+{
+	static const enum t_did dids[] = { [AS_TRIAL_AGREED] = T_DID_AGREE,
+					   [AS_TRIAL_FOLLOWED] = T_DID_FOLLOW,
+					   [AS_TRIAL_BLIND] = T_DID_BLIND,
+					   [AS_TRIAL_ENDED] = T_DID_END,
+					   [AS_TRIAL_WRONG] = T_DID_WRONG };
+	bool lost = did == AS_TRIAL_AGREED && unjudged && can_answer(got);
+
+	*step = (struct t_step){ .did = lost ? T_DID_BLIND : dids[did],
+				 .fell_short = as_op_fell_short(op, got->ret),
+				 .ret = got->ret,
+				 .err = got->err };
+	snprintf(step->row, sizeof(step->row), "%s", row ? row : "");
 }
 
 static void begin(const struct t_sweep *sweep, struct t_steps *steps)
@@ -44,28 +64,6 @@ static void begin(const struct t_sweep *sweep, struct t_steps *steps)
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
-/* Otherwise the executor does not know how. */
-static bool can_answer(int64_t ret, int err)
-{
-	return ret >= 0 || (err != AS_ERR_UNSUPPORTED && err != AS_ERR_LIMIT);
-}
-
-/* The model has nothing to say of what the executor cannot do, and goes on. A close that a fault
- * made fail is judged as one that worked: the slot is free. */
-static enum t_did did_of_answer(const struct as_answer *a)
-{
-	if (!can_answer(a->ret, a->err))
-		return T_DID_AGREE;
-	if (a->unjudged)
-		return T_DID_BLIND;
-	if (!a->agrees)
-		return T_DID_FOLLOW;
-	return a->ret < 0 && a->allowed.ok && a->err > 0 && a->err < 192 &&
-			       !as_allowed_err(&a->allowed, a->err)
-		       ? T_DID_FOLLOW
-		       : T_DID_AGREE;
-}
-
 /* What was found is in the memory of the child. */
 static void read_found(const struct as_child_shared *sh, struct t_steps *steps)
 {
@@ -74,7 +72,7 @@ static void read_found(const struct as_child_shared *sh, struct t_steps *steps)
 
 	snprintf(live ? steps->why : steps->tree, sizeof(steps->why), "%.250s", sh->summary);
 	if (!live)
-		note(end, T_DID_AGREE, NULL, 0, 0);
+		end->did = T_DID_AGREE;
 	else if (sh->found_op >= 0)
 		steps->step[sh->found_op + 1].did = T_DID_WRONG;
 	else if (sh->phase <= PHASE_MOUNT)
@@ -92,16 +90,17 @@ static void read_answers(const struct t_sweep *sweep, const struct as_answer *an
 	bool mounted = n || (found && sh->phase > PHASE_MOUNT);
 
 	steps->answered = n;
-	note(&steps->step[0], mounted ? T_DID_AGREE : T_DID_END, NULL, 0, 0);
-	for (size_t i = 0; i < n; i++)
-		note(&steps->step[i + 1], did_of_answer(&answers[i]), &sweep->seq->ops[i],
-		     answers[i].ret, answers[i].err);
+	steps->step[0].did = mounted ? T_DID_AGREE : T_DID_END;
+	for (size_t i = 0; i < n; i++) {
+		struct as_outcome got = { .ret = answers[i].ret, .err = answers[i].err };
+
+		note(&steps->step[i + 1], &sweep->seq->ops[i], answers[i].did, answers[i].row, &got,
+		     answers[i].unjudged);
+	}
 	if (found)
 		read_found(sh, steps);
-	else if (mounted && n < steps->n)
-		steps->step[n].did = T_DID_END;
-	else if (mounted)
-		note(&steps->step[steps->n + 1], T_DID_AGREE, NULL, 0, 0);
+	else if (mounted && n == steps->n)
+		steps->step[n + 1].did = T_DID_AGREE;
 }
 
 /* The runner has its plan from there. */
@@ -205,7 +204,6 @@ struct in_child {
 	struct t_steps *now; /* and of the one that is tried */
 	struct as_stack stack;
 	struct as_host_log log;
-	int64_t begun; /* the last operation */
 	int rc;
 	struct as_err err;
 };
@@ -239,33 +237,34 @@ static void record_step(void *ctx, int64_t op)
 {
 	struct in_child *in = ctx;
 
-	in->begun = op;
 	++*in->sweep->on->alive;
+	/* The first operation begins: it was mounted. */
+	in->now->step[0].did = op < 0 ? T_DID_END : T_DID_AGREE;
 }
 
-/* The last one that was kept has ended the record if no other one has begun. */
-static void read_recording(const struct in_child *in, const struct as_recording *rec)
+/* What ends the workload is closes and the unmount. */
+static void judged(void *ctx, int64_t op, enum as_trial_did did, const struct as_trial *trial,
+		   const struct as_outcome *got)
 {
-	struct t_steps *steps = in->now;
-	size_t n = rec->n_ops < steps->n ? rec->n_ops : steps->n;
+	struct t_steps *steps = ((struct in_child *)ctx)->now;
+	const struct as_seq *seq = ((struct in_child *)ctx)->sweep->seq;
 
+	if (op >= (int64_t)steps->n) {
+		steps->step[steps->n + 1].did = did == AS_TRIAL_WRONG ? T_DID_WRONG : T_DID_AGREE;
+		return;
+	}
+	note(&steps->step[op + 1], &seq->ops[op], did, trial->row, got, trial->verdict.unjudged);
+	steps->answered++;
+}
+
+static void read_recording(const struct as_recording *rec, struct t_steps *steps)
+{
 	steps->fired = rec->fired;
-	steps->answered = n;
-	note(&steps->step[0], in->begun < 0 ? T_DID_END : T_DID_AGREE, NULL, 0, 0);
-	for (size_t i = 0; i < n; i++)
-		note(&steps->step[i + 1], rec->excused[i] ? T_DID_FOLLOW : T_DID_AGREE,
-		     &in->sweep->seq->ops[i], rec->answers[i].ret, rec->answers[i].err);
-	if (in->begun >= 0 && in->begun < (int64_t)steps->n && rec->seq->n == steps->n)
-		steps->step[in->begun + 1].did = T_DID_END;
-	if (in->begun >= (int64_t)steps->n)
-		note(&steps->step[steps->n + 1], T_DID_AGREE, NULL, 0, 0);
 	if (!rec->wrong)
 		return;
 	snprintf(steps->why, sizeof(steps->why), "%.250s", as_buf_str(&rec->why));
 	if (rec->wrong_op < (int64_t)steps->n)
 		steps->step[rec->wrong_op + 1].did = T_DID_WRONG;
-	else
-		steps->step[steps->n + 1].did = T_DID_WRONG;
 }
 
 static int crash_child(void *ctx)
@@ -283,6 +282,7 @@ static int crash_child(void *ctx)
 					       .log = &in->log,
 					       .plan = in->sweep->plan[i],
 					       .step = record_step,
+					       .judged = judged,
 					       .ctx = in };
 
 		in->now = &in->steps[i];
@@ -292,7 +292,7 @@ static int crash_child(void *ctx)
 			continue;
 		in->rc = as_record(&args, &rec, &in->err);
 		if (!in->rc)
-			read_recording(in, &rec);
+			read_recording(&rec, in->now);
 		as_recording_free(&rec);
 	}
 	return 0;
@@ -307,16 +307,6 @@ static int go_crash(const struct t_sweep *sweep, const struct t_steps *run, stru
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
-static const enum t_did did_of_worker[] = { [AS_DID_AGREE] = T_DID_AGREE,
-					    [AS_DID_FAIL] = T_DID_FOLLOW,
-					    [AS_DID_END] = T_DID_END,
-					    [AS_DID_WRONG] = T_DID_WRONG };
-
-static bool goes_on(enum as_did did)
-{
-	return did == AS_DID_AGREE || did == AS_DID_FAIL;
-}
-
 static int add_close(void *ctx, int slot, uint32_t ino, int64_t flags)
 {
 	struct as_op close = as_model_closing(slot);
@@ -328,50 +318,41 @@ static int add_close(void *ctx, int slot, uint32_t ino, int64_t flags)
 }
 
 /* What is open is closed, and it is unmounted, while the plan goes on. */
-static enum as_did do_end(struct as_expander *w, uint32_t i)
+static enum as_trial_did do_end(struct as_expander *w, uint32_t i)
 {
 	struct as_op umount = as_op_make(AS_OP_UMOUNT);
 	struct as_seq *end = as_seq_new();
-	enum as_did did = AS_DID_AGREE;
+	enum as_trial_did did = AS_TRIAL_AGREED;
 	struct as_outcome got;
 
-	if (as_model_mounted(w->model)) {
-		(void)as_model_each_open(w->model, add_close, end);
+	if (as_model_mounted(w->trial.model)) {
+		(void)as_model_each_open(w->trial.model, add_close, end);
 		as_seq_add(end, &umount);
 	}
-	for (size_t k = 0; k < end->n && goes_on(did); k++)
+	for (size_t k = 0; k < end->n && as_trial_goes_on(did); k++)
 		did = as_worker_do(w, &end->ops[k], i + (uint32_t)k, &got);
 	as_seq_free(end);
 	return did;
-}
-
-/* The model allows everything, as it has lost track. */
-static bool is_lost(const struct as_expander *w, const struct as_outcome *got)
-{
-	return w->verdict.unjudged && can_answer(got->ret, got->err);
 }
 
 static void do_all(struct in_child *in, struct as_expander *w)
 {
 	const struct as_seq *seq = in->sweep->seq;
 	struct t_steps *steps = in->now;
-	enum as_did did = AS_DID_AGREE;
+	enum as_trial_did did = AS_TRIAL_AGREED;
 	struct as_outcome got;
 
-	for (size_t i = 0; i < steps->n && goes_on(did); i++) {
-		enum t_did is;
-
+	for (size_t i = 0; i < steps->n && as_trial_goes_on(did); i++) {
 		did = as_worker_do(w, &seq->ops[i], (uint32_t)i, &got);
-		is = did == AS_DID_AGREE && is_lost(w, &got) ? T_DID_BLIND : did_of_worker[did];
-		note(&steps->step[i + 1], is, &seq->ops[i], got.ret, got.err);
+		note(&steps->step[i + 1], &seq->ops[i], did, w->trial.row, &got,
+		     w->trial.verdict.unjudged);
 		steps->answered++;
 	}
-	if (goes_on(did)) {
+	if (as_trial_goes_on(did)) {
 		did = do_end(w, (uint32_t)steps->n);
-		note(&steps->step[steps->n + 1], did == AS_DID_WRONG ? T_DID_WRONG : T_DID_AGREE,
-		     NULL, 0, 0);
+		steps->step[steps->n + 1].did = did == AS_TRIAL_WRONG ? T_DID_WRONG : T_DID_AGREE;
 	}
-	if (did == AS_DID_WRONG)
+	if (did == AS_TRIAL_WRONG)
 		snprintf(steps->why, sizeof(steps->why), "%.250s", w->c->shared->suspect[0].why);
 }
 
@@ -391,17 +372,17 @@ static int expand(struct in_child *in, struct as_expander *w, size_t i, struct a
 
 	forget_suspects(w->c->shared);
 	in->now = &in->steps[i];
-	w->plan = in->sweep->plan[i];
+	w->trial.plan = in->sweep->plan[i];
 	rc = as_worker_bring_back(w, err);
 	if (rc)
 		return rc;
 	++*in->sweep->on->alive;
-	note(&in->now->step[0], w->back ? T_DID_AGREE : T_DID_END, NULL, 0, 0);
+	in->now->step[0].did = w->back ? T_DID_AGREE : T_DID_END;
 	if (w->back)
 		do_all(in, w);
 	in->now->fired = as_instance_fault_hit(w->instance);
 	as_instance_end_faults(w->instance);
-	w->plan = NULL;
+	w->trial.plan = NULL;
 	return 0;
 }
 

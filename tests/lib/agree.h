@@ -45,6 +45,7 @@ struct t_steps {
 		bool fell_short; /* it did a part, and says so */
 		int64_t ret;
 		int err;
+		char row[24]; /* of trial/excuse.def, that decided */
 	} step[T_STEPS_MAX + 2];
 	char why[256]; /* of what is wrong */
 	char tree[256]; /* what was wrong with the tree or the disk later: no live answer */
