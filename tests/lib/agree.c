@@ -8,8 +8,9 @@
 #include "os/spawn.h"
 #include "recording/record.h"
 #include "target/facts.h"
-#include "vfs/traits.h"
+#include "tests/lib/tmpdir.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -414,11 +415,59 @@ static int go_check(const struct t_sweep *sweep, const struct t_steps *run, stru
 	return in_child(sweep, check_child, steps, err);
 }
 
+/* ---- start ----------------------------------------------------------------------------------- */
+
+/* Its text ends with what was wrong. It ends the workload by operations of its own. */
+static void read_start(const struct as_start *start, struct t_steps *steps)
+{
+	size_t right = start->n_ops - (start->wrong != NULL);
+
+	for (size_t i = 0; i <= steps->n && i <= right; i++)
+		steps->step[i].did = T_DID_AGREE;
+	if (right >= steps->n)
+		steps->step[steps->n + 1].did = start->wrong ? T_DID_WRONG : T_DID_AGREE;
+	else
+		steps->step[right + 1].did = T_DID_WRONG;
+	if (start->wrong)
+		snprintf(steps->why, sizeof(steps->why), "%.250s", start->wrong);
+}
+
+/* Nothing fails while a start is made, and it refuses a workload after which nobody knows what is
+ * there. */
+static int go_start(const struct t_sweep *sweep, const struct t_steps *run, struct t_steps *steps,
+		    struct as_err *err)
+{
+	struct as_start_args args = { .target = sweep->on->target,
+				      .run = &sweep->on->options,
+				      .fresh = as_runner_fresh(sweep->on->runner),
+				      .given = sweep->seq };
+	int rc = 0;
+
+	(void)run;
+	begin(sweep, steps);
+	for (size_t i = 0; i < sweep->n && !rc; i++) {
+		struct as_start *start = NULL;
+
+		if (!sweep->plan[i])
+			rc = as_start_make(&args, AS_INSIDE_GIVEN, &start, err);
+		steps[i].refused = sweep->plan[i] || rc == AS_EUSE;
+		if (steps[i].refused) {
+			rc = 0;
+			continue;
+		}
+		if (!rc)
+			read_start(start, &steps[i]);
+		as_start_free(start);
+	}
+	return rc;
+}
+
 const struct t_way t_ways[T_WAYS] = {
 	[T_WAY_RUN] = { "run", go_run },
 	[T_WAY_HUNT] = { "hunt", go_hunt },
 	[T_WAY_CRASH] = { "crash", go_crash },
 	[T_WAY_CHECK] = { "check", go_check },
+	[T_WAY_START] = { "start", go_start },
 };
 
 /* ---- Targets --------------------------------------------------------------------------------- */
@@ -501,4 +550,42 @@ bool t_agree_has_plugin(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", t_agree_plugins(), name);
 	return !access(path, R_OK);
+}
+
+/* Built once; NULL: it cannot be. */
+static const char *build_odd(void)
+{
+	static char path[4300];
+	static bool tried;
+	char labfs[PATH_MAX], plugin[4400], define[PATH_MAX + 32];
+	char *argv[] = { "cc",	 "-shared",	 "-fPIC", "-D_GNU_SOURCE", "-Iinclude", define,
+			 "tests/trial/odd_plugin.c", "-o", path, "-ldl", NULL };
+	struct as_spawn spawn = { .argv = argv, .deadline_ms = DEADLINE_MS };
+	struct as_ended ended;
+
+	if (tried)
+		return *path ? path : NULL;
+	tried = true;
+	snprintf(plugin, sizeof(plugin), "%s/labfs.so", t_agree_plugins());
+	if (!realpath(plugin, labfs))
+		return NULL;
+	snprintf(define, sizeof(define), "-DLABFS_SO=\"%s\"", labfs);
+	snprintf(path, sizeof(path), "%s/any.so", t_tmpdir());
+	if (as_spawn_run(&spawn, &ended, NULL) || ended.how != AS_END_EXIT || ended.status)
+		*path = '\0';
+	return *path ? path : NULL;
+}
+
+bool t_agree_odd(const char *name, char *spec, size_t room)
+{
+	const char *built = build_odd();
+	char path[4400];
+
+	if (!built)
+		return false;
+	snprintf(path, sizeof(path), "%.*s/%s.so", (int)(strrchr(built, '/') - built), built, name);
+	if (access(path, R_OK) && link(built, path))
+		return false;
+	snprintf(spec, room, "plugin:%s", path);
+	return true;
 }

@@ -9,6 +9,7 @@
  *          of them in one child, one after the other
  *   crash  as_record(), for all of them in one child
  *   check  as_worker_bring_back() and as_worker_do(), by one worker, as failing.c calls them
+ *   start  as_start_make(), of workloads during which nothing fails
  */
 #ifndef AS_TESTS_LIB_AGREE_H
 #define AS_TESTS_LIB_AGREE_H
@@ -17,7 +18,7 @@
 #include "run/runner_priv.h"
 #include "work/seq.h"
 
-#define T_STEPS_MAX 62u
+#define T_STEPS_MAX 94u
 #define T_PLANS_MAX 64u
 
 /* What became of an operation. */
@@ -65,10 +66,12 @@ struct t_agree {
 	bool strict; /* AS_INSTANCE_STRICT */
 	bool certain; /* AS_INSTANCE_CERTAIN: the same plan hits the same call */
 	uint64_t quirks; /* of its traits */
+	bool is_odd; /* it is to be found */
 };
 
 struct t_sweep {
 	struct t_agree *on;
+	const char *workload; /* its name */
 	const struct as_seq *seq;
 	size_t n;
 	char text[T_PLANS_MAX][64];
@@ -84,7 +87,7 @@ struct t_way {
 		  struct as_err *err);
 };
 
-enum { T_WAY_RUN, T_WAY_HUNT, T_WAY_CRASH, T_WAY_CHECK, T_WAYS };
+enum { T_WAY_RUN, T_WAY_HUNT, T_WAY_CRASH, T_WAY_CHECK, T_WAY_START, T_WAYS };
 /* The run stops after the first plan that hits nothing. */
 extern const struct t_way t_ways[T_WAYS];
 
@@ -95,5 +98,7 @@ void t_agree_close(struct t_agree *on);
 /* The folder of the plugins that are built with assay, and whether one is there. */
 const char *t_agree_plugins(void);
 bool t_agree_has_plugin(const char *name);
+/* tests/trial/odd_plugin.c under this name. False: it cannot be built here. */
+bool t_agree_odd(const char *name, char *spec, size_t room);
 
 #endif

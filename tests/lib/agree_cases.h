@@ -31,6 +31,22 @@ static const struct fault faults[] = {
 	{ "erase", ":drop", 2, false },
 };
 
+static const char *const mixed[] = {
+	"read:9:eio write:3:enospc",
+	"write:2:eio write:4:eilseq flush:3:eio",
+	"write:3..5:eilseq flush:2+:enospc",
+	"alloc:40 write:7+:eio",
+	"alloc:30 alloc:60 alloc:61 read:12:eilseq",
+	"flush:4:eio read:8+:eio",
+	"write:30:enospc write:60+:eio",
+	"write:90:eilseq flush:9:enospc",
+	"read:1:eio",
+	"read:1+:eilseq",
+	"read:2:enospc write:1:eio",
+	"alloc:1",
+	"alloc:3 read:3:eio",
+};
+
 /* A fault stays ("3+"). An allocation has no such rule: so many in a row fail. */
 #define STAYS_ALLOCS 4u
 
@@ -75,6 +91,22 @@ static const struct workload workloads[] = {
 	{ "cut", "mkdir /a 0755\nsync\ncreate /a/f 0644\ncrash\nstat /a\nmkdir /b 0755\nstat /\n" },
 };
 
+/* It fills the disk, and goes on: what is open for writing, then what names it, then what takes its
+ * bytes elsewhere. */
+#define FILL(n) "$2 = open /n" #n " O_RDWR|O_CREAT 0644\nwrite $2 len=60000 fill=" #n "\nclose $2\n"
+#define FILLED                                                                                \
+	FILL(1) FILL(2) FILL(3) FILL(4) FILL(5) FILL(6) FILL(7) FILL(8) FILL(9) FILL(10)      \
+	FILL(11) FILL(12) FILL(13) FILL(14) FILL(15) FILL(16) FILL(17) FILL(18) FILL(19)
+
+static const struct workload full = {
+	"full",
+	"$0 = open /a O_RDWR|O_CREAT 0644\npwrite $0 at=0 len=9000 fill=1\n"
+	"$1 = open /b O_RDWR|O_CREAT 0644\npwrite $1 at=0 len=9000 fill=2\n" FILLED
+	"pwrite $0 at=9000 len=60000 fill=3\npread $0 len=100 at=0\nfstat $0\nstat /a\n"
+	"mkdir /d 0755\ntruncate /a 5\nstat /a\nfsync $0\n"
+	"copy_file_range $0 $1 len=100 at=0 to=50\npread $1 len=100 at=50\nclose $0\nstat /\n"
+};
+
 /* Of a kernel, where a plan takes a second, instead. */
 static const struct workload kernel_workloads[] = {
 	{ "a kernel's",
@@ -85,12 +117,19 @@ static const struct workload kernel_workloads[] = {
 
 /* ---- Targets --------------------------------------------------------------------------------- */
 
-enum subject_is { IS_FLASH = 1, IS_KERNEL = 2, WRITES_SECTORS = 4, NO_ALLOC = 8 };
+enum subject_is {
+	IS_FLASH = 1,
+	IS_KERNEL = 2,
+	WRITES_SECTORS = 4,
+	IS_DRAWN = 8, /* with workloads that are drawn, too */
+	IS_FEW = 16, /* of the faults, only some */
+	NOT_MANY = 32, /* without the workload of operations of many calls */
+};
 
 struct subject {
 	const char *name;
-	const char *plugin; /* below the folder of plugins; NULL: it is none */
-	const char *spec; /* what follows that */
+	const char *plugin; /* below the folder of plugins; NULL: it is none of these */
+	const char *spec; /* what follows that; NULL, too: odd_plugin.c under that name */
 	unsigned is; /* enum subject_is */
 };
 
@@ -104,7 +143,7 @@ static const struct empty {
 	{ 0, "erase", "", -1, "its disk is no raw flash, so nothing is erased" },
 	{ IS_FLASH, "flush", "", -1, "raw flash has no cache that could be flushed" },
 	{ WRITES_SECTORS, "write", ":tear=1", -1, "a write of one sector cannot be torn" },
-	{ NO_ALLOC, "alloc", "", -1, "memory of the kernel is no host's: nothing is counted" },
+	{ IS_KERNEL, "alloc", "", -1, "memory of the kernel is no host's: nothing is counted" },
 };
 
 #endif
