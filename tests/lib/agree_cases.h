@@ -121,7 +121,7 @@ enum subject_is {
 	IS_FLASH = 1,
 	IS_KERNEL = 2,
 	WRITES_SECTORS = 4,
-	IS_DRAWN = 8, /* with workloads that are drawn, too */
+	IS_DENSE = 8, /* more calls fail; with workloads that are drawn, and several faults at once */
 	IS_FEW = 16, /* of the faults, only some */
 	NOT_MANY = 32, /* without the workload of operations of many calls */
 };
