@@ -115,6 +115,7 @@ excused() {
 	cat <<-'END'
 	src/base/err.c    stderr  a failed assertion ends the process; nobody is left to tell
 	src/os/spawn.c  getenv  PATH, to find programs
+	src/os/temp.c  getenv  TMPDIR, where temporary files belong
 	src/os/sanitizer.c  getenv  how a sanitizer and the loader are told what to do
 	src/cli/live/screen.c  getenv  TERM and NO_COLOR: what a terminal can do, and shall
 	src/tool/shim/clock.c  time          the standing clock that checkers are given

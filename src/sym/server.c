@@ -310,7 +310,7 @@ static int open_disk(struct as_sym_server *s, struct as_disk *disk, struct as_er
 
 static int open_files(struct as_sym_server *s, struct as_disk *disk, struct as_err *err)
 {
-	int rc = as_temp_new(access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm", &s->temp, err);
+	int rc = as_temp_new(access("/dev/shm", W_OK) ? NULL : "/dev/shm", &s->temp, err);
 
 	if (!rc)
 		rc = open_disk(s, disk, err);

@@ -39,7 +39,7 @@ static int start(const struct as_box_options *options, struct as_box *box, struc
 {
 	char sh[] = "sh", c[] = "-c", path[] = "PATH=/usr/bin:/bin", text[4096], folder[1024];
 	char *argv[] = { sh, c, text, folder, NULL }, *envp[] = { path, NULL };
-	int rc = as_box_open_folder(box, "/tmp", err);
+	int rc = as_box_open_folder(box, NULL, err);
 
 	snprintf(text, sizeof(text), "%s%s", begin, fake.script);
 	snprintf(folder, sizeof(folder), "%s", fake.folder);
