@@ -353,8 +353,6 @@ static void do_all(struct in_child *in, struct as_expander *w)
 		did = do_end(w, (uint32_t)steps->n);
 		steps->step[steps->n + 1].did = did == AS_TRIAL_WRONG ? T_DID_WRONG : T_DID_AGREE;
 	}
-	if (did == AS_TRIAL_WRONG)
-		snprintf(steps->why, sizeof(steps->why), "%.250s", w->c->shared->suspect[0].why);
 }
 
 /* Suspects of the plan before are no reason not to keep one of this. */
@@ -378,9 +376,12 @@ static int expand(struct in_child *in, struct as_expander *w, size_t i, struct a
 	if (rc)
 		return rc;
 	++*in->sweep->on->alive;
-	in->now->step[0].did = w->back ? T_DID_AGREE : T_DID_END;
+	in->now->step[0].did = w->back			 ? T_DID_AGREE
+			       : w->c->shared->n_suspects ? T_DID_WRONG
+							  : T_DID_END;
 	if (w->back)
 		do_all(in, w);
+	snprintf(in->now->why, sizeof(in->now->why), "%.250s", w->c->shared->suspect[0].why);
 	in->now->fired = as_instance_fault_hit(w->instance);
 	as_instance_end_faults(w->instance);
 	w->trial.plan = NULL;
