@@ -67,13 +67,15 @@ arrows() {
 	progress
 	swarm     work target
 	figure    cover
-	report    work target legal progress figure
-	join      cover report
+	dossier   work model disk host target vfs legal
+	report    progress figure dossier
+	join      cover dossier report
 	cli       work model symptom gen disk host target box vfs race reduce instance run
-	cli       supervise crash scenario hunt kernel cover progress figure report
+	cli       supervise crash scenario hunt kernel cover progress figure dossier report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym swarm
-	cmd       layout trace record cover figure report join cli labfs kernel progress bench
+	cmd       layout trace record cover figure dossier report join cli labfs kernel progress
+	cmd       bench
 	END
 }
 
@@ -379,6 +381,42 @@ check_symbols() {
 	done
 }
 
+# What no other object uses is static, dead, or in scripts/seams.txt with its reason. PROGRAMS names
+# the objects that are linked with the first archive, where all optional parts are built; a symbol
+# that only a part uses which is not built here would be missed.
+check_seams() {
+	local archive=${ARCHIVES:-}
+	archive=${archive%% *}
+	[ -n "${PROGRAMS:-}" ] && [ -f scripts/seams.txt ] || return 0
+	# shellcheck disable=SC2086 # words
+	nm -A -g "$archive" $PROGRAMS 2>/dev/null | awk '
+	FILENAME != "-" && !/^#/ && NF { why[$1] = FNR }
+	FILENAME != "-" { next }
+	NF > 1 && ($(NF - 1) == "U" || $(NF - 1) == "w") { used[$NF] = 1 }
+	NF == 3 && $2 ~ /^[TDBRVWC]$/ && $3 != "main" {
+		object = $1
+		sub(/:[^:]*$/, "", object)
+		sub(/.*[:\/]/, "", object)
+		where[$3] = object
+	}
+	END {
+		for (name in where) {
+			row = name
+			for (form in why)
+				if (sub(/\*$/, "", form) && index(name, form) == 1)
+					row = form "*"
+			if (!(name in used) && !(row in why))
+				print "scripts/seams.txt:1: " name " of " where[name] \
+					" is used by no other file: static, dead, or a row here"
+			else if ((name in used) && (name in why))
+				print "scripts/seams.txt:" why[name] ": " name " is used"
+		}
+		for (name in why)
+			if (name !~ /\*$/ && !(name in where))
+				print "scripts/seams.txt:" why[name] ": there is no " name
+	}' scripts/seams.txt - | sort
+}
+
 check_root() {
 	pick '\.(orig|rej|bak|swp)$|~$' |
 		sed 's/$/:1: a file that an editor or a merge left/' || true
@@ -493,6 +531,7 @@ violations=$(
 	check_tags
 	check_tables_outside
 	check_symbols
+	check_seams
 	check_root
 	check_line_length
 	check_licence

@@ -245,7 +245,8 @@ static bool before(void *ctx, uint32_t i, const struct as_op *op)
 	as_buf_clear(&r->text);
 	r->args->step(r->args->ctx, r->op);
 	write_back(r);
-	/* What the mount would find, the model does not know. */
+	/* What the mount would find, the model does not know, and a checker writes around the
+	 * recorder. */
 	if (op->code == AS_OP_CRASH && (r->trial.unsure || is_repaired(r)))
 		return false;
 	if (op->code == AS_OP_CRASH && r->strict)
