@@ -553,8 +553,8 @@ base_commit() {
 
 # "FILE --lines=a:b" for each changed range; "FILE" alone for a file git does not know yet.
 changed_ranges() {
-	git ls-files -o --exclude-standard -- '*.c' '*.h'
-	git diff -U0 --no-color --no-ext-diff --diff-filter=d "$1" -- '*.c' '*.h' |
+	git ls-files -o --exclude-standard -- '*.c' '*.h' ':!tests/golden'
+	git diff -U0 --no-color --no-ext-diff --diff-filter=d "$1" -- '*.c' '*.h' ':!tests/golden' |
 		awk '/^\+\+\+ / { file = substr($2, 3) }
 		/^@@/ {
 			split(substr($3, 2), r, ",")
