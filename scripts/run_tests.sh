@@ -8,8 +8,8 @@
 # is run once more, alone: what passes then is listed as unsteady with what had failed, and does not
 # count as a failure. A program that died of a signal gets no second try, nor does anything when
 # more than RETRIES (4) programs failed.
-# A test leaves nothing behind: not in its $TMPDIR, no mount and no loop device of ours on the machine,
-# no temporary folder of ours that nobody holds. What it left is told, removed, and one failure.
+# A test leaves nothing behind: not in its $TMPDIR, no mount and no loop device of ours on the
+# machine, no temporary folder of ours that nobody holds. What it left is told, and one failure.
 # The last line is exactly "N passed, N failed, N skipped"; exit status 1 if any failed.
 set -euo pipefail
 
@@ -77,8 +77,10 @@ ours() {
 
 # left FOLDER BEFORE: what is there now of a test whose $TMPDIR that was; BEFORE: ours() before it.
 left() {
-	awk -v folder="$1/" 'index($2, folder) == 1 { print "mount", $2, "of", $1 }' /proc/self/mounts
-	grep -sF "$1/" /sys/block/loop*/loop/backing_file | sed 's,/sys/block/,loop device ,; s,/.*:, of ,'
+	awk -v folder="$1/" 'index($2, folder) == 1 { print "mount", $2, "of", $1 }' \
+		/proc/self/mounts
+	grep -sF "$1/" /sys/block/loop*/loop/backing_file |
+		sed 's,/sys/block/,loop device ,; s,/.*:, of ,'
 	find "$1" -mindepth 1 -maxdepth 1 -printf "%f in its TMPDIR\n" 2>/dev/null
 	comm -13 <(sort <<<"$2") <(ours | sort)
 }

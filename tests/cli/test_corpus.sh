@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The quick part of the frozen corpus (scripts/corpus.sh): each run is one test. What differs on purpose is
-# written anew with UPDATE=1, and says in its commit why.
+# The quick part of the frozen corpus (scripts/corpus.sh): each run is one test. What differs on
+# purpose is written anew with UPDATE=1, and says in its commit why.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
@@ -13,7 +13,8 @@ if [ -n "${SAN:-}" ]; then
 fi
 other() { tap_skip "$1" "the lines were written with another version of this checker" && false; }
 
-JOBS=${CORPUS_JOBS:-2} scripts/corpus.sh --quick --keep "$WORK/kept" ASSAY="$ASSAY" >"$WORK/said" 2>&1
+JOBS=${CORPUS_JOBS:-2} scripts/corpus.sh --quick --keep "$WORK/kept" ASSAY="$ASSAY" \
+	>"$WORK/said" 2>&1
 while read -r name line; do
 	want=$(sed -n "s/^$name //p" tests/golden/corpus/*.txt)
 	case $name in
