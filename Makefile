@@ -75,7 +75,8 @@ LIBS := -lxxhash -lzstd -ljansson -ldl -lpthread -lm \
 # ---- Sources, all found by name ------------------------------------------------------------------
 
 # Folders within a room that are parts of it; what other folders there hold is built apart.
-PARTS := model/rules layout/walk report/mail cli/live cli/repro cmd/cov cmd/fsck
+PARTS := model/rules layout/walk dossier/program dossier/solo dossier/letter cli/live cmd/cov \
+	cmd/fsck
 LIB_SRC := $(filter-out src/cmd/main.c $(foreach p,$(LACK),$(SOURCES_$p)), \
 	$(wildcard src/*/*.c $(PARTS:%=src/%/*.c)))
 LABFS_MAINS := labfs/mkfs_main.c labfs/fsck_main.c
@@ -97,6 +98,7 @@ ARCHIVES := $(LIBASSAY) $(B)/liblabfs.a $(B)/libbench.a
 PROGRAMS := $(if $(wildcard src/cmd/main.c),$(B)/assay) \
 	$(if $(wildcard labfs/mkfs_main.c),$(B)/labfs-mkfs) \
 	$(if $(wildcard labfs/fsck_main.c),$(B)/labfs-fsck)
+PROGRAM_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard src/cmd/main.c labfs/*_main.c))
 PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) \
 	$(if $(FLASHFS_SRC),$(B)/plugins/flashfs.so) \
 	$(if $(PAIRFS_SRC),$(B)/plugins/pairfs.so) \
@@ -146,8 +148,9 @@ clang-tests: ## build the programs, every test and every fuzz entry with clang; 
 # Without the links in the root folder, which stay with the flavour of the last `make`.
 build-tests: $(MADE) $(TESTS) $(CORPUS_RUNS)
 
-tidy: $(ARCHIVES) ## layout of changed lines, room dependencies, banned calls, lengths, symbols
-	@ARCHIVES='$(LIBASSAY) $(B)/liblabfs.a $(wildcard $(LIBTESTS))' scripts/tidy.sh
+tidy: $(ARCHIVES) $(PROGRAM_OBJ) ## layout of changed lines, rooms, banned calls, lengths, symbols
+	@ARCHIVES='$(LIBASSAY) $(B)/liblabfs.a $(wildcard $(LIBTESTS))' \
+		PROGRAMS='$(if $(LACK),,$(PROGRAM_OBJ))' scripts/tidy.sh
 
 bench: all ## measure; one JSON line for each number
 	@./assay bench
@@ -249,12 +252,12 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 	$(Q)$(CC_ALL) $(INC_labfs) -c $< -o $@
 
 # What is put in by .incbin, which the compiler does not report as a dependency.
-$(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
+$(B)/src/dossier/program/emit_c.o: src/dossier/emitted/program.c
 $(B)/src/cmd/cmd_demo.o: src/cmd/demo/demo.sh
 $(B)/src/cmd/cmd_plugin.o: $(wildcard src/cmd/plugin/* include/assay/*) $(SKELETON_SRC)
 $(B)/src/layout/desc_embed.o: $(wildcard layouts/*.layout)
 $(B)/src/kernel/config.o: $(wildcard kernels/*.config kernels/*.patch)
-$(B)/src/report/script.o: $(wildcard src/report/emitted/*)
+$(B)/src/dossier/script.o: $(wildcard src/dossier/emitted/*)
 $(B)/src/report/html.o: $(wildcard src/report/html/*) $(CHART_JS)
 $(B)/src/report/html.o: EMBED = $(if $(CHART_JS),-DAS_CHART_JS='"$(CHART_JS)"')
 $(B)/src/box/sandbox_uml.o: $(B)/shim_uml.so

@@ -17,6 +17,7 @@
 #include "cover/code.h"
 #include "disk/loop.h"
 #include "kernel/kernel.h"
+#include "os/out.h"
 #include "os/share.h"
 #include "os/spawn.h"
 
@@ -130,6 +131,15 @@ _Noreturn static void become_stress(const struct buffer *b, unsigned each_s)
 	_exit(127);
 }
 
+static void save(const struct as_codeset *set, const struct as_code_of *of)
+{
+	struct as_buf text = { 0 };
+
+	as_code_print(set, of, &text);
+	(void)!as_out_save(AS_GUEST_SHARE "/" CODE, &text, NULL);
+	as_buf_free(&text);
+}
+
 /* The report goes into a file of the shared folder: nobody reads what is printed here. */
 void bench_kcov_inside(const char *type)
 {
@@ -151,11 +161,11 @@ void bench_kcov_inside(const char *type)
 		empty(&b);
 		if (as_now_us() - kept_us > KEEP_US) {
 			kept_us = as_now_us();
-			(void)!as_code_save(b.all, &of, AS_GUEST_SHARE "/" CODE, NULL);
+			save(b.all, &of);
 		}
 	}
 	empty(&b);
-	(void)!as_code_save(b.all, &of, AS_GUEST_SHARE "/" CODE, NULL);
+	save(b.all, &of);
 	fprintf(stderr, "stress-ng: wait status %d, %.1f s\n", status,
 		(double)(as_now_us() - start_us) / 1e6);
 }

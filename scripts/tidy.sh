@@ -25,11 +25,11 @@ arrows() {
 	os
 	work
 	model     work
-	symptom   work model
 	gen       work model
 	disk
 	host      disk
 	target    disk host labfs
+	symptom   work model target
 	mount     disk host target
 	tool      disk host target
 	layout    disk target labfs
@@ -40,20 +40,22 @@ arrows() {
 	reduce    work
 	klog
 	instance  disk host target mount tool box vfs
-	child     work model symptom disk host target layout box vfs race klog instance
+	trial     model disk host target vfs instance
+	child     work model symptom disk host target layout box vfs race klog instance trial
 	run       work model symptom disk host target vfs klog instance child
 	supervise work host target box klog instance child run
 	snapshot  work model
 	legal     work model target snapshot
 	recover   symptom disk host target tool klog instance snapshot
 	cuts      work disk recover
-	recording work model disk host target mount race instance run snapshot legal recover cuts
+	recording work model disk host target mount race instance trial run snapshot legal
+	recording recover cuts
 	crash     work symptom disk host target layout race instance child run supervise
 	crash     snapshot legal recover cuts recording
 	scenario  work symptom target race instance child run recording crash
 	hunt      work symptom gen model reduce run supervise scenario
-	check     work model symptom disk target klog instance child run supervise snapshot
-	check     legal recording crash scenario
+	check     work model symptom disk target klog instance trial child run supervise
+	check     snapshot legal recording crash scenario
 	calls
 	trace     work calls
 	record    calls trace
@@ -65,13 +67,15 @@ arrows() {
 	progress
 	swarm     work target
 	figure    cover
-	report    work target legal progress figure
-	join      cover report
+	dossier   work model disk host target vfs legal
+	report    progress figure dossier
+	join      cover dossier report
 	cli       work model symptom gen disk host target box vfs race reduce instance run
-	cli       supervise crash scenario hunt kernel cover progress figure report
+	cli       supervise crash scenario hunt kernel cover progress figure dossier report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym swarm
-	cmd       layout trace record cover figure report join cli labfs kernel progress bench
+	cmd       layout trace record cover figure dossier report join cli labfs kernel progress
+	cmd       bench
 	END
 }
 
@@ -377,6 +381,42 @@ check_symbols() {
 	done
 }
 
+# What no other object uses is static, dead, or in scripts/seams.txt with its reason. PROGRAMS names
+# the objects that are linked with the first archive, where all optional parts are built; a symbol
+# that only a part uses which is not built here would be missed.
+check_seams() {
+	local archive=${ARCHIVES:-}
+	archive=${archive%% *}
+	[ -n "${PROGRAMS:-}" ] && [ -f scripts/seams.txt ] || return 0
+	# shellcheck disable=SC2086 # words
+	nm -A -g "$archive" $PROGRAMS 2>/dev/null | awk '
+	FILENAME != "-" && !/^#/ && NF { why[$1] = FNR }
+	FILENAME != "-" { next }
+	NF > 1 && ($(NF - 1) == "U" || $(NF - 1) == "w") { used[$NF] = 1 }
+	NF == 3 && $2 ~ /^[TDBRVWC]$/ && $3 != "main" {
+		object = $1
+		sub(/:[^:]*$/, "", object)
+		sub(/.*[:\/]/, "", object)
+		where[$3] = object
+	}
+	END {
+		for (name in where) {
+			row = name
+			for (form in why)
+				if (sub(/\*$/, "", form) && index(name, form) == 1)
+					row = form "*"
+			if (!(name in used) && !(row in why))
+				print "scripts/seams.txt:1: " name " of " where[name] \
+					" is used by no other file: static, dead, or a row here"
+			else if ((name in used) && (name in why))
+				print "scripts/seams.txt:" why[name] ": " name " is used"
+		}
+		for (name in why)
+			if (name !~ /\*$/ && !(name in where))
+				print "scripts/seams.txt:" why[name] ": there is no " name
+	}' scripts/seams.txt - | sort
+}
+
 check_root() {
 	pick '\.(orig|rej|bak|swp)$|~$' |
 		sed 's/$/:1: a file that an editor or a merge left/' || true
@@ -491,6 +531,7 @@ violations=$(
 	check_tags
 	check_tables_outside
 	check_symbols
+	check_seams
 	check_root
 	check_line_length
 	check_licence

@@ -36,12 +36,14 @@ void as_names_open(struct as_names *names)
 	names->moves = 1;
 }
 
+static void names_evict(struct as_names *names);
+
 /* Frees all dentries that are left: those with names, their parents, and the root. All references
  * from outside must have been dropped. */
 void as_names_close(struct as_names *names)
 {
 	while (names->oldest)
-		as_names_evict(names);
+		names_evict(names);
 	if (names->root)
 		free(names->root->name);
 	free(names->root);
@@ -84,7 +86,7 @@ static struct as_dentry *release(struct as_names *names, struct as_dentry *p)
 	return parent;
 }
 
-void as_names_evict(struct as_names *names)
+static void names_evict(struct as_names *names)
 {
 	struct as_dentry *p = names->oldest;
 
@@ -107,7 +109,7 @@ void as_dentry_drop(struct as_names *names, struct as_dentry *p)
 		if (p->named && (p->dir || p->link)) {
 			become_idle(names, p);
 			if (names->n_idle > AS_WORLD_IDLE)
-				as_names_evict(names);
+				names_evict(names);
 			return;
 		}
 		lose_name(names, p);
@@ -164,7 +166,7 @@ static struct as_dentry *below(struct as_names *names, struct as_dentry *parent,
 	if (p)
 		return as_dentry_share(names, p);
 	if (names->n >= AS_WORLD_DENTRIES && names->oldest)
-		as_names_evict(names);
+		names_evict(names);
 	if (names->n >= AS_WORLD_DENTRIES || parent->depth >= DEPTH_MAX) {
 		names->forgotten++;
 		return NULL;

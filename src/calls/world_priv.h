@@ -142,7 +142,6 @@ bool as_filter_has(const struct as_filter *filter, const char *path, unsigned le
 
 void as_names_open(struct as_names *names);
 void as_names_close(struct as_names *names);
-void as_names_evict(struct as_names *names);
 /* NULL stays NULL. */
 struct as_dentry *as_dentry_share(struct as_names *names, struct as_dentry *dentry);
 void as_dentry_drop(struct as_names *names, struct as_dentry *dentry);

@@ -71,7 +71,6 @@ uint64_t as_args_number(const struct as_args *args, const char *name, uint64_t o
 /* Row i of the table of commands that help lists, or NULL after the last. */
 const struct as_command *as_cli_command(unsigned i);
 void as_cli_help(const struct as_command *command, FILE *out);
-void as_cli_man(FILE *out);
 /* The whole program. The table ends with NULL; hidden commands stand at its end. */
 int as_cli_main(const struct as_command *const *commands, int argc, char **argv);
 

@@ -4,7 +4,7 @@
 
 #include "cli/live/screen.h"
 #include "cli/pages.h"
-#include "cli/repro/repro.h"
+#include "cli/repro.h"
 #include "disk/image.h"
 #include "os/rundir.h"
 #include "report/groups.h"

@@ -4,10 +4,11 @@
 
 #include "base/show.h"
 #include "cli/output.h"
-#include "cli/repro/repro.h"
+#include "cli/repro.h"
 #include "cli/scenarios.h"
 #include "cli/stopping.h"
 #include "cli/trust.h"
+#include "dossier/readme.h"
 #include "os/rundir.h"
 #include "os/spawn.h"
 #include "work/parse.h"

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/trust.h"
+#include "dossier/stored.h"
 #include "host/trail.h"
 #include "os/dir.h"
 #include "reduce/reduce.h"

@@ -2,7 +2,7 @@
 /* cmd_emit_c: a workload as a C program. */
 #include "base/buf.h"
 #include "cli/cli.h"
-#include "work/emit_c.h"
+#include "dossier/program/emit_c.h"
 #include "work/parse.h"
 
 static int run(const struct as_args *args, struct as_err *err)

@@ -3,8 +3,8 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/stored.h"
+#include "dossier/letter/mail.h"
 #include "os/out.h"
-#include "report/mail/mail.h"
 
 static int run(const struct as_args *args, struct as_err *err)
 {

@@ -4,11 +4,11 @@
 #include "cli/cli.h"
 #include "cli/profiles.h"
 #include "cli/rows.h"
+#include "dossier/program/emit_c.h"
 #include "gen/gen.h"
 #include "os/dir.h"
 #include "os/out.h"
 #include "vfs/traits.h"
-#include "work/emit_c.h"
 #include "work/print.h"
 
 #include <stdlib.h>

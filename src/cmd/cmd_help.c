@@ -182,7 +182,7 @@ static void man_command(FILE *out, const struct as_command *c, const char *headi
 		man_option(out, o);
 }
 
-void as_cli_man(FILE *out)
+static void cli_man(FILE *out)
 {
 	fprintf(out, MADE_BY);
 	fprintf(out, ".TH ASSAY 1 \"\" \"assay " AS_VERSION "\" \"User Commands\"\n");
@@ -241,7 +241,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	else if (as_args_has(args, "man") && c)
 		man_page(stdout, c);
 	else if (as_args_has(args, "man"))
-		as_cli_man(stdout);
+		cli_man(stdout);
 	else if (c)
 		as_cli_help(c, stdout);
 	else

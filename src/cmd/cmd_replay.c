@@ -5,6 +5,7 @@
 #include "cli/stored.h"
 #include "cli/trust.h"
 #include "cmd/fsck/fsck_again.h"
+#include "dossier/stored.h"
 
 #include <string.h>
 #include <unistd.h>

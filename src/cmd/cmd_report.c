@@ -6,10 +6,10 @@
 #include "cli/output.h"
 #include "cli/pages.h"
 #include "cli/stored.h"
+#include "dossier/letter/mail.h"
 #include "os/out.h"
 #include "report/forms.h"
 #include "report/html.h"
-#include "report/mail/mail.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -27,18 +27,6 @@ void as_code_print(const struct as_codeset *set, const struct as_code_of *of, st
 		as_buf_addf(out, "%llx\n", (unsigned long long)pc);
 }
 
-int as_code_save(const struct as_codeset *set, const struct as_code_of *of, const char *path,
-		 struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	int rc;
-
-	as_code_print(set, of, &text);
-	rc = as_out_save(path, &text, err);
-	as_buf_free(&text);
-	return rc;
-}
-
 static bool take_word(const char *from, size_t len, char *to, size_t room)
 {
 	if (len >= room)

@@ -32,8 +32,6 @@ struct as_code_of {
 bool as_code_of_same(const struct as_code_of *a, const struct as_code_of *b);
 
 void as_code_print(const struct as_codeset *set, const struct as_code_of *of, struct as_buf *out);
-AS_MUST_CHECK int as_code_save(const struct as_codeset *set, const struct as_code_of *of,
-			       const char *path, struct as_err *err);
 /* Adds what the file holds, and says of which kernel it is. The file may be anything. */
 AS_MUST_CHECK int as_code_load(const char *path, struct as_codeset *set, struct as_code_of *of,
 			       struct as_err *err);

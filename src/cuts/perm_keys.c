@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-struct as_digest as_perm_sum(const void *data, uint64_t sector)
+static struct as_digest perm_sum(const void *data, uint64_t sector)
 {
 	return as_digest_bind(as_hash(data, KEY_SECTOR), sector);
 }
@@ -20,9 +20,9 @@ void as_perm_sum_write(struct as_perm *p, size_t w)
 	uint64_t first = e->off / KEY_SECTOR;
 
 	for (uint64_t i = 0; i < e->len / KEY_SECTOR; i++)
-		p->sums[p->sum_at[w] + i] =
-			e->kind == AS_CALL_WRITE ? as_perm_sum(e->data + i * KEY_SECTOR, first + i)
-						 : as_digest_bind(zero, first + i);
+		p->sums[p->sum_at[w] + i] = e->kind == AS_CALL_WRITE
+						    ? perm_sum(e->data + i * KEY_SECTOR, first + i)
+						    : as_digest_bind(zero, first + i);
 }
 
 struct as_digest as_perm_sum_on_disk(struct as_disk *disk, uint64_t sector)
@@ -31,7 +31,7 @@ struct as_digest as_perm_sum_on_disk(struct as_disk *disk, uint64_t sector)
 	int rc = as_bd_read(as_disk_bd(disk), sector * KEY_SECTOR, data, sizeof(data));
 
 	as_assert(!rc);
-	return as_perm_sum(data, sector);
+	return perm_sum(data, sector);
 }
 
 /* ---- Slots: what the units of a span touch --------------------------------------------------- */

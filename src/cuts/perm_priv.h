@@ -102,7 +102,6 @@ void as_perm_fill_state(const struct as_perm *perm, struct as_perm_state *state)
 /* ---- perm_keys.c ---- */
 
 /* The bound digest of a sector's bytes; of those on a disk; of each sector of writes[w]. */
-struct as_digest as_perm_sum(const void *data, uint64_t sector);
 struct as_digest as_perm_sum_on_disk(struct as_disk *disk, uint64_t sector);
 void as_perm_sum_write(struct as_perm *perm, size_t w);
 /* Of writes first..end-1 over the disk at cut `base`. */

@@ -89,7 +89,8 @@ bool as_share_is(const struct as_share *share)
 	return share->part[AS_SHARE_VIEW_1];
 }
 
-uint64_t as_share_limit(const struct as_share *share, enum as_share_row row, uint64_t limit)
+/* What of the limit is for a row of as_shares; the whole limit if there is no share. */
+static uint64_t share_limit(const struct as_share *share, enum as_share_row row, uint64_t limit)
 {
 	uint64_t part = limit * share->part[row] / AS_SHARE_PARTS;
 
@@ -99,7 +100,7 @@ uint64_t as_share_limit(const struct as_share *share, enum as_share_row row, uin
 uint64_t as_share_part(const struct as_share *share, enum as_share_row row, uint64_t limit,
 		       uint64_t planned)
 {
-	return as_share_is(share) ? as_share_limit(share, row, limit) : planned;
+	return as_share_is(share) ? share_limit(share, row, limit) : planned;
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */

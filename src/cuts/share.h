@@ -37,8 +37,6 @@ struct as_share as_share_draw(const struct as_seq *seq, uint64_t seed,
 struct as_share_chances as_share_chances(const struct as_shares *so_far);
 
 bool as_share_is(const struct as_share *share); /* not all are 0 */
-/* What of the limit is for a row of as_shares; the whole limit if there is no share. */
-uint64_t as_share_limit(const struct as_share *share, enum as_share_row row, uint64_t limit);
 /* The same, but `planned` if there is no share. */
 uint64_t as_share_part(const struct as_share *share, enum as_share_row row, uint64_t limit,
 		       uint64_t planned);

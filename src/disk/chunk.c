@@ -164,17 +164,6 @@ struct as_chunk *as_chunk_seal(struct as_chunks *store, struct as_chunk *chunk)
 	return chunk;
 }
 
-struct as_chunk *as_chunk_put(struct as_chunks *store, const void *data)
-{
-	struct as_chunk *chunk;
-
-	if (!memcmp(data, zeros, AS_CHUNK_BYTES))
-		return NULL;
-	chunk = new_private(store);
-	memcpy(chunk->data, data, AS_CHUNK_BYTES);
-	return as_chunk_seal(store, chunk);
-}
-
 const unsigned char *as_chunk_data(const struct as_chunk *chunk)
 {
 	return chunk ? chunk->data : zeros;

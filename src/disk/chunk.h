@@ -41,8 +41,6 @@ struct as_chunks_stats as_chunks_stats(const struct as_chunks *store);
  * is given back. */
 void as_chunks_charge(struct as_chunks *store, int64_t bytes);
 
-/* Returns a reference to a sealed chunk with these AS_CHUNK_BYTES bytes. */
-struct as_chunk *as_chunk_put(struct as_chunks *store, const void *data);
 /* One more reference to the same chunk. */
 struct as_chunk *as_chunk_ref(struct as_chunk *chunk);
 void as_chunk_unref(struct as_chunks *store, struct as_chunk *chunk);

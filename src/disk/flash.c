@@ -519,11 +519,6 @@ uint32_t as_emuflash_wear(const struct as_emuflash *f, uint32_t block)
 	return f->erases[block];
 }
 
-uint32_t as_emuflash_blocks(const struct as_emuflash *f)
-{
-	return f->n_blocks;
-}
-
 void as_emuflash_print_wear(const struct as_emuflash *f, struct as_buf *out)
 {
 	struct as_wear_counts counts;

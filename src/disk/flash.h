@@ -86,7 +86,6 @@ int as_flash_misuse_rank(const char *misuse);
 uint64_t as_emuflash_hits(const struct as_emuflash *flash);
 /* How often a block was erased. */
 uint32_t as_emuflash_wear(const struct as_emuflash *flash, uint32_t block);
-uint32_t as_emuflash_blocks(const struct as_emuflash *flash);
 /* One line: the worst block, and how many blocks were erased how often. */
 void as_emuflash_print_wear(const struct as_emuflash *flash, struct as_buf *out);
 /* From now on the worst block is told here, too; NULL: nowhere. */

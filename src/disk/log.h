@@ -2,8 +2,7 @@
 /*
  * log: a block device that records what is done to the one beneath it: writes with their data,
  * flushes, discards, zeroes, and reads if asked for, each with the workload's operation that was
- * running. The record can be replayed onto another device, divided into sync groups (see group.h),
- * truncated and cleared.
+ * running. The record can be replayed onto another device, truncated and cleared.
  *
  * A write may be submitted and complete later (as_bd_submit(), as_reclog_hold()). The bytes
  * are on the disk beneath at once; what comes later is only the promise. A flush covers the writes

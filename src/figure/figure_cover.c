@@ -232,8 +232,9 @@ static bool sum_up(const struct as_suites *suites, const char *family, const cha
 	return found;
 }
 
-bool as_figure_tcd(const struct as_suites *suites, const char *family, const char *arg,
-		   const char *title, struct as_buf *out)
+/* The deviation for targets from 1 up, with the points where suites cross. */
+static bool figure_tcd(const struct as_suites *suites, const char *family, const char *arg,
+		       const char *title, struct as_buf *out)
 {
 	struct as_figure_lines lines = { .title = title,
 					 .x_label = "target for each partition (log10)",
@@ -272,10 +273,10 @@ bool as_figure_tcd(const struct as_suites *suites, const char *family, const cha
 void as_figure_of_paper(const struct as_suites *suites, const struct as_figure_paper *figure,
 			struct as_buf *out)
 {
-	bool found =
-		figure->tcd ? as_figure_tcd(suites, figure->family, figure->arg, figure->title, out)
-			    : as_figure_space(suites, figure->family, figure->arg, figure->kind,
-					      figure->title, out);
+	bool found = figure->tcd
+			     ? figure_tcd(suites, figure->family, figure->arg, figure->title, out)
+			     : as_figure_space(suites, figure->family, figure->arg, figure->kind,
+					       figure->title, out);
 
 	as_assert(found);
 }

@@ -24,9 +24,6 @@ struct as_suites {
 /* How often each partition was met. arg NULL: of the output. False: there is no such space. */
 bool as_figure_space(const struct as_suites *suites, const char *family, const char *arg,
 		     enum as_space_kind kind, const char *title, struct as_buf *out);
-/* The deviation for targets from 1 up, with the points where suites cross. */
-bool as_figure_tcd(const struct as_suites *suites, const char *family, const char *arg,
-		   const char *title, struct as_buf *out);
 
 /* What the paper shows; the names are those of files ("figure2-open-flags"). */
 struct as_figure_paper {

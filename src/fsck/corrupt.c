@@ -14,7 +14,8 @@ static const struct as_corrupt_row *const rows[] = {
 	&as_corrupt_crash,
 };
 
-const struct as_corrupt_row *as_corrupt_row(unsigned i)
+/* Row i, or NULL after the last. */
+static const struct as_corrupt_row *corrupt_row(unsigned i)
 {
 	return i < sizeof(rows) / sizeof(rows[0]) ? rows[i] : NULL;
 }
@@ -27,9 +28,9 @@ int as_corrupt_open(const char *model, const struct as_corrupt_setup *setup,
 	int rc;
 
 	*out = NULL;
-	while (as_corrupt_row(i) && strcmp(rows[i]->name, model))
+	while (corrupt_row(i) && strcmp(rows[i]->name, model))
 		i++;
-	if (!as_corrupt_row(i))
+	if (!corrupt_row(i))
 		return as_fail(err, AS_EUSE, "%s: no such model", model);
 	c = as_xcalloc(1, sizeof(*c));
 	c->row = rows[i];

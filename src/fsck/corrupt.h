@@ -55,9 +55,6 @@ struct as_corrupt_row {
 	void (*close)(struct as_corrupt *c);
 };
 
-/* Row i, or NULL after the last. */
-const struct as_corrupt_row *as_corrupt_row(unsigned i);
-
 AS_MUST_CHECK int as_corrupt_open(const char *model, const struct as_corrupt_setup *setup,
 				  struct as_corrupt **out, struct as_err *err);
 void as_corrupt_free(struct as_corrupt *corrupt); /* takes NULL */

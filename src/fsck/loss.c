@@ -162,7 +162,7 @@ static void add_name(struct as_loss_files *t, const struct as_field *f, struct a
 	as_buf_free(&path);
 }
 
-struct as_loss_node *as_loss_node_named(struct as_loss_files *t, const char *path)
+static struct as_loss_node *loss_node_named(struct as_loss_files *t, const char *path)
 {
 	for (size_t i = 0; i < t->n_nodes; i++)
 		if (t->nodes[i].path && !strcmp(t->nodes[i].path, path))
@@ -194,7 +194,7 @@ static void read_area(struct as_loss_files *t, const struct as_disk_area *a, str
 
 	if (!a->is_data || strncmp(a->what, begins, strlen(begins)))
 		return;
-	node = as_loss_node_named(t, a->what + strlen(begins));
+	node = loss_node_named(t, a->what + strlen(begins));
 	for (uint64_t i = 0; node && i < a->len && a->at + i < node->size; i += PIECE) {
 		uint64_t len = a->len - i < PIECE ? a->len - i : PIECE;
 
@@ -437,8 +437,8 @@ static void look_at_directory(const struct as_loss_files *now, const struct as_l
 static void look_at_root(struct as_loss_files *was, struct as_loss_files *now,
 			 struct as_loss_found *found)
 {
-	const struct as_loss_node *node = as_loss_node_named(was, "/"),
-				  *at = as_loss_node_named(now, "/");
+	const struct as_loss_node *node = loss_node_named(was, "/"),
+				  *at = loss_node_named(now, "/");
 
 	if (!node || !at || node->touched || at->ino != node->ino || is_same(node, at))
 		return;
@@ -484,7 +484,7 @@ static void look_at(struct as_loss_files *was, const struct as_loss_files *now,
 
 static struct as_digest sum_of(struct as_loss_files *t)
 {
-	const struct as_loss_node *root = as_loss_node_named(t, "/");
+	const struct as_loss_node *root = loss_node_named(t, "/");
 	struct as_digest sum = AS_DIGEST_ZERO;
 
 	if (root) {

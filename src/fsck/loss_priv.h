@@ -43,7 +43,6 @@ struct as_loss_files {
 bool as_loss_has_role(const struct as_field *f, const char *role);
 struct as_loss_node *as_loss_node_of(const struct as_loss_files *t, uint64_t ino); /* or NULL */
 /* The inode that a name leads to; NULL: none. */
-struct as_loss_node *as_loss_node_named(struct as_loss_files *t, const char *path);
 const struct as_loss_name *as_loss_name_at(const struct as_loss_files *t, const char *path);
 
 /* Marks what a damage touches (loss_touch.c), and nothing else. */

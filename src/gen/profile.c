@@ -32,7 +32,8 @@ static const char *const prunes[] = {
 	[AS_PRUNE_CANONICAL] = "canonical",
 };
 
-bool as_profile_name_ok(const char *name)
+/* A name of the alphabet may not be one that deepen and enlarge make for themselves. */
+static bool profile_name_ok(const char *name)
 {
 	size_t digits = name[0] ? strspn(name + 1, "0123456789") : 0;
 
@@ -150,7 +151,7 @@ static int read_names(struct as_lex *lex, struct as_profile *p)
 
 		if (rc)
 			return rc;
-		if (!as_profile_name_ok(word))
+		if (!profile_name_ok(word))
 			return as_lex_fail(lex, start,
 					   "'%s' cannot be a name of the alphabet (nor can d, e0, "
 					   "e1, ...: deepen and enlarge make them)",
@@ -247,7 +248,8 @@ static int read_line(struct as_lex *lex, void *ctx)
 	return as_lex_fail(lex, start, "unknown key '%s'", key);
 }
 
-int as_profile_check(const char *file, const struct as_profile *profile, struct as_err *err)
+/* What fits together: some core command has a weight, lengths are in order. */
+static int profile_check(const char *file, const struct as_profile *profile, struct as_err *err)
 {
 	uint64_t core = 0;
 
@@ -274,7 +276,7 @@ int as_profile_parse(const char *file, const char *text, size_t len, struct as_p
 	int rc = as_lex_lines(file, text, len, read_line, p, err);
 
 	if (!rc)
-		rc = as_profile_check(file, p, err);
+		rc = profile_check(file, p, err);
 	if (!rc)
 		*profile = *p;
 	free(p);
@@ -443,17 +445,4 @@ void as_profile_print(const struct as_profile *profile, struct as_buf *out)
 		as_dist_print(&as_draws[i], &profile->dist[i], out);
 		as_buf_addc(out, '\n');
 	}
-}
-
-bool as_profile_equal(const struct as_profile *a, const struct as_profile *b)
-{
-	struct as_buf x = { 0 }, y = { 0 };
-	bool equal;
-
-	as_profile_print(a, &x);
-	as_profile_print(b, &y);
-	equal = !strcmp(as_buf_str(&x), as_buf_str(&y));
-	as_buf_free(&x);
-	as_buf_free(&y);
-	return equal;
 }

@@ -36,9 +36,6 @@ struct as_profile {
 	struct as_goal goal[AS_GOALS_MAX];
 };
 
-/* A name of the alphabet may not be one that deepen and enlarge make for themselves. */
-bool as_profile_name_ok(const char *name);
-
 struct as_profile *as_profile_new(void); /* as `paper` has it; free() */
 /* Row i of the built-in profiles, NULL after the last. */
 const char *as_profile_builtin(unsigned i, const char **summary);
@@ -53,10 +50,5 @@ AS_MUST_CHECK int as_profile_parse(const char *file, const char *text, size_t le
 void as_profile_mount_options(struct as_profile *profile, const char *words);
 /* All of it; parse(print(p)) equals p. Feedback is not part of it. */
 void as_profile_print(const struct as_profile *profile, struct as_buf *out);
-bool as_profile_equal(const struct as_profile *a, const struct as_profile *b);
-
-/* What fits together: some core command has a weight, lengths are in order. */
-AS_MUST_CHECK int as_profile_check(const char *file, const struct as_profile *profile,
-				   struct as_err *err);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * trail: what was called of a library, and what it asked of its host, in order. It is in memory
  * that processes share, so that the calls of a child that dies are on it. A finding of a library is
- * played once more with a trail, and the trail is then written as a C program (cli/repro/repro.h).
+ * played once more with a trail, and the trail is then written as a C program
+ * (dossier/solo/solo.h).
  *
  * The trail belongs to a target (as_target_set_trail()): every instance of the target uses it.
  */

@@ -12,8 +12,9 @@
 #include "join/join.h"
 
 #include "cover/counts.h"
+#include "dossier/letter/mail.h"
+#include "dossier/stored.h"
 #include "join/run.h"
-#include "report/mail/mail.h"
 #include "report/sinks.h"
 
 #include <errno.h>

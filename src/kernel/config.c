@@ -48,7 +48,8 @@ static const struct {
 };
 #define N_FRAGMENTS (sizeof(fragments) / sizeof(fragments[0]))
 
-const char *as_kernel_fragment(const char *name, size_t *len)
+/* The text of kernels/NAME.config; NULL: there is none. */
+static const char *kernel_fragment(const char *name, size_t *len)
 {
 	for (size_t i = 0; i < N_FRAGMENTS; i++)
 		if (!strcmp(fragments[i].name, name)) {
@@ -61,7 +62,7 @@ const char *as_kernel_fragment(const char *name, size_t *len)
 static void add_fragment(const char *name, struct as_buf *out)
 {
 	size_t len = 0;
-	const char *text = as_kernel_fragment(name, &len);
+	const char *text = kernel_fragment(name, &len);
 
 	as_assert(text);
 	as_buf_add(out, text, len);

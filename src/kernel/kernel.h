@@ -28,7 +28,6 @@ enum as_kernel_option {
 };
 
 const char *as_kernel_option_name(enum as_kernel_option option);
-const char *as_kernel_option_help(enum as_kernel_option option);
 /* "kasan,kcov" to bits. */
 AS_MUST_CHECK int as_kernel_options_parse(const char *text, uint32_t *with, struct as_err *err);
 /* Bits to "kasan,kcov", in the order of the table; `between` stands between two. */

@@ -45,8 +45,6 @@ bool as_kernel_patch_paths(const char *text, size_t len, struct as_buf *paths);
 
 /* ---- config.c ---- */
 
-/* The text of kernels/NAME.config; NULL: there is none. */
-const char *as_kernel_fragment(const char *name, size_t *len);
 /* The lines for these options. */
 void as_kernel_config_want(uint32_t with, struct as_buf *out);
 /* Whether a configuration has what the lines ask for. What sandbox.config or an option needs and

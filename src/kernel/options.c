@@ -21,11 +21,6 @@ const char *as_kernel_option_name(enum as_kernel_option option)
 	return options[option].name;
 }
 
-const char *as_kernel_option_help(enum as_kernel_option option)
-{
-	return options[option].help;
-}
-
 int as_kernel_options_parse(const char *text, uint32_t *with, struct as_err *err)
 {
 	*with = 0;

@@ -92,8 +92,6 @@ bool as_fields_know(const char *type);
 /* The four bytes that a block of its journal begins with, the first as the lowest of the number; 0:
  * it has no journal, or they are not described. */
 uint32_t as_fields_journal(const char *type);
-/* Which description fits the disk by its magic: "ext"; NULL: none does. */
-const char *as_fields_guess(struct as_disk *disk);
 
 const char *as_fields_layout(const struct as_fields *fields); /* "ext" */
 /* What could not be reached because the disk makes no sense there; "": all was. */

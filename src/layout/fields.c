@@ -34,13 +34,6 @@ static const struct as_desc *guess(struct as_disk *disk)
 	return NULL;
 }
 
-const char *as_fields_guess(struct as_disk *disk)
-{
-	const struct as_desc *desc = guess(disk);
-
-	return desc ? desc->name : NULL;
-}
-
 bool as_fields_know(const char *type)
 {
 	return as_desc_for(type) != NULL;

@@ -117,7 +117,9 @@ static bool covers_all(const struct as_history_promise *promise, uint32_t ino)
 	       promise->what.ino == ino && promise->what.len == UINT64_MAX;
 }
 
-const struct as_history_promise *as_legal_data_promise(const struct as_legal_judge *j, uint32_t ino)
+/* The last promise that covers all data of an inode; NULL: none, since the beginning. */
+static const struct as_history_promise *legal_data_promise(const struct as_legal_judge *j,
+							   uint32_t ino)
 {
 	for (uint32_t i = j->n_promises; i-- > 0;)
 		if (covers_all(&j->h->promise[i], ino))
@@ -144,7 +146,7 @@ static struct possible possible_of(const struct as_legal_judge *j, uint32_t ino,
 		.j = j,
 		.inode = &j->h->inode[ino],
 		.ino = ino,
-		.by = as_legal_data_promise(j, ino),
+		.by = legal_data_promise(j, ino),
 		.meta_point = meta,
 		.meta = UINT32_MAX,
 	};

@@ -80,9 +80,6 @@ uint32_t as_fsync_untouched_since(const struct as_legal_judge *j, uint32_t ino,
 
 /* ---- legal_data.c ---- */
 
-/* The last promise that covers all data of an inode; NULL: none, since the beginning. */
-const struct as_history_promise *as_legal_data_promise(const struct as_legal_judge *j,
-						       uint32_t ino);
 /* Whether a regular file's size and contents may be what `node` has. meta: the point whose names
  * and attributes the tree shows, or NO_POINT where each object is of a point of its own. */
 bool as_legal_data_ok(const struct as_legal_judge *j, uint32_t ino, const struct as_tree_node *node,

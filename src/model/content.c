@@ -15,7 +15,8 @@ void as_runs_put(struct as_runs *runs)
 		free(runs);
 }
 
-struct as_runs *as_runs_unshare(struct as_runs *runs, uint32_t room)
+/* The caller's inode already owns a reference of its own. */
+static struct as_runs *runs_unshare(struct as_runs *runs, uint32_t room)
 {
 	uint32_t n = runs ? runs->n : 0;
 	struct as_runs *copy;
@@ -126,7 +127,7 @@ void as_content_write(struct as_inode *inode, uint64_t off, uint64_t len, uint64
 
 	if (len == 0)
 		return;
-	inode->reg.runs = as_runs_unshare(inode->reg.runs, 2);
+	inode->reg.runs = runs_unshare(inode->reg.runs, 2);
 	i = clear(inode->reg.runs, off, len);
 	insert_at(inode->reg.runs, i, run);
 	merge(inode->reg.runs, i);
@@ -146,7 +147,7 @@ void as_content_punch(struct as_inode *inode, uint64_t off, uint64_t len)
 {
 	if (len == 0 || !inode->reg.runs)
 		return;
-	inode->reg.runs = as_runs_unshare(inode->reg.runs, 1);
+	inode->reg.runs = runs_unshare(inode->reg.runs, 1);
 	clear(inode->reg.runs, off, len);
 	drop_if_empty(inode);
 }
@@ -164,7 +165,7 @@ void as_content_collapse(struct as_inode *inode, uint64_t off, uint64_t len)
 	inode->reg.size -= len;
 	if (!inode->reg.runs)
 		return;
-	inode->reg.runs = as_runs_unshare(inode->reg.runs, 0);
+	inode->reg.runs = runs_unshare(inode->reg.runs, 0);
 	for (uint32_t i = find(inode->reg.runs, off); i < inode->reg.runs->n; i++)
 		inode->reg.runs->run[i].start -= len;
 	merge(inode->reg.runs, find(inode->reg.runs, off));
@@ -178,7 +179,7 @@ void as_content_insert(struct as_inode *inode, uint64_t off, uint64_t len)
 	inode->reg.size += len;
 	if (!inode->reg.runs)
 		return;
-	runs = inode->reg.runs = as_runs_unshare(inode->reg.runs, 1);
+	runs = inode->reg.runs = runs_unshare(inode->reg.runs, 1);
 	i = find(runs, off);
 	if (i < runs->n && runs->run[i].start < off) {
 		struct as_data_run tail = runs->run[i];

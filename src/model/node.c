@@ -70,12 +70,12 @@ static struct as_entry *entry_get(struct as_entry *entry)
 	return entry;
 }
 
-void as_entries_put(struct as_entry *root)
+static void entries_put(struct as_entry *root)
 {
 	while (root && --root->ref == 0) {
 		struct as_entry *right = root->right;
 
-		as_entries_put(root->left);
+		entries_put(root->left);
 		as_name_put(root->name);
 		free(root);
 		root = right;
@@ -180,22 +180,6 @@ struct as_entry *as_entries_del(struct as_entry *root, const char *s, size_t len
 		root->left = as_entries_del(root->left, s, len);
 	else
 		root->right = as_entries_del(root->right, s, len);
-	return root;
-}
-
-struct as_entry *as_entries_set(struct as_entry *root, const char *s, size_t len, uint32_t ino)
-{
-	int cmp;
-
-	as_assert(root);
-	root = entry_own(root);
-	cmp = as_name_cmp(root->name, s, len);
-	if (cmp == 0)
-		root->ino = ino;
-	else if (cmp > 0)
-		root->left = as_entries_set(root->left, s, len, ino);
-	else
-		root->right = as_entries_set(root->right, s, len, ino);
 	return root;
 }
 
@@ -415,7 +399,7 @@ void as_inode_put(void *ptr)
 	as_xattrs_put(inode->xattrs);
 	as_times_put(inode->times);
 	if (S_ISDIR(inode->mode))
-		as_entries_put(inode->dir.entries);
+		entries_put(inode->dir.entries);
 	else if (S_ISREG(inode->mode))
 		as_runs_put(inode->reg.runs);
 	else if (S_ISLNK(inode->mode))

@@ -49,7 +49,7 @@ struct as_stamps {
 	size_t n_touches, cap_touches;
 };
 
-struct as_stamps *as_stamps_new(const struct as_traits *traits)
+static struct as_stamps *stamps_new(const struct as_traits *traits)
 {
 	struct as_stamps *s;
 
@@ -73,7 +73,7 @@ void as_stamps_free(struct as_stamps *stamps)
 void as_model_follow_times(struct as_model *model, const char *mount_opts)
 {
 	as_stamps_free(model->stamps);
-	model->stamps = as_stamps_new(model->traits);
+	model->stamps = stamps_new(model->traits);
 	if (model->stamps)
 		model->stamps->opts = mount_opts;
 	as_stamps_mounted(model, "", false);

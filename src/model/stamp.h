@@ -36,7 +36,6 @@ enum as_event {
 struct as_stamps;
 
 /* NULL where the type's times are not judged. */
-struct as_stamps *as_stamps_new(const struct as_traits *traits);
 void as_stamps_free(struct as_stamps *stamps); /* takes NULL */
 
 /* For rules; nothing where the model has no spans. */

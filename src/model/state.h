@@ -218,8 +218,6 @@ struct as_entry *as_entries_find(struct as_entry *root, const char *s, size_t le
 /* Each consumes the caller's reference to root and returns the new root. */
 struct as_entry *as_entries_add(struct as_entry *root, struct as_name *name, uint32_t ino);
 struct as_entry *as_entries_del(struct as_entry *root, const char *s, size_t len);
-struct as_entry *as_entries_set(struct as_entry *root, const char *s, size_t len, uint32_t ino);
-void as_entries_put(struct as_entry *root);
 /* ---- xattrs.c ---- */
 struct as_xattr *as_xattr_find(const struct as_inode *inode, const char *name); /* NULL: none */
 void as_node_put_xattr(struct as_model *m, uint32_t ino, const char *name, uint64_t len,
@@ -246,8 +244,6 @@ bool as_content_same(const struct as_inode *a, uint64_t a_off, const struct as_i
 void as_content_copy(const struct as_inode *from, uint64_t off, struct as_inode *to,
 		     uint64_t to_off, uint64_t len);
 void as_runs_put(struct as_runs *runs);
-/* The caller's inode already owns a reference of its own. */
-struct as_runs *as_runs_unshare(struct as_runs *runs, uint32_t room);
 
 /* ---- tree.c: changes that keep invariants 1 to 5 ---- */
 static inline struct as_inode *inode_at(const struct as_model *m, uint32_t ino)
@@ -280,7 +276,6 @@ void as_node_exchange(struct as_model *m, uint32_t a, const char *as, size_t ale
 		      const char *bs, size_t blen);
 /* A new inode that stays without a name. */
 void as_node_orphan(struct as_model *m, uint32_t ino);
-void as_node_release(struct as_model *m, uint32_t ino); /* frees an orphan that nothing holds */
 void as_node_set_cwd(struct as_model *m, uint32_t ino);
 void as_node_forget_times(struct as_model *m, uint32_t ino, bool atime, bool mtime);
 struct as_ino_pair as_node_digest(const struct as_inode *inode);

@@ -350,7 +350,8 @@ void as_node_orphan(struct as_model *m, uint32_t ino)
 	sum_add(&m->orphan_sum, bound(&now, NULL));
 }
 
-void as_node_release(struct as_model *m, uint32_t ino)
+/* Frees an orphan that nothing holds. */
+static void node_release(struct as_model *m, uint32_t ino)
 {
 	while (ino) {
 		struct as_inode *inode = inode_at(m, ino);
@@ -397,7 +398,7 @@ void as_node_unlink(struct as_model *m, uint32_t dir, const char *s, size_t len)
 		edit(m, dir)->pins++;
 	}
 	as_node_orphan(m, ino);
-	as_node_release(m, ino);
+	node_release(m, ino);
 }
 
 void as_node_move(struct as_model *m, uint32_t from, const char *fs, size_t flen, uint32_t to,
@@ -480,7 +481,7 @@ void as_node_set_cwd(struct as_model *m, uint32_t ino)
 	inode->cwd = 0;
 	as_node_finish(m, inode, &before);
 	m->cwd = ino;
-	as_node_release(m, old);
+	node_release(m, old);
 }
 
 /* ---- Open files ---- */
@@ -557,7 +558,7 @@ void as_file_close(struct as_model *m, int32_t slot)
 	as_node_finish(m, inode, &before);
 	as_vec_set(&m->files, (uint32_t)slot, NULL, as_file_put);
 	m->n_open--;
-	as_node_release(m, ino);
+	node_release(m, ino);
 }
 
 void as_file_seek(struct as_model *m, int32_t slot, int64_t off)

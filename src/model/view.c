@@ -39,7 +39,8 @@ static void set_content(struct as_model *m, uint32_t ino, struct as_runs *runs, 
 	as_node_finish(m, inode, &before);
 }
 
-uint64_t as_view_label(const struct as_file *file)
+/* A digest of a view that was changed. */
+static uint64_t view_label(const struct as_file *file)
 {
 	uint64_t label = as_mix64(file->view_size + 1);
 
@@ -61,7 +62,7 @@ uint64_t as_file_label(const struct as_file *file)
 	uint64_t more = ((uint64_t)file->lock << 60) + file->len * LABEL_LEN + file->attached;
 
 	if (file->changed)
-		more += as_view_label(file);
+		more += view_label(file);
 	else if (file->touched)
 		more += LABEL_TOUCHED;
 	return as_mix64(as_mix64(as_mix64((uint64_t)file->slot + 1) + (uint64_t)file->flags) +

@@ -32,8 +32,6 @@ struct as_view_swap {
 
 /* Of a descriptor, for the label of its inode. */
 uint64_t as_file_label(const struct as_file *file);
-/* A digest of a view that was changed. */
-uint64_t as_view_label(const struct as_file *file);
 /* Before an operation is judged: whether that is still possible. */
 void as_view_doubt(struct as_model *m, const struct as_op *op);
 void as_view_enter(struct as_rule_step *s, struct as_view_swap *swap);

@@ -7,7 +7,7 @@
  * up, `upper` and `work`. The overlay of these is what a workload sees. Both are unmounted
  * together, so what reaches the disk at an unmount is what the overlay left there.
  *
- * The shell script of a finding does the same (report/emitted/repro.sh).
+ * The shell script of a finding does the same (dossier/emitted/repro.sh).
  */
 #include "mount/mount_priv.h"
 

@@ -13,7 +13,7 @@ const char *const as_counter_names[AS_COUNTERS] = {
 #include "progress/progress.def"
 };
 
-const char *const as_run_state_names[AS_RUN_STATES] = {
+static const char *const run_state_names[AS_RUN_STATES] = {
 	[AS_RUN_RUNNING] = "running", [AS_RUN_ENDED] = "ended", [AS_RUN_STOPPED] = "stopped",
 	[AS_RUN_FAILED] = "failed",   [AS_RUN_DIED] = "died",
 };
@@ -113,7 +113,7 @@ void as_progress_print(const struct as_progress *p, bool who, struct as_json *js
 		else if (members[i].kind == UNSIGNED)
 			as_json_kuint(json, members[i].name, *(const uint64_t *)(const void *)at);
 	}
-	as_json_kstr(json, "state", as_run_state_names[p->state]);
+	as_json_kstr(json, "state", run_state_names[p->state]);
 	if (p->signal)
 		as_json_kint(json, "signal", p->signal);
 	print_counters(p, json);
@@ -159,7 +159,7 @@ static int parse_state(const json_t *root, struct as_progress *p, struct as_err 
 
 	if (!json_is_string(state))
 		return wrong("state", err);
-	while (s < AS_RUN_STATES && strcmp(as_run_state_names[s], json_string_value(state)))
+	while (s < AS_RUN_STATES && strcmp(run_state_names[s], json_string_value(state)))
 		s++;
 	if (s == AS_RUN_STATES)
 		return wrong("state", err);

@@ -68,7 +68,6 @@ struct as_progress {
 _Static_assert(AS_COUNTERS <= 64, "as_progress.has");
 
 extern const char *const as_counter_names[AS_COUNTERS];
-extern const char *const as_run_state_names[AS_RUN_STATES];
 
 static inline bool as_progress_has(const struct as_progress *p, enum as_counter c)
 {

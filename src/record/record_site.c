@@ -103,7 +103,8 @@ static unsigned operands(char kind, const unsigned char *at, size_t left, bool s
 	}
 }
 
-unsigned as_site_instruction(const unsigned char *text, size_t len)
+/* The length of the instruction at text, 0: not known. */
+static unsigned site_instruction(const unsigned char *text, size_t len)
 {
 	bool short_words = false, wide = false;
 	unsigned n = 0, more;
@@ -161,7 +162,7 @@ static void find_pad(const unsigned char *text, size_t len, size_t at, struct as
 	size_t unused = 0; /* since where, 0: not */
 
 	while (from < len && from <= at + 2 + SHORT_REACH) {
-		unsigned n = as_site_instruction(text + from, len - from);
+		unsigned n = site_instruction(text + from, len - from);
 
 		if (!n)
 			return;

@@ -39,7 +39,4 @@ void as_site_trampoline(const struct as_site *site, uint64_t call, uint64_t here
 /* The long jump at `from`; false: too far. */
 bool as_site_jump(uint64_t from, uint64_t to, unsigned char out[AS_SITE_JUMP]);
 
-/* The length of the instruction at text, 0: not known. */
-unsigned as_site_instruction(const unsigned char *text, size_t len);
-
 #endif

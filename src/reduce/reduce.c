@@ -108,7 +108,8 @@ bool as_reducing_try(struct as_reducing *x, struct as_seq *candidate)
 	return true;
 }
 
-bool as_reducing_try_kept(struct as_reducing *x, const bool *kept)
+/* Tries a subset of the best; kept[] has best->n elements. */
+static bool reducing_try_kept(struct as_reducing *x, const bool *kept)
 {
 	return as_reducing_try(x, as_seq_subset(x->best, kept));
 }
@@ -121,7 +122,7 @@ static bool try_prefix(struct as_reducing *x, size_t n)
 	bool failed;
 
 	memset(kept, true, n * sizeof(*kept));
-	failed = as_reducing_try_kept(x, kept);
+	failed = reducing_try_kept(x, kept);
 	free(kept);
 	return failed;
 }
@@ -154,7 +155,7 @@ static void slice(struct as_reducing *x)
 		struct as_defuse *du = as_defuse_new(whole);
 		bool *kept = as_xcalloc(whole->n, sizeof(*kept));
 		bool done = as_defuse_slice(du, whole->n - 1, wide, kept) < whole->n &&
-			    as_reducing_try_kept(x, kept);
+			    reducing_try_kept(x, kept);
 
 		as_defuse_free(du);
 		as_seq_free(whole);
@@ -178,7 +179,7 @@ static bool try_without(struct as_reducing *x, size_t from, size_t to, size_t *r
 	for (size_t i = 0; i < whole->n; i++)
 		kept[i] = i < from || i >= to;
 	if (as_defuse_close(du, kept) && (x->with->op_index < 0 || kept[whole->n - 1]))
-		failed = as_reducing_try_kept(x, kept);
+		failed = reducing_try_kept(x, kept);
 	*removed_before = 0;
 	for (size_t i = 0; i < from; i++)
 		*removed_before += !kept[i];

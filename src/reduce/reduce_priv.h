@@ -24,8 +24,6 @@ struct as_reducing {
 
 /* Takes ownership of the candidate; if it fails in the same way, it is the new best. */
 bool as_reducing_try(struct as_reducing *x, struct as_seq *candidate);
-/* The same for a subset of the best; kept[] has best->n elements. */
-bool as_reducing_try_kept(struct as_reducing *x, const bool *kept);
 
 /* Fewer operations that do the same. */
 void as_reduce_merge(struct as_reducing *x);

@@ -29,7 +29,5 @@ AS_MUST_CHECK int as_report_junit(const struct as_buf *json, size_t damaged, str
 /* SARIF 2.1.0: a result for each finding, with a location where one is known. */
 AS_MUST_CHECK int as_report_sarif(const struct as_buf *json, size_t damaged, struct as_buf *out,
 				  struct as_err *err);
-/* Text in XML: valid UTF-8, on one line, in an attribute as well as outside. */
-void as_report_xml(struct as_buf *out, const char *text);
 
 #endif

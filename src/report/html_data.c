@@ -3,6 +3,7 @@
  * every file is bounded, links are not followed, what cannot be read is left out and counted. */
 #include "base/array.h"
 #include "base/json.h"
+#include "dossier/stored.h"
 #include "os/rundir.h"
 #include "report/html.h"
 #include "report/html_priv.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* as_show() leaves no character that XML 1.0 does not have, but U+FFFE and U+FFFF. */
-void as_report_xml(struct as_buf *out, const char *text)
+static void report_xml(struct as_buf *out, const char *text)
 {
 	struct as_buf shown = { 0 };
 
@@ -45,7 +45,7 @@ static void put_lines(struct as_buf *out, const char *text)
 		size_t len = strcspn(text, "\n");
 		char *line = as_xstrndup(text, len);
 
-		as_report_xml(out, line);
+		report_xml(out, line);
 		as_buf_addc(out, '\n');
 		free(line);
 		text += len + (text[len] == '\n');
@@ -55,7 +55,7 @@ static void put_lines(struct as_buf *out, const char *text)
 static void put_attribute(struct as_buf *out, const char *name, const char *text)
 {
 	as_buf_addf(out, " %s=\"", name);
-	as_report_xml(out, text);
+	report_xml(out, text);
 	as_buf_addc(out, '"');
 }
 
@@ -72,7 +72,7 @@ static void put_case(struct as_buf *out, const json_t *f)
 	put_lines(out, text_of(f, "detail"));
 	as_buf_addf(out, "met %lld times\nagain: assay replay ",
 		    (long long)json_integer_value(json_object_get(f, "count")));
-	as_report_xml(out, text_of(f, "id"));
+	report_xml(out, text_of(f, "id"));
 	as_buf_adds(out, "\n</failure>\n");
 	if (*text_of(f, "log")) {
 		as_buf_adds(out, "      <system-err>");

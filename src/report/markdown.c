@@ -4,8 +4,8 @@
 #include "report/markdown.h"
 
 #include "base/show.h"
-#include "report/mail/words.h"
-#include "report/page.h"
+#include "dossier/letter/words.h"
+#include "dossier/page.h"
 
 #include <jansson.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/show.h"
 #include "base/version.h"
+#include "dossier/letter/words.h"
 #include "report/forms.h"
-#include "report/mail/words.h"
 #include "report/place.h"
 
 #include <ctype.h>

@@ -46,48 +46,15 @@ void as_store_sink_goes_on(struct as_sink *sink);
 int as_store_sink_failed(const struct as_sink *sink, struct as_err *err);
 void as_store_sink_free(struct as_sink *sink); /* takes NULL */
 
-/* Disks in the folder of a finding: at that moment; before the workload whose power was cut; before
- * it was damaged. */
-#define AS_DISK_NAME "disk.img.zst"
-#define AS_BEFORE_NAME "before.img.zst"
-#define AS_HEALTHY_NAME "healthy.img.zst"
-#define AS_LAYOUT_NAME "disk.layout"
-
-/* A finding that was read from its folder. */
-struct as_stored {
-	struct as_finding_record record; /* its workload is NULL */
-	char *workload;
-	char *reduced; /* the reduced workload, NULL: there is none */
-	char *layout; /* the path of its own description of the disk, NULL: there is none */
-};
-
-/* `folder` is the finding's own. */
-AS_MUST_CHECK int as_stored_load(const struct as_dir *folder, struct as_stored *stored,
-				 struct as_err *err);
-void as_stored_free(struct as_stored *stored);
-
 /* Replaces the number of times that it was met, and its likely cause; NULL: that stays. */
 AS_MUST_CHECK int as_stored_set_count(const struct as_dir *folder, uint64_t count,
 				      const char *group, struct as_err *err);
 
-/* The result of a reduction. */
-#define AS_REDUCED_NAME "workload.reduced.txt"
-struct as_stored_reduction {
-	const char *workload; /* canonical text */
-	uint64_t ops_before, ops_after, executions;
-	unsigned runs, failed; /* the result failed in `failed` of `runs` runs; 0: not confirmed */
-	bool flaky, complete;
-	double seconds;
-	/* What it shows (finding.h); NULL: not known. */
-	const char *summary, *detail, *log;
-	long op_index;
-};
-
-/* Puts it into the folder of a finding, in place of an earlier one. */
+struct as_stored_reduction;
+/* Puts the result of a reduction (dossier/readme.h) into the folder of a finding, in place of an
+ * earlier one. */
 AS_MUST_CHECK int as_stored_set_reduced(const struct as_dir *folder,
 					const struct as_stored_reduction *reduction,
 					struct as_err *err);
-/* What the reduced workload showed; NULL: there is none, or it is not known. */
-const char *as_stored_shows(const struct as_stored *stored);
 
 #endif

@@ -15,15 +15,12 @@
 #include "base/json.h"
 #include "base/show.h"
 #include "base/version.h"
+#include "dossier/dossier.h"
+#include "dossier/letter/mail.h"
+#include "dossier/recipe.h"
+#include "dossier/stored.h"
 #include "os/rundir.h"
-#include "report/mail/mail.h"
-#include "report/mail/words.h"
-#include "report/page.h"
-#include "report/recipe.h"
-#include "report/script.h"
 #include "report/store_priv.h"
-#include "work/emit_c.h"
-#include "work/parse.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -33,9 +30,6 @@
 #include <sys/stat.h>
 
 #define JSON_MAX_BYTES ((size_t)64 << 20)
-#define TEXT_MAX_BYTES ((size_t)1 << 28)
-#define FINDING_NAME "finding.json"
-#define WORKLOAD_NAME "workload.txt"
 
 struct store {
 	struct as_sink sink;
@@ -88,7 +82,7 @@ static int write_json(struct store *s, const struct as_dir *dir, const struct as
 	as_json_end(&json);
 	as_json_end(&json);
 	as_buf_addc(&text, '\n');
-	rc = as_dir_write(dir, FINDING_NAME, &text, err);
+	rc = as_dir_write(dir, AS_FINDING_NAME, &text, err);
 	as_buf_free(&text);
 	return rc;
 }
@@ -102,133 +96,6 @@ static int write_text(const struct as_dir *dir, const char *name, const char *te
 	as_buf_adds(&buf, text);
 	rc = as_dir_write(dir, name, &buf, err);
 	as_buf_free(&buf);
-	return rc;
-}
-
-int as_stored_repro(const struct as_dir *dir, const char *name, const char *workload,
-		    struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	struct as_seq *seq = NULL;
-	int rc = as_parse_text(name, workload, strlen(workload), &seq, err);
-
-	if (!rc) {
-		as_emit_c(seq, NULL, &text);
-		rc = as_dir_write(dir, "repro.c", &text, err);
-	}
-	as_seq_free(seq);
-	as_buf_free(&text);
-	return rc;
-}
-
-/* Adds the options without which it is no finding: " --max-heap 4096". */
-static void add_bounds(const struct as_finding *f, struct as_buf *line)
-{
-	static const char *const bounds[][2] = { { " max_heap=", " --max-heap " },
-						 { " max_stack=", " --max-stack " } };
-
-	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
-		const char *at = f->options ? strstr(f->options, bounds[i][0]) : NULL;
-
-		if (at)
-			as_buf_addf(line, "%s%llu", bounds[i][1],
-				    strtoull(at + strlen(bounds[i][0]), NULL, 10));
-	}
-	if (f->options && strstr(f->options, " corrupt="))
-		as_buf_adds(line, " --corrupt bits");
-	if (f->options && strstr(f->options, " fields="))
-		as_buf_adds(line, " --corrupt fields");
-	if (f->layout)
-		as_buf_adds(line, " --layout " AS_LAYOUT_NAME);
-}
-
-/* "assay run --target 'T' --scenario 'race:seed=7' workload.txt" */
-static void add_command(const struct as_finding *f, struct as_buf *out)
-{
-	const char *word = f->options ? strstr(f->options, "scenario=") : NULL;
-	struct as_buf line = { 0 }, scenario = { 0 };
-	char kernel[AS_KERNEL_NAME_MAX];
-
-	as_buf_adds(&line, "assay run --target ");
-	as_buf_add_word(&line, f->target);
-	if (as_finding_is_on_host(f))
-		as_buf_adds(&line, " --sandbox host");
-	if (as_finding_kernel(f, kernel))
-		as_buf_addf(&line, " --kernel %s", kernel);
-	add_bounds(f, &line);
-	if (word) {
-		as_buf_add(&scenario, word + 9, strcspn(word + 9, " "));
-		as_buf_adds(&line, " --scenario ");
-		as_buf_add_word(&line, as_buf_str(&scenario));
-	}
-	as_buf_adds(&line, " workload.txt");
-	as_page_code(out, as_buf_str(&line));
-	as_buf_free(&line);
-	as_buf_free(&scenario);
-}
-
-/* The program of a finding is linked with the library under test (cli/repro/repro.h). */
-static bool is_library(const char *target)
-{
-	return !strncmp(target, "plugin:", 7) || !strncmp(target, "lab:", 4) ||
-	       !strcmp(target, "lab");
-}
-
-/* Texts from outside (names, logs, the target) are quoted, so that they cannot look like text of
- * the page. */
-static void describe(const struct as_finding *f, const char *id, struct as_buf *t)
-{
-	as_buf_addf(t, "# %s\n\n%s\n\n    ", id, as_kind_meaning(f->kind));
-	as_show(t, f->summary);
-	as_buf_adds(t, "\n\nTarget ");
-	as_page_code(t, f->target);
-	as_buf_adds(t, ", workload ");
-	as_page_code(t, f->workload_name ? f->workload_name : "-");
-	as_buf_adds(t, ", run with ");
-	as_page_code(t, f->options ? f->options : "");
-	as_buf_adds(t, ".\n\n");
-	if (f->detail && *f->detail) {
-		as_buf_adds(t, "The last operations and their answers:\n\n");
-		as_page_block(t, f->detail);
-		as_buf_addc(t, '\n');
-	}
-	if (f->log && *f->log) {
-		as_buf_adds(t, "What the target logged:\n\n");
-		as_page_block(t, f->log);
-		as_buf_addc(t, '\n');
-	}
-	as_buf_addf(t,
-		    "To reproduce it: `assay replay %s%s` (or give it this folder).\n\n"
-		    "- `workload.txt`: the operations; ",
-		    as_finding_is_on_host(f) ? "--sandbox host " : "", id);
-	add_command(f, t);
-	as_buf_addf(t, "\n- `repro.c`: the same as a C program%s: ",
-		    f->kind == AS_FIND_RACE ? ", of one thread" : "");
-	if (is_library(f->target))
-		as_buf_adds(t, "linked with the file system it needs no assay; its first lines say "
-			       "how to compile it\n");
-	else
-		as_buf_adds(t, "`cc repro.c -o repro && ./repro DIRECTORY`\n");
-	as_buf_addf(t,
-		    "- `repro.sh`: makes a disk of its own, does it again by plain means, and says "
-		    "REPRODUCED or NOT REPRODUCED\n"
-		    "- `finding.json`: all of this for programs\n%s",
-		    f->disk ? "- `disk.img.zst`: the disk at that moment; "
-			      "`assay disk export disk.img.zst RAW`\n"
-			    : "");
-	if (f->layout)
-		as_buf_adds(t, "- `" AS_LAYOUT_NAME "`: the description of the disk's fields\n");
-}
-
-static int write_readme(const struct as_dir *dir, const struct as_finding *f, const char *id,
-			struct as_err *err)
-{
-	struct as_buf t = { 0 };
-	int rc;
-
-	describe(f, id, &t);
-	rc = as_dir_write(dir, "README.md", &t, err);
-	as_buf_free(&t);
 	return rc;
 }
 
@@ -249,14 +116,13 @@ static int write_files(const struct as_dir *dir, const struct as_finding *f, str
 static int write_workload(const struct as_dir *dir, const struct as_finding *f, const char *id,
 			  struct as_err *err)
 {
-	int rc = write_text(dir, WORKLOAD_NAME, f->workload, err);
+	int rc = write_text(dir, AS_WORKLOAD_NAME, f->workload, err);
 
 	if (!rc)
-		rc = as_stored_repro(dir, f->workload_name ? f->workload_name : "workload",
-				     f->workload, err);
+		rc = as_dossier_begin(dir, f, id, err);
 	if (!rc && f->layout)
 		rc = write_text(dir, AS_LAYOUT_NAME, f->layout, err);
-	return rc ? rc : write_readme(dir, f, id, err);
+	return rc;
 }
 
 static int write_all(struct store *s, const struct as_dir *dir, const struct as_finding *f,
@@ -271,9 +137,7 @@ static int write_all(struct store *s, const struct as_dir *dir, const struct as_
 		rc = s->save_disk(f->healthy, dir, power ? AS_BEFORE_NAME : AS_HEALTHY_NAME, err);
 	if (!rc)
 		rc = write_json(s, dir, f, id, err);
-	if (!rc && !f->files)
-		rc = as_script_write(dir, err);
-	return rc ? rc : as_mail_write(dir, err);
+	return rc ? rc : as_dossier_tell(dir, f->files, err);
 }
 
 int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void *ctx), void *ctx,
@@ -286,11 +150,11 @@ int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void
 
 	if (rc)
 		return rc;
-	rc = as_dir_read(dir, FINDING_NAME, JSON_MAX_BYTES, &text, err);
+	rc = as_dir_read(dir, AS_FINDING_NAME, JSON_MAX_BYTES, &text, err);
 	if (!rc)
 		root = json_loadb(as_buf_str(&text), text.len, 0, NULL);
 	if (!rc && !json_is_object(root))
-		rc = as_fail(err, AS_EUSE, "%s/" FINDING_NAME ": not a finding", dir->path);
+		rc = as_fail(err, AS_EUSE, "%s/" AS_FINDING_NAME ": not a finding", dir->path);
 	if (!rc) {
 		change(root, ctx);
 		dump = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
@@ -299,7 +163,7 @@ int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void
 		as_buf_clear(&text);
 		as_buf_addf(&text, "%s\n", dump);
 		free(dump);
-		rc = as_dir_write(dir, FINDING_NAME, &text, err);
+		rc = as_dir_write(dir, AS_FINDING_NAME, &text, err);
 	}
 	flock(dir->fd, LOCK_UN);
 	json_decref(root);
@@ -454,75 +318,4 @@ void as_store_sink_free(struct as_sink *sink)
 	as_buf_free(&s->mkfs);
 	as_buf_free(&s->version);
 	free(s);
-}
-
-/* ---- Reading --------------------------------------------------------------------------------- */
-
-static int read_workload(const struct as_dir *dir, const char *name, char **workload,
-			 struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	int rc = as_dir_read(dir, name, TEXT_MAX_BYTES, &text, err);
-
-	if (!rc)
-		*workload = as_xstrdup(as_buf_str(&text));
-	as_buf_free(&text);
-	return rc;
-}
-
-static int read_finding(const struct as_dir *dir, json_t **root, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	json_error_t where;
-	int rc = as_dir_read(dir, FINDING_NAME, JSON_MAX_BYTES, &text, err);
-
-	*root = NULL;
-	if (!rc) {
-		*root = json_loadb(as_buf_str(&text), text.len, 0, &where);
-		if (!json_is_object(*root))
-			rc = as_fail(err, AS_EUSE, "%s/" FINDING_NAME ":%d: not a finding: %s",
-				     dir->path, *root ? 1 : where.line,
-				     *root ? "expected an object" : where.text);
-	}
-	as_buf_free(&text);
-	return rc;
-}
-
-int as_stored_load(const struct as_dir *dir, struct as_stored *stored, struct as_err *err)
-{
-	struct as_err why;
-	json_t *root;
-	int rc = read_finding(dir, &root, err);
-
-	*stored = (struct as_stored){ 0 };
-	if (!rc && as_finding_parse(root, AS_FINDING_STORED, &stored->record, &why))
-		rc = as_fail(err, AS_EUSE, "%s/" FINDING_NAME ": not a finding: %s", dir->path,
-			     why.msg);
-	/* A finding that has other files in place of a workload. */
-	if (!rc && !strncmp(stored->record.finding.options, "fsck=", 5))
-		stored->workload = as_xstrdup("");
-	else if (!rc)
-		rc = read_workload(dir, WORKLOAD_NAME, &stored->workload, err);
-	if (!rc && json_is_object(json_object_get(root, "reduced")))
-		rc = read_workload(dir, AS_REDUCED_NAME, &stored->reduced, err);
-	if (!rc && as_dir_has(dir, AS_LAYOUT_NAME)) {
-		struct as_buf path = { 0 };
-
-		as_buf_addf(&path, "%s/" AS_LAYOUT_NAME, dir->path);
-		stored->layout = as_xstrdup(as_buf_str(&path));
-		as_buf_free(&path);
-	}
-	json_decref(root);
-	if (rc)
-		as_stored_free(stored);
-	return rc;
-}
-
-void as_stored_free(struct as_stored *s)
-{
-	as_finding_record_free(&s->record);
-	free(s->workload);
-	free(s->reduced);
-	free(s->layout);
-	*s = (struct as_stored){ 0 };
 }

@@ -11,9 +11,5 @@
 AS_MUST_CHECK int as_stored_change(const struct as_dir *finding,
 				   void (*change)(json_t *root, void *ctx), void *ctx,
 				   struct as_err *err);
-/* Writes the workload as a C program, repro.c: for somebody who does not have assay. `name` is that
- * of the workload, for messages. */
-AS_MUST_CHECK int as_stored_repro(const struct as_dir *finding, const char *name,
-				  const char *workload, struct as_err *err);
 
 #endif

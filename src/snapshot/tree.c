@@ -204,6 +204,10 @@ static void find_twins(struct as_tree *tree, const uint64_t *ino)
 	as_table_free(&table);
 }
 
+static struct as_digest tree_digest_now(const struct as_tree *tree);
+
+static struct as_digest tree_rest_now(const struct as_tree *tree);
+
 struct as_tree *as_tree_maker_done(struct as_tree_maker *maker)
 {
 	size_t nodes = maker->n * sizeof(struct as_tree_node);
@@ -231,8 +235,8 @@ struct as_tree *as_tree_maker_done(struct as_tree_maker *maker)
 	sort_children(&order, maker);
 	lay_out(tree, &order, 0, AS_TREE_NONE, ino);
 	find_twins(tree, ino);
-	tree->digest = as_tree_digest_now(tree);
-	tree->rest = as_tree_rest_now(tree);
+	tree->digest = tree_digest_now(tree);
+	tree->rest = tree_rest_now(tree);
 	free(order.child);
 	free(order.first);
 	free(ino);
@@ -365,7 +369,7 @@ struct fixed {
 	struct as_digest content, xattrs;
 };
 
-struct as_digest as_tree_digest_now(const struct as_tree *tree)
+static struct as_digest tree_digest_now(const struct as_tree *tree)
 {
 	struct as_digest sum = { tree->n, tree->cut };
 
@@ -398,7 +402,7 @@ struct as_digest as_tree_digest_now(const struct as_tree *tree)
 	return sum;
 }
 
-struct as_digest as_tree_rest_now(const struct as_tree *tree)
+static struct as_digest tree_rest_now(const struct as_tree *tree)
 {
 	struct as_digest sum = AS_DIGEST_ZERO;
 

@@ -18,7 +18,4 @@ struct as_tree {
 	struct as_tree_node node[]; /* then the attributes, then the strings */
 };
 
-struct as_digest as_tree_digest_now(const struct as_tree *tree);
-struct as_digest as_tree_rest_now(const struct as_tree *tree);
-
 #endif

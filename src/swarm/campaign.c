@@ -492,18 +492,6 @@ int as_campaign_parse(const char *file, const char *text, size_t len, struct as_
 	return rc;
 }
 
-int as_campaign_read(const char *path, struct as_campaign **campaign, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	int rc = as_buf_read_file(&text, path, AS_CAMPAIGN_FILE_MAX, err);
-
-	*campaign = NULL;
-	if (!rc)
-		rc = as_campaign_parse(path, as_buf_str(&text), text.len, campaign, err);
-	as_buf_free(&text);
-	return rc;
-}
-
 static void free_picks(struct as_pick *picks, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -120,8 +120,6 @@ struct as_campaign {
 /* Errors are FILE:LINE:COLUMN. */
 AS_MUST_CHECK int as_campaign_parse(const char *file, const char *text, size_t len,
 				    struct as_campaign **campaign, struct as_err *err);
-AS_MUST_CHECK int as_campaign_read(const char *path, struct as_campaign **campaign,
-				   struct as_err *err);
 void as_campaign_free(struct as_campaign *campaign);
 
 /* The cell of that name, or NULL. */

@@ -43,8 +43,9 @@ static void add_here(struct as_buf *out, const char *path, const char *text)
 	as_buf_addf(out, "%s\n", mark);
 }
 
-void as_slurm_script(const struct as_ledger *ledger, const struct as_slurm_options *options,
-		     uint64_t round, const char *cells, struct as_buf *script)
+/* The script of the jobs of a round. cells: NAME SECONDS, a line for each task. */
+static void slurm_script(const struct as_ledger *ledger, const struct as_slurm_options *options,
+			 uint64_t round, const char *cells, struct as_buf *script)
 {
 	as_buf_adds(script, "#!/bin/bash\n# One task of a campaign: the cell of its number.\n"
 			    "set -u\nassay=");
@@ -190,7 +191,7 @@ static int submit(struct as_ledger *ledger, const struct as_slurm_options *optio
 	/* Slurm counts in minutes. */
 	snprintf(time, sizeof(time), "--time=%" PRIu64, b->seconds * 3 / 2 / 60 + 5);
 	snprintf(memory, sizeof(memory), "--mem=%" PRIu64 "M", b->memory_bytes >> 20);
-	as_slurm_script(ledger, options, b->round, as_buf_str(&b->cells), &script);
+	slurm_script(ledger, options, b->round, as_buf_str(&b->cells), &script);
 	rc = call(argv, as_buf_str(&script), &output, err);
 	if (!rc)
 		rc = job_number(&output, job, err);

@@ -29,9 +29,6 @@ struct as_slurm_options {
 AS_MUST_CHECK int as_swarm_slurm(struct as_ledger *ledger, const struct as_slurm_options *options,
 				 struct as_err *err);
 
-/* The script of the jobs of a round. cells: NAME SECONDS, a line for each task. */
-void as_slurm_script(const struct as_ledger *ledger, const struct as_slurm_options *options,
-		     uint64_t round, const char *cells, struct as_buf *script);
 /* Takes the archives of DIR/inbox into the campaign; each is removed when its cells are in.
  * Returns how many were taken, or a negative error. */
 int as_swarm_inbox(struct as_ledger *ledger, struct as_err *err);

@@ -47,7 +47,7 @@ uint64_t as_search_mix(uint64_t prefix, uint64_t way)
 	return as_mix64(prefix * 3 + way);
 }
 
-bool as_heap_less(const struct sym_candidate *a, const struct sym_candidate *b)
+static bool heap_less(const struct sym_candidate *a, const struct sym_candidate *b)
 {
 	if (a->class != b->class)
 		return a->class < b->class;
@@ -72,7 +72,7 @@ void as_heap_push(struct sym_ground *g, const struct sym_candidate *c)
 
 	AS_ARRAY_ROOM(g->heap, g->n, g->cap);
 	g->heap[g->n++] = *c;
-	for (; i && as_heap_less(&g->heap[i], &g->heap[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && heap_less(&g->heap[i], &g->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		swap(&g->heap[i], &g->heap[(i - 1) / 2]);
 }
 
@@ -86,7 +86,7 @@ static void take_first(struct sym_ground *g, struct sym_candidate *out)
 		size_t left = 2 * i + 1, least = i;
 
 		for (size_t k = left; k < left + 2 && k < g->n; k++)
-			if (as_heap_less(&g->heap[k], &g->heap[least]))
+			if (heap_less(&g->heap[k], &g->heap[least]))
 				least = k;
 		if (least == i)
 			return;

@@ -147,7 +147,6 @@ struct sym_search {
 uint64_t as_search_way(uint64_t site, as_u128 value);
 uint64_t as_search_mix(uint64_t prefix, uint64_t way);
 
-bool as_heap_less(const struct sym_candidate *a, const struct sym_candidate *b);
 void as_heap_push(struct sym_ground *g, const struct sym_candidate *c);
 bool as_heap_pop(struct sym_search *s, struct sym_ground *g, struct sym_candidate *out);
 

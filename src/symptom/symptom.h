@@ -32,8 +32,6 @@ const struct as_op *as_symptom_open(const struct as_seq *seq, size_t op, int32_t
 /* Adds an operation without its objects: its name and the flags that decide what it does
  * ("fallocate PUNCH_HOLE", "write O_APPEND"). */
 void as_symptom_op(const struct as_seq *seq, size_t op, struct as_buf *out);
-/* The last operation before `end` that can change something; -1: none. */
-int64_t as_symptom_last(const struct as_seq *seq, const bool *failed, int64_t end);
 /* Adds what a workload changes, step by step and without objects, in the words of groups:
  * "make,write,open O_TRUNC,". */
 void as_symptom_steps(const struct as_seq *seq, struct as_buf *out);

@@ -98,7 +98,8 @@ void as_symptom_op(const struct as_seq *seq, size_t at, struct as_buf *out)
 		as_buf_adds(out, " O_CREAT");
 }
 
-int64_t as_symptom_last(const struct as_seq *seq, const bool *failed, int64_t end)
+/* The last operation before `end` that can change something; -1: none. */
+static int64_t symptom_last(const struct as_seq *seq, const bool *failed, int64_t end)
 {
 	while (end-- > 0)
 		if (as_symptom_changes(&seq->ops[end]) && !(failed && failed[end]))
@@ -158,7 +159,7 @@ void as_symptom_steps(const struct as_seq *seq, struct as_buf *out)
 void as_symptom_after_last(const struct as_seq *seq, const bool *failed, int64_t end,
 			   struct as_buf *out)
 {
-	int64_t last = as_symptom_last(seq, failed, end);
+	int64_t last = symptom_last(seq, failed, end);
 	unsigned n = 0;
 
 	for (int64_t i = last; i >= 0; i--)
@@ -245,10 +246,10 @@ void as_symptom_pair(const struct as_seq *seq, const bool *failed, size_t promis
 	}
 	names = names_of(seq, promise, opened->path);
 	do
-		last = as_symptom_last(seq, failed, last);
+		last = symptom_last(seq, failed, last);
 	while (last >= 0 && !touches(seq, (size_t)last, opened, &names));
 	if (last < 0)
-		last = as_symptom_last(seq, failed, (int64_t)promise + 1);
+		last = symptom_last(seq, failed, (int64_t)promise + 1);
 	if (last < 0)
 		return;
 	as_buf_adds(out, AS_SIGNATURE_AFTER);

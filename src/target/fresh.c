@@ -221,8 +221,9 @@ void as_fresh_keep(const struct as_fstype *type, const char *folder, struct as_m
 	as_buf_free(&name);
 }
 
-int as_fresh_path(const struct as_fstype *type, const char *folder, uint64_t size_bytes,
-		  struct as_buf *path, struct as_err *err)
+/* Where such an image is kept below `folder`. */
+static int fresh_path(const struct as_fstype *type, const char *folder, uint64_t size_bytes,
+		      struct as_buf *path, struct as_err *err)
 {
 	as_buf_addf(path, "%s/", folder);
 	return name_image(type, size_bytes, path, err);
@@ -234,5 +235,5 @@ int as_fresh_of(const struct as_target *target, const char *folder, struct as_me
 	const struct as_fstype *type = as_target_fstype(target);
 	int rc = as_fresh_disk(type, folder, medium, NULL, err);
 
-	return rc ? rc : as_fresh_path(type, folder, as_medium_bd(medium)->size_bytes, path, err);
+	return rc ? rc : fresh_path(type, folder, as_medium_bd(medium)->size_bytes, path, err);
 }

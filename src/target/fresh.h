@@ -29,10 +29,6 @@ bool as_fresh_find(const struct as_fstype *type, const char *folder, struct as_m
 /* Keeps one that somebody else has made. */
 void as_fresh_keep(const struct as_fstype *type, const char *folder, struct as_medium *medium);
 
-/* Where such an image is kept below `folder`. */
-AS_MUST_CHECK int as_fresh_path(const struct as_fstype *type, const char *folder,
-				uint64_t size_bytes, struct as_buf *path, struct as_err *err);
-
 /* Both, for a target that is of a type of the kernel. */
 AS_MUST_CHECK int as_fresh_of(const struct as_target *target, const char *folder,
 			      struct as_medium *medium, struct as_buf *path, struct as_err *err);

@@ -16,11 +16,6 @@ static const struct importer {
 	[AS_IMPORT_STRACE] = { "strace", as_import_strace },
 };
 
-const char *as_import_name(enum as_import_from from)
-{
-	return importers[from].name;
-}
-
 int as_import_find(const char *name)
 {
 	for (int i = 0; i < AS_IMPORTS; i++)

@@ -25,7 +25,6 @@ struct as_import {
 	uint64_t n_other; /* strace: calls that have nothing to do with files */
 };
 
-const char *as_import_name(enum as_import_from from);
 /* -1 when there is no such name. */
 int as_import_find(const char *name);
 

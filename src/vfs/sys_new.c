@@ -209,13 +209,6 @@ int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opts, struct as_v
 	return rc;
 }
 
-int as_sys_remove_tree(const char *folder, struct as_err *err)
-{
-	uint64_t done = 0;
-
-	return as_sys_remove_counted(AT_FDCWD, folder, &done, err);
-}
-
 int as_sys_remove_counted(int at, const char *folder, uint64_t *done, struct as_err *err)
 {
 	int fd = as_sys_open_dir(NULL, at, folder, true);

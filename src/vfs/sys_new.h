@@ -22,9 +22,8 @@ AS_MUST_CHECK int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opt
 AS_MUST_CHECK int as_vfs_sys_mount(struct as_vfs *vfs, const char *opts);
 AS_MUST_CHECK int as_vfs_sys_unmount(struct as_vfs *vfs);
 
-/* Removes a folder with all below it, however deep. */
-AS_MUST_CHECK int as_sys_remove_tree(const char *folder, struct as_err *err);
-/* The same below a descriptor; *done is raised by each entry that is gone. */
+/* Removes a folder below a descriptor with all below it, however deep; *done is raised by each
+ * entry that is gone. */
 AS_MUST_CHECK int as_sys_remove_counted(int at, const char *folder, uint64_t *done,
 					struct as_err *err);
 

@@ -120,7 +120,8 @@ char as_vfs_type_letter(uint32_t mode)
 	return type_letters[(mode & S_IFMT) >> 12];
 }
 
-uint32_t as_vfs_letter_type(char letter)
+/* The type of a letter, the other way round. */
+static uint32_t vfs_letter_type(char letter)
 {
 	return (uint32_t)(strchr(type_letters, letter) - type_letters) << 12;
 }
@@ -189,7 +190,7 @@ int as_vfs_names_pass(struct as_vfs_names *names, int rc, as_fill_fn fill, void 
 	for (size_t i = 0; !rc && i < names->n; i++) {
 		const char *name = as_vfs_names_at(names, i);
 
-		rc = fill(fill_ctx, name + 1, 0, as_vfs_letter_type(name[0]));
+		rc = fill(fill_ctx, name + 1, 0, vfs_letter_type(name[0]));
 	}
 	as_vfs_names_free(names);
 	return rc;

@@ -99,7 +99,6 @@ struct as_vfs_names {
 };
 
 char as_vfs_type_letter(uint32_t mode);
-uint32_t as_vfs_letter_type(char letter); /* and back */
 /* letter 0: none (listxattr). 0, or -AS_ERR_TOO_MUCH when the list gets longer than any can be. */
 #define AS_VFS_NAMES_MAX_BYTES ((size_t)64 << 20)
 AS_MUST_CHECK int as_vfs_names_add(struct as_vfs_names *names, char letter, const char *name);

@@ -109,6 +109,24 @@ if command -v cc >/dev/null && command -v ar >/dev/null; then
 	archive libtests.a 'int t_a; int as_b;'
 	ARCHIVES=$WORK/libtests.a case_is "a symbol of the tests that does not begin with t_" \
 		src/model/a.c 'libtests.a:x.o: symbol as_b does not begin with t_' < <(c)
+	mkdir -p scripts
+	archive libassay.a 'int as_a; int as_b; int as_lib_x; int *as_c(void) { return &as_a; }'
+	echo 'int as_c(void); int main(void) { return as_c(); }' | cc -x c -c - -o "$WORK/main.o"
+	seams() { # NAME REGEX: with the list on standard input
+		cat >scripts/seams.txt
+		ARCHIVES=$WORK/libassay.a PROGRAMS=$WORK/main.o \
+			case_is "$1" src/model/a.c "$2" < <(c)
+		rm -f scripts/seams.txt
+	}
+	seams "symbols that no other file uses, with reasons" "" \
+		< <(printf '%s\n' '# why' 'as_a why' 'as_b why' 'as_lib_* why')
+	seams "a symbol that no other file uses" \
+		'scripts/seams.txt:1: as_b of x.o is used by no other file: .*' \
+		< <(printf '%s\n' 'as_a why' 'as_lib_* why')
+	seams "a reason for a symbol that is used" 'scripts/seams.txt:3: as_c is used' \
+		< <(printf '%s\n' 'as_a why' 'as_b why' 'as_c why' 'as_lib_* why')
+	seams "a reason for a symbol that is not there" 'scripts/seams.txt:4: there is no as_z' \
+		< <(printf '%s\n' 'as_a why' 'as_b why' 'as_lib_* why' 'as_z why')
 else
 	tap_skip "symbols" "cc and ar are not here (package gcc)"
 fi
@@ -143,7 +161,7 @@ case_is "cli may print and exit" src/cli/a.c "" \
 case_is "cli may not draw lots" src/cli/a.c 'src/cli/a.c:2: rand is banned.*' \
 	< <(c 'int x = rand();')
 case_is "the labfs programs may print" labfs/mkfs_main.c "" < <(c 'int x = printf("x");')
-case_is "programs for others may print, and are MIT" src/work/emitted/a.c "" \
+case_is "programs for others may print, and are MIT" src/dossier/emitted/a.c "" \
 	< <(printf '%s\nint x = printf("x");\n' "$mit")
 for file in src/target/a.c src/instance/a.c; do
 	case_is "$file may ask what a target is" $file "" < <(c 'int x = as_target_library(0);')

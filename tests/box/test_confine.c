@@ -206,10 +206,10 @@ static void hostile(const char *name, const char *workload, bool as_nobody)
 	if (nftw(p.tree, try_node, 16, FTW_PHYS))
 		fail_msg("%s: left a door", name);
 	/* Whatever it left can be removed, and removing does not leave the tree either. */
-	if (as_sys_remove_tree(p.tree, &err))
+	if (as_sys_remove_counted(AT_FDCWD, p.tree, &(uint64_t){ 0 }, &err))
 		fail_msg("%s: %s", name, err.msg);
 	assert_int_equal(mkdir(p.tree, 0755), 0);
-	if (as_sys_remove_tree(p.out, &err))
+	if (as_sys_remove_counted(AT_FDCWD, p.out, &(uint64_t){ 0 }, &err))
 		fail_msg("%s: %s", name, err.msg);
 	as_seq_free(seq);
 	as_buf_free(&text);
@@ -356,14 +356,14 @@ static void race(bool chrooted)
 		build_race(&p);
 		snprintf(path, sizeof(path), "%s/t", p.tree);
 		if (!chrooted)
-			(void)!as_sys_remove_tree(path, NULL);
+			(void)!as_sys_remove_counted(AT_FDCWD, path, &(uint64_t){ 0 }, NULL);
 		else if (as_spawn_fork(remove_in_chroot, &p, 10000, NULL, &ended, NULL))
 			fail_msg("no child");
 		check_race(&p);
 	}
 	kill(mover, SIGKILL);
 	waitpid(mover, NULL, 0);
-	(void)!as_sys_remove_tree(p.out, NULL);
+	(void)!as_sys_remove_counted(AT_FDCWD, p.out, &(uint64_t){ 0 }, NULL);
 }
 
 static void renames_meanwhile(void **state)
@@ -469,7 +469,7 @@ static void bounds(void **state)
 		assert_int_equal(as_spawn_fork(run_bounds, c, 60000, NULL, &ended, NULL), 0);
 		if (ended.how != AS_END_EXIT || ended.status || c->why[0])
 			fail_msg("%s: %s", bound_rows[i].name, c->why);
-		assert_int_equal(as_sys_remove_tree(p.out, NULL), 0);
+		assert_int_equal(as_sys_remove_counted(AT_FDCWD, p.out, &(uint64_t){ 0 }, NULL), 0);
 	}
 	as_shared_free(c, sizeof(*c));
 }

@@ -5,6 +5,15 @@
 
 #include "disk/chunk.h"
 
+/* A reference to a sealed chunk with these bytes. */
+static struct as_chunk *put(struct as_chunks *store, const void *data)
+{
+	struct as_chunk *chunk = as_chunk_own(store, NULL, true);
+
+	memcpy(as_chunk_bytes(chunk), data, AS_CHUNK_BYTES);
+	return as_chunk_seal(store, chunk);
+}
+
 static void test_equal_contents_are_one_chunk(void **state)
 {
 	struct as_chunks *store = as_chunks_new();
@@ -13,11 +22,11 @@ static void test_equal_contents_are_one_chunk(void **state)
 
 	(void)state;
 	t_fill(buf, sizeof(buf), 1);
-	a = as_chunk_put(store, buf);
-	b = as_chunk_put(store, buf);
+	a = put(store, buf);
+	b = put(store, buf);
 	assert_ptr_equal(a, b);
 	buf[AS_CHUNK_BYTES - 1] ^= 1;
-	c = as_chunk_put(store, buf);
+	c = put(store, buf);
 	assert_ptr_not_equal(a, c);
 	assert_int_equal(as_chunks_stats(store).sealed, 2);
 	assert_int_equal(as_chunks_stats(store).data_bytes, 2 * AS_CHUNK_BYTES);
@@ -35,7 +44,7 @@ static void test_zero_is_null(void **state)
 {
 	static const unsigned char zeros[AS_CHUNK_BYTES];
 	struct as_chunks *store = as_chunks_new();
-	struct as_chunk *chunk = as_chunk_put(store, zeros);
+	struct as_chunk *chunk = put(store, zeros);
 
 	(void)state;
 	assert_null(chunk);
@@ -61,7 +70,7 @@ static void test_owning_leaves_others_alone(void **state)
 
 	(void)state;
 	t_fill(buf, sizeof(buf), 2);
-	sealed = as_chunk_put(store, buf);
+	sealed = put(store, buf);
 	mine = as_chunk_own(store, as_chunk_ref(sealed), false);
 	assert_ptr_not_equal(mine, sealed);
 	as_chunk_bytes(mine)[0] ^= 0xff;
@@ -95,7 +104,7 @@ static void test_sealing_a_shared_private_chunk(void **state)
 	t_fill(buf, sizeof(buf), 3);
 	memcpy(as_chunk_bytes(a), buf, sizeof(buf));
 	b = as_chunk_ref(a);
-	known = as_chunk_put(store, buf);
+	known = put(store, buf);
 	a = as_chunk_seal(store, a);
 	assert_ptr_equal(a, known);
 	assert_int_equal(as_chunks_stats(store).private, 1);
@@ -113,7 +122,7 @@ static struct as_chunk *put_number(struct as_chunks *store, unsigned number)
 	unsigned char buf[AS_CHUNK_BYTES] = { 1 };
 
 	memcpy(buf + 8, &number, sizeof(number));
-	return as_chunk_put(store, buf);
+	return put(store, buf);
 }
 
 /* Thousands of chunks put and dropped in random order; each is found again while it lives. */

@@ -6,6 +6,7 @@
 #include "tests/lib/traits.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Goals of somebody else's making are written out, too, where that does not take long. */
 static bool is_short(const struct as_profile *p)
@@ -36,13 +37,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct as_profile *profile = as_profile_new(), *again = as_profile_new();
-	struct as_buf text = { 0 };
+	struct as_buf text = { 0 }, printed = { 0 };
 	struct as_err err = { 0 };
 
 	if (!as_profile_parse("fuzz", (const char *)data, len, profile, &err)) {
 		as_profile_print(profile, &text);
 		as_assert(!as_profile_parse("again", as_buf_str(&text), text.len, again, &err));
-		as_assert(as_profile_equal(profile, again));
+		as_profile_print(again, &printed);
+		as_assert(!strcmp(as_buf_str(&text), as_buf_str(&printed)));
 		generate(profile);
 	} else {
 		as_assert(err.msg[0]);
@@ -50,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (!as_gen_feedback(again, "fuzz", (const char *)data, len, &err))
 		generate(again);
 	as_buf_free(&text);
+	as_buf_free(&printed);
 	free(profile);
 	free(again);
 	return 0;

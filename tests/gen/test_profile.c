@@ -21,7 +21,6 @@ static void test_round_trip(void **state)
 		as_profile_print(a, &text);
 		if (as_profile_parse(name, as_buf_str(&text), text.len, b, &err))
 			fail_msg("%s", err.msg);
-		assert_true(as_profile_equal(a, b));
 		assert_memory_equal(a, b, sizeof(*a));
 		as_buf_free(&text);
 		free(a);

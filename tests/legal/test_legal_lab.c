@@ -7,7 +7,7 @@
 #include "tests/lib/chance.h"
 
 #include "disk/cow.h"
-#include "disk/group.h"
+#include "disk/log.h"
 #include "host/medium.h"
 #include "legal/legal.h"
 #include "target/target.h"
@@ -136,7 +136,39 @@ static bool choose(struct lab *lab, size_t n, unsigned trial, bool *keep)
 	return trial < 8;
 }
 
-static struct as_moment moment_of(const struct as_reclog *log, const struct as_cut *cut, size_t n)
+#define PENDING_MAX 4096
+
+/* A power cut after a write or a flush: what a flush covers is there, the writes since may be. */
+struct lab_cut {
+	size_t at; /* entries 0..at-1 were issued */
+	size_t base_end; /* the writes among entries 0..base_end-1 are stable */
+	size_t pending[PENDING_MAX], n_pending;
+	uint32_t op; /* of entry at-1 */
+};
+
+/* The next one; `cut` begins as zeros, which is the cut before the first write. */
+static bool next_cut(const struct as_reclog *log, struct lab_cut *cut)
+{
+	while (cut->at < as_reclog_len(log)) {
+		size_t i = cut->at++;
+		const struct as_log_entry *entry = as_reclog_at(log, i);
+
+		cut->op = entry->op;
+		if (as_log_entry_changes(entry)) {
+			assert_true(cut->n_pending < PENDING_MAX);
+			cut->pending[cut->n_pending++] = i;
+			return true;
+		}
+		if (entry->kind == AS_CALL_FLUSH && !entry->ret) {
+			cut->base_end = i + 1;
+			cut->n_pending = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct as_moment moment_of(const struct as_reclog *log, const struct lab_cut *cut, size_t n)
 {
 	uint32_t op = cut->at ? cut->op : AS_RECLOG_NO_OP, next;
 
@@ -152,35 +184,33 @@ static struct as_moment moment_of(const struct as_reclog *log, const struct as_c
 
 static void crash_all(struct lab *lab, struct as_history *h, const struct as_reclog *log)
 {
-	struct as_groups *groups = as_groups_new(log);
+	struct lab_cut *cut = as_xcalloc(1, sizeof(*cut));
 	struct as_disk *base = as_disk_snapshot(lab->fresh);
 	struct as_err err = { 0 };
 	size_t based = 0;
 
-	for (size_t k = 0; k < as_groups_cuts(groups); k++) {
-		struct as_cut cut = as_groups_cut(groups, k);
-		struct as_moment moment = moment_of(log, &cut, as_history_len(h));
-		bool keep[4096];
+	do {
+		struct as_moment moment = moment_of(log, cut, as_history_len(h));
+		bool keep[PENDING_MAX];
 
-		assert_int_equal(as_reclog_replay(log, based, cut.base_end, as_disk_bd(base), &err),
-				 0);
-		based = cut.base_end;
-		assert_true(cut.n_pending < 4096);
-		for (unsigned trial = 0; choose(lab, cut.n_pending, trial, keep); trial++) {
+		assert_int_equal(
+			as_reclog_replay(log, based, cut->base_end, as_disk_bd(base), &err), 0);
+		based = cut->base_end;
+		for (unsigned trial = 0; choose(lab, cut->n_pending, trial, keep); trial++) {
 			struct as_disk *disk = as_disk_snapshot(base);
 
-			for (size_t i = 0; i < cut.n_pending; i++)
+			for (size_t i = 0; i < cut->n_pending; i++)
 				if (keep[i])
 					assert_int_equal(as_log_entry_apply(
-								 as_reclog_at(log, cut.pending[i]),
+								 as_reclog_at(log, cut->pending[i]),
 								 as_disk_bd(disk)),
 							 0);
 			judge_disk(lab, h, moment, disk);
 			as_disk_free(disk);
 		}
-	}
+	} while (next_cut(log, cut));
 	as_disk_free(base);
-	as_groups_free(groups);
+	free(cut);
 }
 
 /* Runs a workload, as it is or `random` operations drawn from it, and crashes it. */

@@ -3,6 +3,7 @@
 #include "tests/lib/against.h"
 #include "tests/lib/tmpdir.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 
 /* tests/model/test_against_*.c give each file system its own program: they run side by side. */
@@ -20,7 +21,8 @@ static void judge_bout(struct bout *bout, const char *where)
 	if (as_spawn_fork(t_fight_it_out, bout, 60000, &bout->tally->alive, &ended, &err) != 0)
 		fail_msg("%s", err.msg);
 	if (bout->folder[0])
-		assert_int_equal(as_sys_remove_tree(bout->folder, &err), 0);
+		assert_int_equal(
+			as_sys_remove_counted(AT_FDCWD, bout->folder, &(uint64_t){ 0 }, &err), 0);
 	if (ended.how == AS_END_EXIT && ended.status == 3)
 		skip_because("%s", bout->tally->what);
 	if (bout->tally->failed) {

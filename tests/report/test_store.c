@@ -3,6 +3,7 @@
 #include "tests/lib/skip.h"
 
 #include "base/buf.h"
+#include "dossier/stored.h"
 #include "report/sinks.h"
 #include "tests/lib/tmpdir.h"
 

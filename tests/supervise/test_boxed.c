@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "disk/cow.h"
+#include "dossier/stored.h"
 #include "os/spawn.h"
 #include "report/sinks.h"
 #include "supervise/boxed.h"

@@ -18,6 +18,7 @@
 #include "work/print.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +162,8 @@ static void run_both(const struct as_seq *seq)
 				 i ? "library" : "system calls", ended.how, ended.status,
 				 counts[i]);
 	}
-	assert_int_equal(as_sys_remove_tree(as_buf_str(&folder), &err), 0);
+	assert_int_equal(
+		as_sys_remove_counted(AT_FDCWD, as_buf_str(&folder), &(uint64_t){ 0 }, &err), 0);
 	as_buf_free(&folder);
 }
 

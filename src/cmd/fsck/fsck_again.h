@@ -5,6 +5,7 @@
 
 #include "base/event.h"
 #include "cli/cli.h"
+#include "dossier/stored.h"
 #include "os/dir.h"
 #include "report/sinks.h"
 

@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/stored.h"
+#include "dossier/stored.h"
 
 AS_MUST_CHECK int as_fsck_compare(const struct as_args *args, struct as_err *err);
 /* The table of losses, and those of the paper. */

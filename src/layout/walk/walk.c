@@ -111,11 +111,6 @@ void as_number_put(unsigned char *p, unsigned bytes, bool big_endian, uint64_t v
 
 /* ---- Reading ---- */
 
-struct as_disk *as_walk_disk(const struct as_disk_walk *walk)
-{
-	return walk->disk;
-}
-
 uint64_t as_walk_disk_bytes(const struct as_disk_walk *walk)
 {
 	return as_disk_size(walk->disk);

@@ -234,7 +234,7 @@ static void emit_groups(struct ext_walk *e)
 
 /* ---- Inodes ---- */
 
-bool as_ext_inode_at(const struct ext_walk *e, uint32_t ino, uint64_t *off)
+static bool ext_inode_at(const struct ext_walk *e, uint32_t ino, uint64_t *off)
 {
 	uint32_t group = (ino - 1) / e->inodes_per_group, index = (ino - 1) % e->inodes_per_group;
 	uint64_t table;
@@ -344,7 +344,7 @@ void as_ext_inode(struct ext_walk *e, uint32_t ino, uint32_t parent, const char 
 	struct as_disk_walk *w = e->walk;
 	struct ext_inode inode = { .ino = ino, .parent = parent, .path = path, .depth = depth };
 
-	if (!as_ext_inode_at(e, ino, &inode.off) || !as_walk_inode(w, ino, path))
+	if (!ext_inode_at(e, ino, &inode.off) || !as_walk_inode(w, ino, path))
 		return;
 	if (depth > WALK_DEPTH_MAX) {
 		as_walk_complain(w, "directories are nested too deeply at %s", path);
@@ -372,7 +372,7 @@ static void other_inodes(struct ext_walk *e)
 	for (uint32_t ino = 1; ino <= e->inodes && ino <= end; ino++) {
 		uint64_t off;
 
-		if (!as_ext_inode_at(e, ino, &off))
+		if (!ext_inode_at(e, ino, &off))
 			continue;
 		if (ino < e->first_ino)
 			as_ext_inode(e, ino, 0, NULL, "reserved", 0);

@@ -67,7 +67,6 @@ struct ext_runs {
 
 /* A seal that begins with what belongs to an inode. */
 struct as_seal as_ext_inode_seal(const struct ext_walk *e, const struct ext_inode *inode);
-bool as_ext_inode_at(const struct ext_walk *e, uint32_t ino, uint64_t *off);
 /* Looks at an inode and all that belongs to it, once. */
 void as_ext_inode(struct ext_walk *e, uint32_t ino, uint32_t parent, const char *path,
 		  const char *class, unsigned depth);

@@ -20,7 +20,7 @@
 
 enum { CP_COMPACT = 4, CP_LARGE_NAT = 0x400 };
 
-uint32_t as_f2fs_seal(struct f2fs_walk *f, uint64_t off, uint64_t len, uint64_t at)
+static uint32_t f2fs_seal(struct f2fs_walk *f, uint64_t off, uint64_t len, uint64_t at)
 {
 	struct as_seal seal = { .sum = AS_SUM_CRC32, .init = MAGIC };
 
@@ -70,7 +70,7 @@ static void emit_super(struct f2fs_walk *f, uint64_t off, const char *instance, 
 	uint64_t sum_at = as_walk_le(f->walk, off + 32, 4);
 
 	if (f->feature & 0x800 && sum_at <= 3068)
-		at.seal = as_f2fs_seal(f, off, sum_at, off + sum_at);
+		at.seal = f2fs_seal(f, off, sum_at, off + sum_at);
 	as_walk_emit(f->walk, &at);
 }
 
@@ -84,7 +84,7 @@ static uint64_t emit_checkpoint(struct f2fs_walk *f, uint64_t block, const char 
 	uint64_t sum_at = as_walk_le(f->walk, at.off + 164, 4);
 
 	if (sum_at >= 192 && sum_at <= 4092)
-		at.seal = as_f2fs_seal(f, at.off, sum_at, at.off + sum_at);
+		at.seal = f2fs_seal(f, at.off, sum_at, at.off + sum_at);
 	as_walk_emit(f->walk, &at);
 	return as_walk_le(f->walk, at.off, 8);
 }

@@ -18,7 +18,6 @@ struct f2fs_walk {
 	uint32_t feature;
 };
 
-uint32_t as_f2fs_seal(struct f2fs_walk *f, uint64_t off, uint64_t len, uint64_t at);
 /* The block of a node; 0: it has none. */
 uint64_t as_f2fs_node(const struct f2fs_walk *f, uint64_t nid);
 bool as_f2fs_block_ok(const struct f2fs_walk *f, uint64_t block);

@@ -93,7 +93,6 @@ struct as_walk_at {
 	uint32_t seal;
 };
 
-struct as_disk *as_walk_disk(const struct as_disk_walk *walk);
 void as_walk_set(struct as_disk_walk *walk, unsigned var, uint64_t value);
 /* Returns how long the instance is; 0: there is none. */
 uint64_t as_walk_emit(struct as_disk_walk *walk, const struct as_walk_at *at);

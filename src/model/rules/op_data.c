@@ -348,7 +348,7 @@ void as_rule_pwritev2(struct as_rule_step *s)
 
 /* ---- Sizes ---- */
 
-void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size)
+static void rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size)
 {
 	struct as_inode *inode;
 	struct as_ino_pair before;
@@ -381,7 +381,7 @@ void as_rule_truncate_path(struct as_rule_step *s, uint32_t ino, uint64_t size)
 		return;
 	if (size <= (uint64_t)INT64_MAX && as_flags_bar(as_inode_flags(inode_at(s->m, ino))))
 		return as_rule_refuse(s, EPERM);
-	as_rule_truncate_inode(s, ino, size);
+	rule_truncate_inode(s, ino, size);
 }
 
 void as_rule_truncate(struct as_rule_step *s)
@@ -419,7 +419,7 @@ void as_rule_ftruncate(struct as_rule_step *s)
 	if (as_inode_flags(inode_at(s->m, file->ino)) & AS_FS_APPEND_FL)
 		return as_rule_refuse(s, EPERM);
 	as_rule_allow_immutable(s, inode_at(s->m, file->ino));
-	as_rule_truncate_inode(s, file->ino, s->op->len);
+	rule_truncate_inode(s, file->ino, s->op->len);
 }
 
 /* ---- Copies and mappings ---- */

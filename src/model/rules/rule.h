@@ -131,7 +131,6 @@ void as_handles_put(struct as_handles *handles);
 bool as_rule_acl_attribute(struct as_rule_step *s, uint32_t ino);
 /* truncate(2) of a regular file, also as a part of prune and enlarge. */
 void as_rule_truncate_path(struct as_rule_step *s, uint32_t ino, uint64_t size);
-void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size);
 /* may_create() and may_delete() of fs/namei.c: what flags forbid is EPERM. */
 bool as_rule_may_create(const struct as_rule_step *s, uint32_t dir);
 bool as_model_may_delete(const struct as_model *m, uint32_t dir, uint32_t ino);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* repro: see repro.h. */
+#include "cli/repro.h"
+
+#include "cli/stored.h"
+#include "dossier/dossier.h"
+#include "dossier/recipe.h"
+#include "dossier/solo/solo.h"
+#include "os/rundir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A file may name any code; only that which the user has run is run again. */
+static bool is_same_code(const char *named, const char *trusted)
+{
+	const char *end = strchr(named + strcspn(named, ":") + (strchr(named, ':') != NULL), ':');
+	size_t len = end ? (size_t)(end - named) : strlen(named);
+
+	if (as_recipe_is(named, AS_RECIPE_LAB) || as_recipe_is(trusted, AS_RECIPE_LAB))
+		return as_recipe_is(named, AS_RECIPE_LAB) && as_recipe_is(trusted, AS_RECIPE_LAB);
+	return as_recipe_is(named, AS_RECIPE_PLUGIN) && !strncmp(named, trusted, len) &&
+	       (!trusted[len] || trusted[len] == ':');
+}
+
+/* Plays the finding of a library, and has its program written if it shows. */
+static int play(const struct as_dir *folder, const struct as_stored *stored, struct as_err *err)
+{
+	struct as_cli_ear ear = as_cli_ear_new();
+	struct as_trail *trail = as_trail_new();
+	struct as_cli_again again = { 0 };
+	struct as_seq *seq = NULL;
+	const char *text = stored->reduced ? stored->reduced : stored->workload;
+	int rc = trail ? as_cli_stored_parse(stored, AS_WORKLOAD_NAME, text, &seq, err) : 0;
+
+	ear.wanted = stored->record.finding.signature;
+	if (!rc && trail)
+		rc = as_cli_again_trail(stored, trail, &ear.sink, &again, err);
+	if (!rc && trail)
+		rc = as_cli_again_run(&again, seq, err);
+	if (!rc && ear.same) {
+		const struct as_played played = { .spec = again.spec,
+						  .target = again.target,
+						  .seq = seq,
+						  .trail = trail,
+						  .size_bytes = again.options.size_bytes,
+						  .choices = again.options.choices,
+						  .scenario = again.options.scenario };
+
+		rc = as_solo_file(folder, stored, &played, err);
+	}
+	as_cli_again_close(&again);
+	as_seq_free(seq);
+	as_trail_free(trail);
+	return rc;
+}
+
+int as_cli_repro(const struct as_dir *folder, const char *trusted, struct as_err *err)
+{
+	struct as_stored stored = { 0 };
+	const char *spec;
+	int rc = as_stored_load(folder, &stored, err);
+
+	spec = rc ? "" : stored.record.finding.target;
+	/* One that compares targets names others as well. */
+	if (!rc && as_recipe_is_library(spec) && is_same_code(spec, trusted) &&
+	    !strstr(stored.record.finding.options, "scenario=diff"))
+		rc = play(folder, &stored, err);
+	if (!rc)
+		rc = as_dossier_write(folder, &stored, err);
+	as_stored_free(&stored);
+	return rc;
+}
+
+/* ---- The sink -------------------------------------------------------------------------------- */
+
+struct repro_sink {
+	struct as_sink sink;
+	struct as_sink *store;
+	const struct as_dir *run;
+};
+
+static void on_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+{
+	const struct repro_sink *s = (const struct repro_sink *)sink;
+	struct as_dir findings = AS_DIR_NONE, folder = AS_DIR_NONE;
+
+	s->store->finding(s->store, f, id);
+	if (f->files || as_store_sink_failed(s->store, NULL))
+		return;
+	/* If its program cannot be written, the finding stays all the same. */
+	if (!as_dir_below(s->run, AS_RUN_FINDINGS, false, &findings, NULL) &&
+	    !as_dir_below(&findings, id, false, &folder, NULL))
+		(void)!as_cli_repro(&folder, f->target, NULL);
+	as_dir_close(&folder);
+	as_dir_close(&findings);
+}
+
+struct as_sink *as_cli_repro_sink(struct as_sink *store, const struct as_dir *run)
+{
+	struct repro_sink *s = as_xcalloc(1, sizeof(*s));
+
+	s->sink.finding = on_finding;
+	s->store = store;
+	s->run = run;
+	return &s->sink;
+}
