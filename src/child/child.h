@@ -13,6 +13,7 @@
 #include "instance/outside.h"
 #include "model/model.h"
 #include "os/stack.h"
+#include "progress/raced.h"
 #include "work/seq.h"
 
 #define RECENT 8 /* operations kept for context */

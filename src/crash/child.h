@@ -15,6 +15,7 @@
 #include "crash/judge.h"
 #include "host/host.h"
 #include "os/stack.h"
+#include "progress/stats.h"
 #include "recording/draw.h"
 
 #define AS_CRASH_REPORTS_MAX 16

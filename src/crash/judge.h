@@ -11,6 +11,7 @@
 #include "crash/crash.h"
 #include "crash/dedup.h"
 #include "legal/legal.h"
+#include "progress/shares.h"
 #include "recording/record.h"
 
 /* The state in flight: the one that is being judged; in shared memory. */
