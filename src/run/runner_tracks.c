@@ -102,10 +102,10 @@ static bool be_track(struct as_runner *r, const struct as_track *t,
 	r->quiet = true;
 	rc = as_runner_once(r, batch, NULL, NULL, &result, &err);
 	if (rc)
-		r->shared->found = false;
-	if (rc || r->shared->found)
+		r->shared->notice.is = false;
+	if (rc || r->shared->notice.is)
 		passes->over = true;
-	return !rc && !r->shared->found;
+	return !rc && !r->shared->notice.is;
 }
 
 static int start_track(struct as_runner *r, struct as_track *t, const struct as_run_batch *batch,
@@ -160,7 +160,7 @@ static size_t last_suspect(struct as_runner *r, unsigned n, struct as_passes *pa
 		if (!t->suspect)
 			continue;
 		last = at > last ? at : last;
-		if (!t->shared->found)
+		if (!t->shared->notice.is)
 			continue;
 		passes->rows[at].passed = false;
 		if (!beside->found || at < beside->found_at) {
