@@ -24,6 +24,7 @@ arrows() {
 	base
 	os
 	crew
+	progress
 	work
 	model     work
 	gen       work model
@@ -37,24 +38,25 @@ arrows() {
 	box       host target
 	kernel    target
 	vfs       work model host target mount
-	race      work model vfs
+	race      work model symptom vfs progress
 	reduce    work
 	klog
 	instance  disk host target mount tool box vfs
 	trial     model disk host target vfs instance
 	child     work model symptom disk host target layout box vfs race klog instance trial
-	run       work model symptom disk host target vfs klog instance child
-	supervise work host target box klog instance child run
+	child     progress
+	run       work model symptom disk host target vfs klog instance child progress
+	supervise work symptom host target box klog instance child run progress
 	snapshot  work model
 	legal     work model target snapshot
 	recover   symptom disk host target tool klog instance snapshot
-	cuts      work disk recover
+	cuts      work disk recover progress
 	recording work model disk host target mount race instance trial run snapshot legal
-	recording recover cuts
+	recording recover cuts progress
 	crash     work symptom disk host target layout race instance child run supervise
-	crash     snapshot legal recover cuts recording
+	crash     snapshot legal recover cuts recording progress
 	scenario  work symptom target race instance child run recording crash
-	hunt      work symptom gen model reduce run supervise scenario
+	hunt      work symptom gen model reduce run supervise scenario progress
 	check     work model symptom disk target klog instance trial child run supervise
 	check     snapshot legal recording crash scenario
 	calls
@@ -65,7 +67,6 @@ arrows() {
 	fsck      work symptom disk target tool layout damage cuts recording
 	cross     disk target layout snapshot damage fsck
 	sym       disk target tool box layout damage fsck
-	progress
 	swarm     work target
 	figure    cover
 	dossier   work model disk host target vfs legal

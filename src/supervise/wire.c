@@ -308,8 +308,7 @@ void as_wire_event_print(const struct as_wire_event *event, struct as_buf *out)
 		as_json_kuint(&json, "wire", event->version);
 		break;
 	case AS_WIRE_FINDING:
-		as_finding_print(&json, &event->finding.finding, event->finding.id);
-		as_json_kstr(&json, "workload", event->finding.finding.workload);
+		as_finding_print_whole(&json, &event->finding.finding, event->finding.id);
 		break;
 	case AS_WIRE_BATCH:
 		as_json_kuint(&json, "done", event->done);

@@ -228,9 +228,10 @@ static void test_refused(void **state)
 				 AS_EUSE);
 }
 
-#define FINDING(id, kind, rest)                                                              \
-	"{\"event\":\"finding\",\"id\":\"" id "\",\"kind\":\"" kind "\",\"target\":\"lab\"," \
-	"\"summary\":\"s\",\"signature\":\"g\",\"options\":\"o\",\"workload\":\"w\"" rest "}"
+#define FINDING(id, kind, rest)                                                \
+	"{\"event\":\"finding\",\"form\":1,\"id\":\"" id "\",\"kind\":\"" kind \
+	"\",\"target\":\"lab\",\"summary\":\"s\",\"signature\":\"g\","         \
+	"\"options\":\"o\",\"workload\":\"w\"" rest "}"
 
 static const struct {
 	const char *line;
@@ -252,6 +253,8 @@ static const struct {
 	{ "{\"event\":\"finding\"}", AS_WIRE_BAD_FINDING },
 	{ FINDING("a-1", "data", ""), AS_WIRE_EVENT },
 	{ FINDING("a-1", "data", ",\"detail\":7"), AS_WIRE_BAD_FINDING },
+	{ FINDING("a-1", "data", ",\"form\":2"), AS_WIRE_BAD_FINDING },
+	{ FINDING("a-1", "data", ",\"files\":[]"), AS_WIRE_BAD_FINDING },
 	{ FINDING("a-1", "data", ",\"target\":null"), AS_WIRE_BAD_FINDING },
 	{ FINDING("a-1", "data", ",\"workload\":null"), AS_WIRE_BAD_FINDING },
 	{ FINDING("a-1", "nonsense", ""), AS_WIRE_BAD_FINDING },
