@@ -38,6 +38,7 @@ void as_check_died(const struct as_checking *c, struct as_check_lane *lane,
 	AS_CHECK_ADD(c, deaths, 1);
 	as_ended_words(ended, &say, &why);
 	as_suspect_add(c, lane, lane->phase == AS_CHECK_CRASH,
+		       ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL,
 		       as_suspect_key(AS_FIND_SIGNAL, 0, as_buf_str(&why)), as_buf_str(&why));
 	as_buf_free(&why);
 }
@@ -429,7 +430,7 @@ static int begin_with(struct as_checking *c, struct as_err *err)
 static void blame_start(struct as_checking *c)
 {
 	c->shared->lane[0].tried.state = AS_STORE_NONE;
-	as_suspect_add(c, &c->shared->lane[0], false, 0, c->start->wrong);
+	as_suspect_add(c, &c->shared->lane[0], false, AS_FIND_OUTCOME, 0, c->start->wrong);
 	AS_CHECK_ADD(c, lost, 1);
 	as_store_gap(c->store, 1);
 }

@@ -65,9 +65,6 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 	int rc;
 
 	*o = as_crash_options_default();
-	run->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
-	run->seed = as_args_number(args, "seed", 0);
-	as_cli_where(args, run);
 	o->perm.t = (unsigned)as_args_number(args, "t", o->perm.t);
 	o->perm.trials = (unsigned)as_args_number(args, "trials", o->perm.trials);
 	if (as_args_has(args, "sector"))
@@ -83,7 +80,7 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 	o->memo = !strcmp(memo, "off")	    ? AS_MEMO_OFF
 		  : !strcmp(memo, "verify") ? AS_MEMO_VERIFY
 					    : AS_MEMO_ON;
-	rc = as_run_choices(as_args_text(args, "choices", ""), run, err);
+	rc = as_cli_run_options(args, run, err);
 	if (!rc)
 		rc = as_views_parse(as_args_text(args, "view", "all"), &o->views, err);
 	ways = as_args_text(args, "recover", NULL);
@@ -543,9 +540,10 @@ static const struct as_opt opts[] = {
 	AS_CLI_QUEUE_OPTS,
 	AS_CLI_JOBS_OPT(JOBS_MAX,
 			"how many workloads to crash at the same time, each in its own processes"),
-	AS_CLI_SIZE_OPT,
+	AS_CLI_RUN_OPT(size_bytes),
 	AS_CLI_DEADLINE_OPT("how long one operation or one recovery may take before it is a hang"),
-	AS_CLI_CHANCE_OPT,
+	AS_CLI_RUN_OPT(seed),
+	AS_CLI_RUN_OPT(choices),
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	AS_CLI_REPORT_OPT,

@@ -42,7 +42,7 @@ static bool known(void *ctx, const struct as_problem *problem)
 {
 	struct child_judging *j = ctx;
 
-	return as_crash_report_has(j->args->shared, as_buf_str(&problem->signature));
+	return as_crash_report_has(j->args->shared, problem->notice->signature);
 }
 
 /* The power cut, on the trail of calls: which changes of the record were begun, and which of them
@@ -233,7 +233,7 @@ static bool report_death(struct child_judging *j, const struct as_ended *ended)
 				     (enum as_way)flight->way, "recovery", as_buf_str(&why));
 		problem.moment = as_judge_moment(j->recording, perm, state.view, state.cut);
 		note_then(flight, &problem);
-		if (!as_crash_report_has(args->shared, as_buf_str(&problem.signature)))
+		if (!as_crash_report_has(args->shared, problem.notice->signature))
 			at = as_crash_report_add(args, j->recording, perm, &state, &problem, NULL);
 		j->resume = (struct as_judge_resume){ true, flight->turn, flight->index };
 	}
@@ -307,7 +307,7 @@ static void report_wrong_answer(const struct as_crash_args *args,
 
 	(void)as_problem_set(&problem, recording->kind, AS_WAY_MOUNT, "without a power cut",
 			     as_buf_str(&recording->why));
-	if (!as_crash_report_has(args->shared, as_buf_str(&problem.signature)))
+	if (!as_crash_report_has(args->shared, problem.notice->signature))
 		(void)as_crash_report_add(args, recording, NULL, NULL, &problem, NULL);
 	as_problem_free(&problem);
 }

@@ -16,6 +16,7 @@
  */
 #include "cross/cross_member.h"
 
+#include "base/finding_json.h"
 #include "base/hash.h"
 #include "crew/crew.h"
 #include "crew/turns.h"
@@ -37,20 +38,10 @@ struct cross_part {
 	struct as_cross_counts counts;
 };
 
-enum {
-	TEXT_SUMMARY,
-	TEXT_DETAIL,
-	TEXT_SIGNATURE,
-	TEXT_OPTIONS,
-	TEXT_FILES,
-	TEXTS = TEXT_FILES + 3
-};
 /* Before each text: the number of its member, AGAIN, NOTE, or END. */
 #define AGAIN (AS_CROSS_MAX + 1)
 #define END (AS_CROSS_MAX + 2)
 #define NOTE (AS_CROSS_MAX + 3)
-
-static const char *const file_names[] = { "README.md", "repro.sh", "damage.txt" };
 
 struct cross_shared {
 	uint32_t next; /* deed */
@@ -83,21 +74,19 @@ static void put_number(struct as_buf *out, uint32_t number)
 	as_buf_add(out, &number, sizeof(number));
 }
 
+/* As all findings travel (base/finding_json.h); its disks stay here. */
 static void on_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
 	struct cross_teller *t = (struct cross_teller *)sink;
+	struct as_buf text = { 0 };
 	uint32_t member = 0;
 
-	(void)id;
 	while (t->cross->m[member].disk != f->disk)
 		member++;
+	as_finding_pack(f, id, &text);
 	put_number(t->out, member);
-	put_text(t->out, f->summary);
-	put_text(t->out, f->detail);
-	put_text(t->out, f->signature);
-	put_text(t->out, f->options);
-	for (size_t i = 0; i < f->n_files; i++)
-		put_text(t->out, f->files[i].text);
+	put_text(t->out, as_buf_str(&text));
+	as_buf_free(&text);
 }
 
 static void on_again(struct as_sink *sink, const char *signature)
@@ -219,23 +208,10 @@ static char *get_text(const char **at, size_t *left)
 }
 
 static void tell(struct cross_lead *l, const struct as_cross_deed *deed, uint32_t member,
-		 char *const *text)
+		 const struct as_finding_record *record)
 {
 	struct as_cross_member *m = &l->c->m[member];
-	struct as_finding_file files[TEXTS - TEXT_FILES];
-	struct as_finding f = { .kind = AS_FIND_FSCK,
-				.target = as_subject_spec(m->subject),
-				.summary = text[TEXT_SUMMARY],
-				.detail = text[TEXT_DETAIL],
-				.signature = text[TEXT_SIGNATURE],
-				.options = text[TEXT_OPTIONS],
-				.workload = "",
-				.workload_name = m->base.name,
-				.op_index = -1,
-				.healthy = m->base.disk,
-				.files = files,
-				.n_files = TEXTS - TEXT_FILES };
-	char id[AS_FINDING_ID_MAX];
+	struct as_finding f = record->finding;
 	struct as_buf key = { 0 };
 
 	/* The member is in front, so that two of them are never one kind. */
@@ -243,16 +219,26 @@ static void tell(struct cross_lead *l, const struct as_cross_deed *deed, uint32_
 	if (!as_fsck_known_add(&l->known, as_buf_str(&key), 1)) {
 		as_emit_again(l->args->sinks, f.signature);
 	} else if (!l->args->max_findings || l->counts->findings < l->args->max_findings) {
-		for (unsigned i = 0; i < f.n_files; i++)
-			files[i] = (struct as_finding_file){ file_names[i], text[TEXT_FILES + i],
-							     i == 1 };
 		f.disk = as_cross_damage(deed, m->fields, m->base.disk, &m->damage);
-		as_finding_id(&f, as_subject_name(m->subject), id);
-		as_emit_finding(l->args->sinks, &f, id);
+		f.healthy = m->base.disk;
+		as_emit_finding(l->args->sinks, &f, record->id);
 		as_disk_free(f.disk);
 		l->counts->findings++;
 	}
 	as_buf_free(&key);
+}
+
+static bool tell_finding(struct cross_lead *l, const struct as_cross_deed *deed, uint32_t member,
+			 const char *text)
+{
+	struct as_finding_record record;
+
+	if (member >= l->c->n ||
+	    as_finding_unpack(text, strlen(text), AS_FINDING_WHOLE, &record, NULL))
+		return false;
+	tell(l, deed, member, &record);
+	as_finding_record_free(&record);
+	return true;
 }
 
 /* Reports what one part of the message says. False: it is not valid. */
@@ -260,30 +246,24 @@ static bool tell_part(struct cross_lead *l, const char **at, size_t *left)
 {
 	struct as_cross_deed deed;
 	uint32_t member;
+	bool fine = true;
 
 	if (!as_cross_deed(l->done, &deed))
 		return false;
-	while (get(at, left, &member, sizeof(member)) && member != END) {
-		char *text[TEXTS] = { NULL };
-		bool finding = member != AGAIN && member != NOTE;
-		unsigned n = 0;
+	while (fine && get(at, left, &member, sizeof(member)) && member != END) {
+		char *text = get_text(at, left);
 
-		if (finding && member >= l->c->n)
+		if (!text)
 			return false;
-		while (n < (finding ? TEXTS : 1) && (text[n] = get_text(at, left)))
-			n++;
-		if (member == AGAIN && n)
-			as_emit_again(l->args->sinks, text[0]);
-		else if (member == NOTE && n)
-			as_emit_note(l->args->sinks, "%s", text[0]);
-		else if (n == TEXTS)
-			tell(l, &deed, member, text);
-		for (unsigned i = 0; i < TEXTS; i++)
-			free(text[i]);
-		if (!n)
-			return false;
+		if (member == AGAIN)
+			as_emit_again(l->args->sinks, text);
+		else if (member == NOTE)
+			as_emit_note(l->args->sinks, "%s", text);
+		else
+			fine = tell_finding(l, &deed, member, text);
+		free(text);
 	}
-	return true;
+	return fine;
 }
 
 static void add_words(uint64_t *to, const uint64_t *from, size_t bytes)
@@ -376,7 +356,7 @@ void as_cross_keep_head(const struct as_cross *c, const struct as_cross_setup *s
 
 	for (unsigned i = 0; as_cross_deed(i, &deed); i++)
 		as_cross_deed_print(&deed, &deeds);
-	as_buf_addf(out, "%s\nassay-compare 2 %016llx", c->list,
+	as_buf_addf(out, "%s\nassay-compare 3 %016llx", c->list,
 		    (unsigned long long)as_hash64(deeds.data, deeds.len));
 	for (unsigned i = 0; i < c->n; i++)
 		as_buf_addf(out, " %016llx",

@@ -62,8 +62,7 @@ static void hear_finding(struct as_sink *sink, const struct as_finding *f, const
 	as_json_object(&j);
 	as_json_kuint(&j, "number", h->first + i);
 	as_json_kuint(&j, "ops", h->work->seqs[i]->n);
-	as_finding_print(&j, f, id);
-	as_json_kstr(&j, "workload", f->workload);
+	as_finding_print_whole(&j, f, id);
 	as_json_end(&j);
 	h->findings++;
 }

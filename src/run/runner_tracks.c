@@ -105,8 +105,8 @@ static int be_track(struct as_mate *mate, void *ctx, struct as_err *err)
 	r->quiet = true;
 	rc = as_runner_once(r, share->batch, NULL, NULL, &result, err);
 	if (rc)
-		r->shared->found = false;
-	if (rc || r->shared->found)
+		r->shared->notice.is = false;
+	if (rc || r->shared->notice.is)
 		share->passes->over = true;
 	return rc;
 }
@@ -151,7 +151,7 @@ static size_t last_suspect(struct as_runner *r, unsigned n, struct as_passes *pa
 		if (!t->suspect)
 			continue;
 		last = at > last ? at : last;
-		if (!t->shared->found)
+		if (!t->shared->notice.is)
 			continue;
 		passes->rows[at].passed = false;
 		if (!beside->found || at < beside->found_at) {
