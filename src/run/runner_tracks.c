@@ -130,7 +130,7 @@ static int run_tracks(struct as_runner *r, unsigned n, struct track_share *share
 	for (unsigned k = 0; k < n; k++)
 		if (as_crew_sits(crew, k))
 			r->tracks[k].suspect =
-				as_crew_ended(crew, k, NULL) || r->tracks[k].shared->found;
+				as_crew_ended(crew, k, NULL) || r->tracks[k].shared->notice.is;
 	as_crew_free(crew);
 	return rc;
 }
