@@ -17,7 +17,6 @@
 
 #define FOLDER "fsck"
 #define STATE_BYTES ((size_t)64 << 20)
-#define FOR_DEFAULT_US ((int64_t)60 * 1000000)
 
 /* ---- What is remembered ---------------------------------------------------------------------- */
 
@@ -195,7 +194,6 @@ static bool enough(void *ctx, const struct as_fsck_status *status)
 
 static int go(struct as_fsck_session *s, struct as_err *err)
 {
-	const char *time = as_args_text(s->args, "for", NULL);
 	struct as_fsck_args args = {
 		.setup = &s->setup,
 		.subject = s->subject,
@@ -223,10 +221,8 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 	struct as_fsck_status status = { 0 };
 	struct as_run_stats stats = { 0 };
 	struct as_buf words = { 0 };
-	int rc = time ? as_cli_read_duration("for", time, &args.for_us, err) : 0;
+	int rc = as_fsck_time(s, &args.for_us, err);
 
-	if (!time && !args.max_lots && (!s->corrupt || as_corrupt_lots(s->corrupt) == UINT64_MAX))
-		args.for_us = FOR_DEFAULT_US;
 	/* From now on, a session that is killed can go on. */
 	if (!rc)
 		rc = save_state(s, s->state.next, err);
@@ -310,6 +306,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			   .whole = as_args_has(args, "no-fork"),
 			   .hint_ms = as_symbolic_hint_ms(args) },
 
+		.began_us = as_now_us(),
 		.store = as_chunks_new(),
 		.folder.dir = AS_DIR_NONE,
 		.below = AS_DIR_NONE,

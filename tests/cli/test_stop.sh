@@ -42,8 +42,8 @@ commands() {
 		hunt crash     | -         | hunt --target lab --scenario crash --jobs 2
 		hunt that reduces | -      | hunt --target lab:bug=2
 		check          | -         | check --target lab --jobs 2
-		check that confirms | -    | check --target lab:bug=2
-		crash          | -         | crash --target lab --faults all --matrix $WORK/w.txt
+		check that confirms | -    | check --target lab:bug=1 --no-crash --nodes 2
+		crash          | -         | crash --target lab --faults all $WORK/w.txt
 		crash --jobs   | -         | crash --target lab --faults all --jobs 2 $two
 	END
 }
