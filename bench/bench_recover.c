@@ -246,8 +246,8 @@ static void restore_whole(struct as_disk *disk, int fd)
 	free(data);
 }
 
-/* In the mount namespace of this process, which nobody else sees, a folder with nothing in it. Mounts
- * of assay come home to it when they are gone. */
+/* In the mount namespace of this process, which nobody else sees, a folder with nothing in it.
+ * Mounts of assay come home to it when they are gone. */
 static void own_place(void)
 {
 	as_assert(!unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
