@@ -60,7 +60,7 @@ static bool goes_on(const struct as_checking *c)
 	return c->options->crash && !c->start && !c->options->shards;
 }
 
-static int open_worker(struct as_expander *w, struct as_err *err)
+int as_worker_open(struct as_expander *w, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
 	struct as_instance_args args = { .target = c->args->target,
@@ -100,7 +100,7 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 	return rc;
 }
 
-static void close_worker(struct as_expander *w)
+void as_worker_close(struct as_expander *w)
 {
 	as_worker_forget(w);
 	as_kcov_close(w->kcov);
@@ -131,10 +131,10 @@ int as_check_worker(void *ctx)
 	as_child_begin(&lane->stack);
 	as_child_keep_memory();
 	lane->phase = AS_CHECK_START;
-	lane->tool_rc = open_worker(&w, &lane->tool_err);
+	lane->tool_rc = as_worker_open(&w, &lane->tool_err);
 	if (!lane->tool_rc)
 		lane->tool_rc = work(&w, &lane->tool_err);
-	close_worker(&w);
+	as_worker_close(&w);
 	lane->ended = true;
 	return 0;
 }

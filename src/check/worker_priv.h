@@ -101,6 +101,13 @@ AS_MUST_CHECK int as_worker_cut_power(struct as_expander *w, const struct as_op 
 				      const struct as_plan *plan, bool *fine, uint64_t *wrote,
 				      struct as_err *err);
 
+/* ---- worker.c ---- */
+
+/* What a worker needs, in the process that is to be it; args, c, lane and pid are set. To be closed
+ * in both cases. */
+AS_MUST_CHECK int as_worker_open(struct as_expander *w, struct as_err *err);
+void as_worker_close(struct as_expander *w);
+
 /* ---- reach.c ---- */
 
 /* The operation has led to another state, that of w->model and w->past. */

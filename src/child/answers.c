@@ -33,9 +33,11 @@ static void add_names(struct as_answer *op, const struct as_outcome *got,
 	}
 }
 
-void as_answers_add(struct as_answers *answers, const struct as_outcome *got,
-		    const struct as_verdict *verdict, const struct as_model *fresh)
+void as_answers_add(struct as_answers *answers, const struct as_trial *trial, enum as_trial_did did,
+		    const struct as_outcome *got, const struct as_model *fresh)
 {
+	const struct as_verdict *verdict =
+		did == AS_TRIAL_BLIND || trial->blind ? NULL : &trial->verdict;
 	struct as_answer *op = &answers->ops[answers->n];
 
 	if (answers->n == AS_ANSWERS_MAX)
@@ -46,7 +48,9 @@ void as_answers_add(struct as_answers *answers, const struct as_outcome *got,
 				  .payload = got->payload,
 				  .st = got->st,
 				  .agrees = true,
-				  .unjudged = true };
+				  .unjudged = true,
+				  .did = did };
+	snprintf(op->row, sizeof(op->row), "%s", trial->row);
 	if (got->payload == AS_PAYLOAD_BYTES)
 		op->digest = as_hash64(got->data, got->len);
 	else if (got->payload == AS_PAYLOAD_NAMES)

@@ -5,6 +5,7 @@
 #define AS_CHILD_ANSWERS_H
 
 #include "model/model.h"
+#include "trial/trial.h"
 #include "work/seq.h"
 
 #define AS_ANSWERS_MAX 8192u /* operations; later ones are not kept */
@@ -20,6 +21,8 @@ struct as_answer {
 	bool agrees; /* what the model said of the answer */
 	bool unjudged;
 	char why[128]; /* if it does not agree: in words */
+	enum as_trial_did did; /* what became of it, */
+	char row[24]; /* and by which row of trial/excuse.def */
 };
 
 struct as_answers {
@@ -27,9 +30,8 @@ struct as_answers {
 	struct as_answer ops[AS_ANSWERS_MAX];
 };
 
-/* `verdict` is NULL where the answer was not judged. `fresh` is what the file system held at
- * first. */
-void as_answers_add(struct as_answers *answers, const struct as_outcome *got,
-		    const struct as_verdict *verdict, const struct as_model *fresh);
+/* After as_trial_op(). `fresh` is what the file system held at first. */
+void as_answers_add(struct as_answers *answers, const struct as_trial *trial, enum as_trial_did did,
+		    const struct as_outcome *got, const struct as_model *fresh);
 
 #endif

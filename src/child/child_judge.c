@@ -167,9 +167,7 @@ static bool run_op_once(struct child *c, int64_t i)
 	as_child_kfail_lost(c, op, &got);
 	c->trial.met = false;
 	if (options->answers)
-		as_answers_add(options->answers, &got,
-			       did == AS_TRIAL_BLIND || c->trial.blind ? NULL : &c->trial.verdict,
-			       c->args->fresh_model);
+		as_answers_add(options->answers, &c->trial, did, &got, c->args->fresh_model);
 	if (!going || !options->check_every_op)
 		return going;
 	as_child_enter(c, PHASE_COMPARE);

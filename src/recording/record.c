@@ -293,9 +293,12 @@ static void judge_open(struct rec *r)
 /* False: nothing is done after it. */
 static bool run_op(struct rec *r, size_t i)
 {
-	struct as_outcome got;
+	struct as_outcome got = { 0 };
+	enum as_trial_did did = as_trial_op(&r->trial, (uint32_t)i, &r->out->seq->ops[i], &got);
 
-	return as_trial_goes_on(as_trial_op(&r->trial, (uint32_t)i, &r->out->seq->ops[i], &got));
+	if (r->args->judged)
+		r->args->judged(r->args->ctx, r->op, did, &r->trial, &got);
+	return as_trial_goes_on(did);
 }
 
 static int add_close(void *ctx, int slot, uint32_t ino, int64_t flags)

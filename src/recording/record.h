@@ -25,6 +25,7 @@
 #include "host/host.h"
 #include "legal/history.h"
 #include "run/run.h"
+#include "trial/trial.h"
 #include "work/seq.h"
 
 struct as_orders;
@@ -56,6 +57,9 @@ struct as_record_args {
 	bool (*may_begin)(void *ctx, const struct as_tree *tree, struct as_buf *why);
 	/* Called before the mount (op -1) and before each operation. */
 	void (*step)(void *ctx, int64_t op);
+	/* Called after each operation, with what became of it; NULL: nobody asks. */
+	void (*judged)(void *ctx, int64_t op, enum as_trial_did did, const struct as_trial *trial,
+		       const struct as_outcome *got);
 	void *ctx;
 };
 
