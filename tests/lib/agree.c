@@ -376,7 +376,7 @@ static int expand(struct in_child *in, struct as_expander *w, size_t i, struct a
 	if (rc)
 		return rc;
 	++*in->sweep->on->alive;
-	in->now->step[0].did = w->back			 ? T_DID_AGREE
+	in->now->step[0].did = w->back			  ? T_DID_AGREE
 			       : w->c->shared->n_suspects ? T_DID_WRONG
 							  : T_DID_END;
 	if (w->back)
@@ -464,10 +464,8 @@ static int go_start(const struct t_sweep *sweep, const struct t_steps *run, stru
 }
 
 const struct t_way t_ways[T_WAYS] = {
-	[T_WAY_RUN] = { "run", go_run },
-	[T_WAY_HUNT] = { "hunt", go_hunt },
-	[T_WAY_CRASH] = { "crash", go_crash },
-	[T_WAY_CHECK] = { "check", go_check },
+	[T_WAY_RUN] = { "run", go_run },       [T_WAY_HUNT] = { "hunt", go_hunt },
+	[T_WAY_CRASH] = { "crash", go_crash }, [T_WAY_CHECK] = { "check", go_check },
 	[T_WAY_START] = { "start", go_start },
 };
 
@@ -484,15 +482,15 @@ static struct as_sink deaf = { .finding = hear };
 
 static void set_up_check(struct t_agree *on)
 {
-	on->check_options = (struct as_check_options){ .nodes = 2,
-						       .crashes = as_crash_options_default(),
-						       .faults = AS_CHECK_FAIL_READ |
-								 AS_CHECK_FAIL_WRITE |
-								 AS_CHECK_FAIL_ALLOC,
-						       .max_faults = 1,
-						       .jobs = 1,
-						       .max_states = 16,
-						       .fd = -1 };
+	on->check_options =
+		(struct as_check_options){ .nodes = 2,
+					   .crashes = as_crash_options_default(),
+					   .faults = AS_CHECK_FAIL_READ | AS_CHECK_FAIL_WRITE |
+						     AS_CHECK_FAIL_ALLOC,
+					   .max_faults = 1,
+					   .jobs = 1,
+					   .max_states = 16,
+					   .fd = -1 };
 	on->check_args = (struct as_check_args){ .target = on->target,
 						 .run = &on->options,
 						 .options = &on->check_options,
@@ -559,8 +557,17 @@ static const char *build_odd(void)
 	static char path[4300];
 	static bool tried;
 	char labfs[PATH_MAX], plugin[4400], define[PATH_MAX + 32];
-	char *argv[] = { "cc",	 "-shared",	 "-fPIC", "-D_GNU_SOURCE", "-Iinclude", define,
-			 "tests/trial/odd_plugin.c", "-o", path, "-ldl", NULL };
+	char *argv[] = { "cc",
+			 "-shared",
+			 "-fPIC",
+			 "-D_GNU_SOURCE",
+			 "-Iinclude",
+			 define,
+			 "tests/trial/odd_plugin.c",
+			 "-o",
+			 path,
+			 "-ldl",
+			 NULL };
 	struct as_spawn spawn = { .argv = argv, .deadline_ms = DEADLINE_MS };
 	struct as_ended ended;
 

@@ -5,8 +5,8 @@
  * of its rules is written down again.
  *
  *   run    as_run_workload(), whose child notes its answers (child/answers.h)
- *   hunt   as_runner_once() with a batch and its plans, as as_runner_drawn() calls it for a job: all
- *          of them in one child, one after the other
+ *   hunt   as_runner_once() with a batch and its plans, as as_runner_drawn() calls it for a job:
+ *          all of them in one child, one after the other
  *   crash  as_record(), for all of them in one child
  *   check  as_worker_bring_back() and as_worker_do(), by one worker, as failing.c calls them
  *   start  as_start_make(), of workloads during which nothing fails

@@ -62,14 +62,12 @@ static const struct workload workloads[] = {
 	{ "overwrite",
 	  "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 at=0 len=20000 fill=1\nfsync $0\n"
 	  "pwrite $0 at=0 len=20000 fill=2\nclose $0\nstat /f\n" },
-	{ "names",
-	  "mkdir /a 0755\ncreate /a/f 0644\nsync\nrename /a/f /a/g\nhardlink /a/g /h\n"
-	  "unlink /a/g\nsymlink x /s\nreaddir /\nrmdir /a\nsync\nstat /h\n" },
-	{ "sizes",
-	  "$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=9000 fill=1\nftruncate $0 100\n"
-	  "fsync $0\n$1 = open /f O_WRONLY|O_APPEND\nwrite $1 len=3000 fill=2\nclose $1\n"
-	  "truncate /f 5000\nfallocate $0 0 at=0 len=8192\npread $0 len=6000 at=0\n"
-	  "unlink /f\nclose $0\nsync\nstatfs /\n" },
+	{ "names", "mkdir /a 0755\ncreate /a/f 0644\nsync\nrename /a/f /a/g\nhardlink /a/g /h\n"
+		   "unlink /a/g\nsymlink x /s\nreaddir /\nrmdir /a\nsync\nstat /h\n" },
+	{ "sizes", "$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=9000 fill=1\nftruncate $0 100\n"
+		   "fsync $0\n$1 = open /f O_WRONLY|O_APPEND\nwrite $1 len=3000 fill=2\nclose $1\n"
+		   "truncate /f 5000\nfallocate $0 0 at=0 len=8192\npread $0 len=6000 at=0\n"
+		   "unlink /f\nclose $0\nsync\nstatfs /\n" },
 	{ "mounted again",
 	  "create /f 0644\n$0 = open /f O_RDWR\nwrite $0 len=5000 fill=3\nclose $0\numount\n"
 	  "mount\n$0 = open /f O_RDWR\npread $0 len=5000 at=0\npwrite $0 len=100 at=50 fill=4\n"
@@ -77,16 +75,14 @@ static const struct workload workloads[] = {
 	{ "many calls",
 	  "mkdir /a 0755\ndeepen /a 3\nenlarge /a 4\nprune /a\ncreate /f 0644\nenlarge /f 3000\n"
 	  "sync\nremove /a\nstat /f\n" },
-	{ "maps",
-	  "$0 = open /f O_RDWR|O_CREAT|O_SYNC 0644\nwrite $0 len=5000 fill=1\n"
-	  "mmap $0 len=4096 at=0\nmstore $0 len=500 at=100 fill=5\nmsync $0\n"
-	  "mload $0 len=4096 at=0\nmunmap $0\nwrite_xattr /f user.k len=20 fill=1\n"
-	  "read_xattr /f user.k\nclose $0\nstat /f\n" },
+	{ "maps", "$0 = open /f O_RDWR|O_CREAT|O_SYNC 0644\nwrite $0 len=5000 fill=1\n"
+		  "mmap $0 len=4096 at=0\nmstore $0 len=500 at=100 fill=5\nmsync $0\n"
+		  "mload $0 len=4096 at=0\nmunmap $0\nwrite_xattr /f user.k len=20 fill=1\n"
+		  "read_xattr /f user.k\nclose $0\nstat /f\n" },
 	/* What is written and then made stable in one operation, and looked at. */
-	{ "written and synced",
-	  "$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=5000 fill=1\n"
-	  "mmap_write $0 len=100 at=300 fill=6\nstat /f\n"
-	  "pwritev2 $0 len=300 at=50 fill=7 flags=RWF_SYNC\nstat /f\n" },
+	{ "written and synced", "$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=5000 fill=1\n"
+				"mmap_write $0 len=100 at=300 fill=6\nstat /f\n"
+				"pwritev2 $0 len=300 at=50 fill=7 flags=RWF_SYNC\nstat /f\n" },
 	/* A power cut in the middle, with a journal to be replayed. */
 	{ "cut", "mkdir /a 0755\nsync\ncreate /a/f 0644\ncrash\nstat /a\nmkdir /b 0755\nstat /\n" },
 };
@@ -94,9 +90,11 @@ static const struct workload workloads[] = {
 /* It fills the disk, and goes on: what is open for writing, then what names it, then what takes its
  * bytes elsewhere. */
 #define FILL(n) "$2 = open /n" #n " O_RDWR|O_CREAT 0644\nwrite $2 len=60000 fill=" #n "\nclose $2\n"
-#define FILLED                                                                                \
-	FILL(1) FILL(2) FILL(3) FILL(4) FILL(5) FILL(6) FILL(7) FILL(8) FILL(9) FILL(10)      \
-	FILL(11) FILL(12) FILL(13) FILL(14) FILL(15) FILL(16) FILL(17) FILL(18) FILL(19)
+#define FILLED                                                                             \
+	FILL(1)                                                                            \
+	FILL(2)                                                                            \
+	FILL(3) FILL(4) FILL(5) FILL(6) FILL(7) FILL(8) FILL(9) FILL(10) FILL(11) FILL(12) \
+		FILL(13) FILL(14) FILL(15) FILL(16) FILL(17) FILL(18) FILL(19)
 
 static const struct workload full = {
 	"full",
@@ -121,7 +119,8 @@ enum subject_is {
 	IS_FLASH = 1,
 	IS_KERNEL = 2,
 	WRITES_SECTORS = 4,
-	IS_DENSE = 8, /* more calls fail; with workloads that are drawn, and several faults at once */
+	IS_DENSE =
+		8, /* more calls fail; with workloads that are drawn, and several faults at once */
 	IS_FEW = 16, /* of the faults, only some */
 	NOT_MANY = 32, /* without the workload of operations of many calls */
 };

@@ -54,8 +54,8 @@ static bool may_differ(const struct t_agree *on, unsigned way, bool cuts, const 
 		const struct differ *d = &differs[i];
 
 		if (d->way == way && d->run == run->did && d->way_did == other->did &&
-		    (d->on == ON_ANY || !on->strict) &&
-		    (!d->quirk || on->quirks & d->quirk) && (!d->in_part || run->fell_short) && (!d->cuts || cuts))
+		    (d->on == ON_ANY || !on->strict) && (!d->quirk || on->quirks & d->quirk) &&
+		    (!d->in_part || run->fell_short) && (!d->cuts || cuts))
 			return true;
 	}
 	return false;
@@ -168,7 +168,8 @@ static const struct flaw {
 } flaws[] = {
 	{ NULL, "many calls", "answered success, although the write",
 	  "labfs takes ENOSPC of its disk for its own, commits, and tries again without a word" },
-	{ "skeleton", NULL, "", "on a disk that stays broken it cannot take back what it has begun" },
+	{ "skeleton", NULL, "",
+	  "on a disk that stays broken it cannot take back what it has begun" },
 	{ "memfs", NULL, "after mounting again",
 	  "what its unmount could not keep is lost, though it answered an error" },
 	{ "flashfs", "maps", "",
@@ -192,8 +193,8 @@ static void must_be_right(const struct at *at, const struct t_steps *run)
 	char kind[sizeof(disagreements[0].kind)];
 	size_t i = 0;
 
-	if (at->sweep->on->is_odd || (plan && as_plan_is_silent(plan)) || (!*run->why && !*run->tree) ||
-	    is_flaw(at, run))
+	if (at->sweep->on->is_odd || (plan && as_plan_is_silent(plan)) ||
+	    (!*run->why && !*run->tree) || is_flaw(at, run))
 		return;
 	while (i < run->n + 1 && run->step[i].did != T_DID_WRONG)
 		i++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * agree_compare: the ways of agree.h against each other. Each is compared with the run, an operation
- * at a time, up to its own end. Where a way differs on purpose, a row of `differs` says so, and why.
+ * agree_compare: the ways of agree.h against each other. Each is compared with the run, an
+ * operation at a time, up to its own end. Where a way differs on purpose, a row of `differs` says
+ * so, and why.
  */
 #ifndef AS_TESTS_LIB_AGREE_COMPARE_H
 #define AS_TESTS_LIB_AGREE_COMPARE_H

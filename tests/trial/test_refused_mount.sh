@@ -7,8 +7,8 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 
 printf 'mkdir /a 0755\nsync\ncrash\nstatfs /\n' >"$WORK/cut.txt"
-printf 'create /f 0644\n$0 = open /f O_RDWR\npwrite $0 len=5000 at=0 fill=1\nfsync $0\ncrash\nstat /\n' \
-	>"$WORK/data.txt"
+printf "%s\n" "create /f 0644" "\$0 = open /f O_RDWR" "pwrite \$0 len=5000 at=0 fill=1" \
+	"fsync \$0" crash "stat /" >"$WORK/data.txt"
 printf 'mkdir /a 0755\numount\nmount\nmkdir /b 0755\nsync\nstat /b\n' >"$WORK/again.txt"
 printf 'mkdir /a 0755\nsync\ncrash\nmkdir /b 0755\numount\nmount\nstat /b\n' >"$WORK/both.txt"
 
@@ -23,7 +23,8 @@ sound() {
 	tap_is "$target, $workload: nothing is found with ${1} and the like" "$bad" ""
 }
 
-tap_run "as it was reported" 0 "$ASSAY" run --no-store --target lab --fault read:8:eio "$WORK/cut.txt"
+tap_run "as it was reported" 0 "$ASSAY" run --no-store --target lab --fault read:8:eio \
+	"$WORK/cut.txt"
 for workload in cut data again both; do
 	sound lab "$workload" read:{1..16}:eio
 	sound lab "$workload" read:{6,8,10}:eilseq read:{5,8}+:eio read:9+:enospc
