@@ -8,7 +8,6 @@
 #include "crash/rounds.h"
 #include "host/trail.h"
 #include "instance/outside.h"
-#include "os/spawn.h"
 #include "recover/recover.h"
 #include "target/fstype.h"
 
@@ -256,6 +255,17 @@ static void begin_flight(struct as_flight *flight)
 		flight->spent_view[v] = 0;
 }
 
+int as_crash_fail_early(const struct as_ended *ended, struct as_err *err)
+{
+	char how[32] = "it did not come back";
+
+	if (ended->how == AS_END_SIGNAL)
+		snprintf(how, sizeof(how), "%s", as_signal_name(ended->status));
+	else if (ended->how == AS_END_EXIT)
+		snprintf(how, sizeof(how), "status %d", ended->status);
+	return as_fail(err, AS_EIO, "the process that judges crash states ended early: %s", how);
+}
+
 int as_crash_judge(const struct as_crash_args *args, const struct as_recording *recording,
 		   struct as_err *err)
 {
@@ -274,7 +284,7 @@ int as_crash_judge(const struct as_crash_args *args, const struct as_recording *
 			break;
 	}
 	if (!rc && !sh->judged && !sh->n_reports)
-		rc = as_fail(err, AS_EIO, "the process that judges crash states ended early");
+		rc = as_crash_fail_early(&ended, err);
 	return rc ? rc : sh->tool_rc;
 }
 

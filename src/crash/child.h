@@ -14,6 +14,7 @@
 #include "crash/dedup.h"
 #include "crash/judge.h"
 #include "host/host.h"
+#include "os/spawn.h"
 #include "os/stack.h"
 #include "recording/draw.h"
 
@@ -86,6 +87,9 @@ AS_MUST_CHECK int as_crash_recoverer(const struct as_crash_args *args,
 /* Judges the crash states of a recording, in processes of their own. */
 AS_MUST_CHECK int as_crash_judge(const struct as_crash_args *args,
 				 const struct as_recording *recording, struct as_err *err);
+
+/* The error that is made of the end of a process that judges, where it is no finding. */
+int as_crash_fail_early(const struct as_ended *ended, struct as_err *err);
 
 /* Adds a report of a problem with a state; false: there is no more room, or nothing else is looked
  * for. perm and state are NULL where the problem is one of the recording. recoverer: see story.h.

@@ -300,8 +300,9 @@ static int once(struct crash_run *r, const struct as_plan *plan, const char *dra
 		/* Whether a fault has hit died with it. */
 		sh->fired = plan;
 	} else if (!sh->finished) {
-		return as_fail(r->err, AS_EIO,
-			       "%s: the process that judges crash states ended early", r->name);
+		/* It had recorded, so that nothing under test ran in it. */
+		(void)as_crash_fail_early(&ended, r->err);
+		return as_fail_in(r->err, "%s", r->name);
 	} else if (sh->tool_rc) {
 		if (r->err)
 			*r->err = sh->tool_err;

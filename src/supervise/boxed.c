@@ -199,7 +199,7 @@ static int run_rest(struct as_boxed_session *b, struct as_err *err)
 	as_boxed_take_counts(b);
 	if (!rc)
 		rc = as_boxed_judge(b, end, err);
-	if (strstr(as_buf_str(&b->console), "Out of memory: Killed process"))
+	if (as_boxed_lacked_memory(b))
 		as_emit_note(b->how->notes,
 			     "the sandbox ran out of memory: this may have caused its "
 			     "findings; --uml-mem gives it more");

@@ -119,6 +119,8 @@ void as_boxed_take_console(struct as_boxed_session *b, const char *data, size_t 
 /* Adds the line that the end of the console has most often, without the time and so on; nothing if
  * it has no whole line. The same flood gives the same line, but for its numbers. */
 void as_boxed_add_repeated(const struct as_boxed_session *b, struct as_buf *out);
+/* Whether its kernel has killed a process because memory ran out. */
+bool as_boxed_lacked_memory(const struct as_boxed_session *b);
 void as_boxed_clear_console(struct as_boxed_session *b);
 void as_boxed_free_console(struct as_boxed_session *b);
 

@@ -174,6 +174,11 @@ void as_boxed_add_repeated(const struct as_boxed_session *b, struct as_buf *out)
 	free(text);
 }
 
+bool as_boxed_lacked_memory(const struct as_boxed_session *b)
+{
+	return strstr(as_buf_str(&b->console), "Out of memory: Killed process");
+}
+
 void as_boxed_clear_console(struct as_boxed_session *b)
 {
 	as_kmsg_scan_free(b->scan);

@@ -30,7 +30,9 @@ static int engine_ended(struct as_boxed_session *b, int status, struct as_err *e
 		said += 7;
 	code = b->lacks || WEXITSTATUS(status) == 3 ? AS_ELACK : AS_EUSE;
 	if (*said)
-		return as_fail(err, code, "%s", said);
+		return as_fail(err, code, "%s%s", said,
+			       as_boxed_lacked_memory(b) ? "; --uml-mem gives the sandbox more"
+							 : "");
 	return as_fail(
 		err, code,
 		"the engine in the sandbox ended before its work was done: status %d, %zu of "
