@@ -20,7 +20,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct reserved {
 	void *at;
 	size_t bytes;
-} *reserved;
+} * reserved;
 static size_t n_reserved, cap_reserved;
 
 int as_memory_file(const char *name)
