@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* guest_programs: which programs and kernel modules a guest gets, and how much memory: what the file
- * system types under test need, as their rows in target/fstype.def say. */
+/*
+ * guest_programs: which programs and kernel modules a guest gets, and how much memory: what the
+ * file system types under test need, as their rows in target/fstype.def say.
+ */
 #ifndef AS_BOX_GUEST_PROGRAMS_H
 #define AS_BOX_GUEST_PROGRAMS_H
 

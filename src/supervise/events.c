@@ -100,6 +100,8 @@ static int on_event(struct as_boxed_session *b, struct as_wire_event *event, boo
 		on_done(b, event->done, &event->result, false);
 		*done = true;
 		break;
+	case AS_WIRE_ANSWER:
+		return as_boxed_take_answer(b, event->number, done, err);
 	case AS_WIRE_TOLD:
 		as_emit_told(b->how->notes, event->text);
 		break;

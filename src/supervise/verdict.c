@@ -20,6 +20,10 @@ static int engine_ended(struct as_boxed_session *b, int status, struct as_err *e
 	const char *said = as_buf_str(&b->complaint);
 	int code;
 
+	/* What is asked of a disk is no finding about our engine. */
+	if (!WIFEXITED(status) && b->death)
+		return as_fail(err, AS_EIO, "the engine in the sandbox died of %s",
+			       as_signal_name(WTERMSIG(status)));
 	if (!WIFEXITED(status)) {
 		as_boxed_post_mortem(b, as_boxed_in_flight(b), BOXED_ENDED);
 		return 0;

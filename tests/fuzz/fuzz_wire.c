@@ -127,7 +127,7 @@ static void run(const char *data, size_t len, size_t step, bool greeted, struct 
 
 	as_assert(!as_parse_text("w", text, strlen(text), &seq, NULL));
 	for (size_t i = 0; i < JOBS; i++) {
-		jobs[i] = (struct as_boxed_job){ "w", seq };
+		jobs[i] = (struct as_boxed_job){ .name = "w", .seq = seq };
 		list[i] = i;
 	}
 	as_boxed_clear(&b);
