@@ -179,6 +179,9 @@ int as_boxed_judge(struct as_boxed_session *b, enum as_boxed_end end, struct as_
 				       : engine_ended(b, state->status, err);
 	if (end == BOXED_ENDED && !own_kernel && !was_killed(b->box->status))
 		return engine_ended(b, b->box->status, err);
+	/* It has said why it does not answer; the end of its kernel is nothing about a disk. */
+	if (b->death && b->gave_up)
+		return as_fail(err, b->lacks ? AS_ELACK : AS_EIO, "%s", as_buf_str(&b->complaint));
 	describe_end(b, end, how, sizeof(how));
 	if (b->weight < AS_KMSG_CRASH &&
 	    (end == BOXED_STOPPED || (end == BOXED_ENDED && (was_killed(b->box->status) ||
