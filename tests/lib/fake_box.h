@@ -10,8 +10,9 @@
 
 /*
  * Functions of the script: `up` boots and says hello; `next` waits for a request, of which $asked
- * is the name and $number the number; `answer TEXT` answers it; `say WORDS` is a line to the supervisor; `die` is what a
- * kernel does that panics; `beat` shows life, once. $boots is how often a box was started.
+ * is the name and $number the number; `answer TEXT` answers it; `done_with N` says that request N
+ * is answered; `say WORDS` is a line to the supervisor; `die` is what a kernel does that panics;
+ * `beat` shows life, once. $boots is how often a box was started.
  */
 extern const struct as_sandbox_ops t_fake_box;
 

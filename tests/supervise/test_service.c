@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * service: what a hostile guest says in answer to each request. Whatever it is, the supervisor comes
- * back, and nothing is found that is not the guest's own death.
+ * service: what a hostile guest says in answer to each request. Whatever it is, the supervisor
+ * comes back, and nothing is found that is not the guest's own death.
  */
 #include "tests/lib/skip.h"
 
@@ -75,7 +75,8 @@ static const struct row {
 	  DIED,
 	  "" },
 	{ "it floods its line",
-	  "up; beat; next; while :; do head -c 600000 /dev/zero | tr '\\000' x >&3; say; beat; done",
+	  "up; beat; next; while :; do head -c 600000 /dev/zero | tr '\\000' x >&3; say; "
+	  "beat; done",
 	  { FAILED, FAILED },
 	  FAILED,
 	  "said more than 64 MiB" },
