@@ -52,7 +52,7 @@ static double round_forked(struct rig *rig, enum as_check_mode mode)
 
 static double round_plain(struct rig *rig, enum as_check_mode mode)
 {
-	char **argv = as_fstype_argv(rig->type->check[mode].command,
+	char **argv = as_fstype_argv(as_fstype_check(rig->type, mode)->command,
 				     &(struct as_fstype_disks){ .disk = rig->path,
 								.size_bytes = DISK_BYTES });
 	char **envp = as_fstype_envp(rig->type);

@@ -10,6 +10,7 @@
 #include "base/prng.h"
 #include "bench/bench.h"
 #include "cover/read.h"
+#include "os/temp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,13 +191,18 @@ static void bench_format(as_bench_report report, bool lttng)
 {
 	struct measured *m =
 		mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	char path[] = "/tmp/assay-cov-XXXXXX", name[64];
+	char path[4096], name[64];
 	const char *format = lttng ? "babeltrace" : "strace";
-	int fd = mkstemp(path), status = 1;
-	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+	struct as_temp *temp;
+	struct as_err err;
+	int status = 1;
+	FILE *out;
 	pid_t pid;
 
-	as_assert(m != MAP_FAILED && out);
+	as_assert(m != MAP_FAILED && !as_temp_new(NULL, &temp, &err));
+	snprintf(path, sizeof(path), "%s/trace", as_temp_path(temp));
+	out = fopen(path, "we");
+	as_assert(out);
 	make(out, lttng);
 	as_assert(!fclose(out));
 	fflush(NULL);
@@ -206,7 +212,7 @@ static void bench_format(as_bench_report report, bool lttng)
 		_exit(0);
 	}
 	as_assert(pid > 0 && waitpid(pid, &status, 0) == pid && !status);
-	unlink(path);
+	as_temp_free(temp);
 	snprintf(name, sizeof(name), "cov.%s", format);
 	report(name, m->lines_s, "line/s");
 	snprintf(name, sizeof(name), "cov.%s_rss", format);

@@ -13,6 +13,7 @@
 #include "cover/feedback.h"
 #include "cover/own.h"
 #include "gen/gen.h"
+#include "os/temp.h"
 #include "run/run.h"
 #include "vfs/traits.h"
 #include "vfs/watch.h"
@@ -172,12 +173,13 @@ static void compare(const char *name, const char *target_name, as_bench_report r
 
 void bench_cov_feedback(as_bench_report report)
 {
-	char folder[] = "/dev/shm/assay-bench-XXXXXX", target[64];
+	struct as_temp *temp;
+	char target[4096];
 
 	compare("lab", "lab", report);
-	if (!mkdtemp(folder))
+	if (as_temp_new("/dev/shm", &temp, NULL))
 		return;
-	snprintf(target, sizeof(target), "dir:%s", folder);
+	snprintf(target, sizeof(target), "dir:%s", as_temp_path(temp));
 	compare("memory", target, report);
-	rmdir(folder);
+	as_temp_free(temp);
 }

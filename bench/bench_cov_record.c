@@ -17,6 +17,7 @@
 
 #include "cover/tally.h"
 #include "os/spawn.h"
+#include "os/temp.h"
 #include "record/record.h"
 
 #include <errno.h>
@@ -52,7 +53,7 @@ struct cost {
 
 struct bench {
 	const struct as_spec *spec;
-	char folder[64];
+	const char *folder;
 	bool here[WAYS];
 	uint64_t calls; /* of the last recording */
 };
@@ -223,19 +224,21 @@ static void tell(const struct bench *b, const struct loop *loop, const struct co
 
 void bench_cov_record(as_bench_report report)
 {
-	struct bench b = { .folder = "/tmp/assay-bench-XXXXXX" };
+	struct bench b = { 0 };
 	struct as_spec *spec = as_counts_spec();
-	char *rm[] = { "rm", "-rf", b.folder, NULL };
+	struct as_temp *temp;
+	struct as_err err;
 	struct cost cost[WAYS];
 
 	b.spec = spec;
-	as_assert(mkdtemp(b.folder));
+	as_assert(!as_temp_new(NULL, &temp, &err));
+	b.folder = as_temp_path(temp);
 	for (int way = 0; way < WAYS; way++)
 		b.here[way] = is_here((enum way)way);
 	for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]) && b.here[PTRACE]; i++) {
 		measure(&b, &loops[i], cost);
 		tell(&b, &loops[i], cost, report);
 	}
-	spawn(rm);
+	as_temp_free(temp);
 	as_spec_free(spec);
 }

@@ -15,20 +15,12 @@
  */
 #include "bench/plugin.h"
 #include "os/spawn.h"
+#include "os/temp.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static void remove_all(const char *folder)
-{
-	char *argv[] = { (char *)"rm", (char *)"-rf", (char *)folder, NULL };
-	struct as_spawn spawn = { .argv = argv };
-	struct as_ended ended;
-
-	if (as_spawn_run(&spawn, &ended, NULL))
-		return;
-}
 
 static double clock_seconds(void)
 {
@@ -50,7 +42,7 @@ static const struct row rows[] = {
 
 static void hunt(const struct row *row, as_bench_report report)
 {
-	char self[4096], folder[] = "/tmp/assay-bench-XXXXXX";
+	char self[4096], folder[4096];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *argv[] = { self,
 			 (char *)"hunt",
@@ -71,11 +63,14 @@ static void hunt(const struct row *row, as_bench_report report)
 	struct as_buf output = { 0 };
 	struct as_spawn spawn = { .argv = argv, .output = &output, .output_max = 16 << 20 };
 	double cpu = bench_waited_s(), wall = clock_seconds();
+	struct as_temp *temp = NULL;
 	struct as_ended ended;
 	const char *done, *ops;
 
-	if (len <= 0 || !mkdtemp(folder))
+	if (len <= 0 || as_temp_new(NULL, &temp, NULL))
 		return;
+	/* The folder itself is locked. */
+	snprintf(folder, sizeof(folder), "%s/run", as_temp_path(temp));
 	self[len] = '\0';
 	if (!as_spawn_run(&spawn, &ended, NULL) && ended.how == AS_END_EXIT && ended.status <= 1) {
 		cpu = bench_waited_s() - cpu;
@@ -88,7 +83,7 @@ static void hunt(const struct row *row, as_bench_report report)
 			report(row->cpu_name, strtod(ops + 6, NULL) / cpu, "op/s");
 	}
 	as_buf_free(&output);
-	remove_all(folder);
+	as_temp_free(temp);
 }
 
 static void hunt_plugin(as_bench_report report)

@@ -100,7 +100,7 @@ static double measure(const char *target, size_t way)
 	double places = 0;
 	bool ok;
 
-	if (as_temp_new("/tmp", &folder, NULL))
+	if (as_temp_new(NULL, &folder, NULL))
 		return 0;
 	seconds = seconds ? seconds : SECONDS;
 	/* The folder itself is locked. */

@@ -35,6 +35,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -48,6 +49,8 @@
 #define PROCESSES 2
 #define TURNS 3
 #define PLAIN_STATES 150
+#define PLAIN "/tmp" /* covered, in a namespace of our own */
+#define PLAIN_FS PLAIN "/fs"
 #define MEMO_STATES 120
 #define LARGE_STATES 10000
 
@@ -243,17 +246,26 @@ static void restore_whole(struct as_disk *disk, int fd)
 	free(data);
 }
 
+/* In the mount namespace of this process, which nobody else sees, a folder with nothing in it. Mounts
+ * of assay come home to it when they are gone. */
+static void own_place(void)
+{
+	as_assert(!unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	as_assert(!mount("assay", PLAIN, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700"));
+	as_assert(!mkdir(PLAIN_FS, 0700));
+}
+
 static void mount_and_walk(struct as_loop *loop)
 {
 	struct as_tree *tree = NULL;
 	struct as_buf why = { 0 };
 
-	as_assert(!mount(as_loop_path(loop), "/tmp/plain/fs", "ext4", 0, ""));
-	as_assert(!chdir("/tmp/plain/fs"));
+	as_assert(!mount(as_loop_path(loop), PLAIN_FS, "ext4", 0, ""));
+	as_assert(!chdir(PLAIN_FS));
 	as_assert(!as_tree_capture(&as_tree_cwd_ops, NULL, &tree, &why));
 	as_tree_put(tree);
 	as_assert(!chdir("/"));
-	while (umount2("/tmp/plain/fs", 0))
+	while (umount2(PLAIN_FS, 0))
 		as_assert(errno == EBUSY);
 }
 
@@ -267,13 +279,12 @@ static int plain_loop(void *ctx)
 	int64_t start_us;
 	int fd;
 
+	own_place();
 	crash_disk(&c);
 	plain->states = pick_disks(&c, disks, PLAIN_STATES);
-	/* The mount namespace of the recording is still ours; /tmp in it is empty. */
-	as_assert(!mkdir("/tmp/plain", 0700) && !mkdir("/tmp/plain/fs", 0700));
-	fd = open("/tmp/plain/disk", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	fd = open(PLAIN "/disk", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
 	as_assert(fd >= 0 && !ftruncate(fd, (off_t)DISK_BYTES));
-	as_assert(!as_loop_new("/tmp/plain/disk", 0, &loop, &err));
+	as_assert(!as_loop_new(PLAIN "/disk", 0, &loop, &err));
 	start_us = as_now_us();
 	for (size_t i = 0; i < plain->states; i++) {
 		restore_whole(disks[i], fd);

@@ -34,15 +34,16 @@ struct warm {
 
 static bool warm_open(struct warm *w, const char *checker)
 {
-	const struct as_subject_row *row;
+	const struct as_checker_test *row;
 	struct as_err err;
 
 	*w = (struct warm){ .store = as_chunks_new() };
 	if (as_sym_server_look(&err) ||
 	    as_subject_open(&(struct as_subject_setup){ .spec = checker }, &w->subject, &err))
 		return false;
-	row = as_subject_row_of(w->subject);
-	if (as_generic_make(w->store, as_subject_type(w->subject), row->bytes, &w->generic, &err))
+	row = as_subject_test(w->subject);
+	if (as_generic_make(w->store, as_subject_type(w->subject),
+			    as_subject_checker(w->subject)->bytes, &w->generic, &err))
 		return false;
 	w->base = (struct as_fsck_base){ .disk = w->generic.disk, .name = "generic" };
 	if (as_places_find(&(struct as_places_setup){ .bases = &w->base,

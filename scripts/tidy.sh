@@ -25,11 +25,11 @@ arrows() {
 	os
 	work
 	model     work
-	symptom   work model
 	gen       work model
 	disk
 	host      disk
 	target    disk host labfs
+	symptom   work model target
 	mount     disk host target
 	tool      disk host target
 	layout    disk target labfs
@@ -40,20 +40,22 @@ arrows() {
 	reduce    work
 	klog
 	instance  disk host target mount tool box vfs
-	child     work model symptom disk host target layout box vfs race klog instance
+	trial     model disk host target vfs instance
+	child     work model symptom disk host target layout box vfs race klog instance trial
 	run       work model symptom disk host target vfs klog instance child
 	supervise work host target box klog instance child run
 	snapshot  work model
 	legal     work model target snapshot
 	recover   symptom disk host target tool klog instance snapshot
 	cuts      work disk recover
-	recording work model disk host target mount race instance run snapshot legal recover cuts
+	recording work model disk host target mount race instance trial run snapshot legal
+	recording recover cuts
 	crash     work symptom disk host target layout race instance child run supervise
 	crash     snapshot legal recover cuts recording
 	scenario  work symptom target race instance child run recording crash
 	hunt      work symptom gen model reduce run supervise scenario
-	check     work model symptom disk target klog instance child run supervise snapshot
-	check     legal recording crash scenario
+	check     work model symptom disk target klog instance trial child run supervise
+	check     snapshot legal recording crash scenario
 	calls
 	trace     work calls
 	record    calls trace
@@ -114,6 +116,7 @@ excused() {
 	cat <<-'END'
 	src/base/err.c    stderr  a failed assertion ends the process; nobody is left to tell
 	src/os/spawn.c  getenv  PATH, to find programs
+	src/os/temp.c  getenv  TMPDIR, where temporary files belong
 	src/os/sanitizer.c  getenv  how a sanitizer and the loader are told what to do
 	src/cli/live/screen.c  getenv  TERM and NO_COLOR: what a terminal can do, and shall
 	src/tool/shim/clock.c  time          the standing clock that checkers are given

@@ -33,8 +33,8 @@ void as_guest_programs_add(struct as_guest_programs *p, const struct as_fstype *
 	if (type->mkfs)
 		add(&p->programs, type->mkfs);
 	for (int i = 0; i < AS_CHECK_MODES; i++)
-		if (type->check[i].command)
-			add(&p->optional, type->check[i].command);
+		if (as_fstype_check(type, (enum as_check_mode)i)->command)
+			add(&p->optional, as_fstype_check(type, (enum as_check_mode)i)->command);
 	if (type->guest_bytes > p->mem_bytes)
 		p->mem_bytes = type->guest_bytes;
 }

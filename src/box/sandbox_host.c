@@ -5,7 +5,9 @@
  */
 #include "box/sandbox.h"
 
+#include "base/buf.h"
 #include "os/spawn.h"
+#include "os/temp.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +28,7 @@ static int start(const struct as_box_options *options, struct as_box *box, struc
 	char *argv[256],
 		env_path[] = "PATH=/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin",
 		env_lc[] = "LC_ALL=C", name[] = "assay";
-	char *const envp[] = { env_path, env_lc, NULL };
+	struct as_buf temp = { 0 };
 	char *arg = box->state->args;
 	uint32_t n = box->state->n_args;
 	int rc;
@@ -37,18 +39,23 @@ static int start(const struct as_box_options *options, struct as_box *box, struc
 	for (uint32_t i = 0; i < n; i++, arg += strlen(arg) + 1)
 		argv[i + 1] = arg;
 	argv[n + 1] = NULL;
-	rc = as_box_open_folder(box, "/tmp", err);
-	if (rc)
-		return rc;
-	return as_box_spawn(box,
-			    &(struct as_box_program){ .path = "/proc/self/exe",
-						      .argv = argv,
-						      .envp = envp,
-						      .core = options->core,
-						      .fds = { box->share_fd },
-						      .fill = options->fill,
-						      .fill_ctx = options->fill_ctx },
-			    err);
+	as_buf_addf(&temp, "TMPDIR=%s", as_temp_place());
+	rc = as_box_open_folder(box, NULL, err);
+	if (!rc) {
+		char *const envp[] = { env_path, env_lc, temp.data, NULL };
+
+		rc = as_box_spawn(box,
+				  &(struct as_box_program){ .path = "/proc/self/exe",
+							    .argv = argv,
+							    .envp = envp,
+							    .core = options->core,
+							    .fds = { box->share_fd },
+							    .fill = options->fill,
+							    .fill_ctx = options->fill_ctx },
+				  err);
+	}
+	as_buf_free(&temp);
+	return rc;
 }
 
 const struct as_sandbox_ops as_sandbox_host = {

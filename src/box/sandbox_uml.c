@@ -187,7 +187,7 @@ static bool is_tmpfs(const char *folder)
 
 static const char *find_tmp(char *own, size_t cap)
 {
-	const char *const places[] = { "/dev/shm", own, "/tmp", "/var/tmp" };
+	const char *const places[] = { "/dev/shm", own, as_temp_place(), "/var/tmp" };
 
 	snprintf(own, cap, "/run/user/%u", (unsigned)geteuid());
 	/* A tmpfs comes first: on a disk, the guest's memory would be written back all the time. */

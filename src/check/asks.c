@@ -79,12 +79,12 @@ const char *as_asks_own(const char *choices)
 
 static int try_answer(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
-	enum as_did did;
+	enum as_trial_did did;
 	int rc;
 
 	print(w->asks, w->c->start ? w->c->start->calls[AS_START_ASK] : 0, w->lane->tried.choices);
 	rc = as_worker_try(w, op, &did, err);
-	if (!rc && did == AS_DID_AGREE)
+	if (!rc && did == AS_TRIAL_AGREED)
 		rc = as_failing_judge(w, op, NULL, true, err);
 	w->back = false;
 	w->lane->tried.choices[0] = '\0';
@@ -102,7 +102,7 @@ static int learn(struct as_expander *w, const struct as_op *op, unsigned *n, str
 	if (rc || !w->back)
 		return rc;
 	w->lane->phase = AS_CHECK_MOVE;
-	if (as_worker_do(w, op, (uint32_t)w->seq->n, &got) != AS_DID_WRONG)
+	if (as_worker_do(w, op, (uint32_t)w->seq->n, &got) != AS_TRIAL_WRONG)
 		*n = w->asks->n < ASKS_MAX ? w->asks->n : ASKS_MAX;
 	w->back = false;
 	return 0;

@@ -12,7 +12,6 @@
  */
 #include "check/cuts.h"
 
-#include "child/space.h"
 #include "klog/kwatch.h"
 #include "model/compare.h"
 #include "work/parse.h"
@@ -26,91 +25,58 @@
 
 /* ---- One operation --------------------------------------------------------------------------- */
 
-static enum as_did suspect(struct as_expander *w, enum as_finding_kind kind, unsigned code,
-			   const char *why)
+static void suspect(struct as_expander *w, enum as_finding_kind kind, unsigned code,
+		    const char *why)
 {
 	as_suspect_add(w->c, w->lane, false, as_suspect_key((unsigned)kind, code, why), why);
-	return AS_DID_WRONG;
 }
 
-/* What a fault leads to where the model does not allow the answer. */
-static enum as_did follow_fault(const struct as_op *op, const struct as_outcome *got)
+/* A target that forks comes back twice: the second one is nobody's worker. */
+static void answered(void *ctx, uint32_t i, const struct as_op *op, const struct as_outcome *got)
 {
-	switch (op->code) {
-	case AS_OP_CLOSE:
-	case AS_OP_MUNMAP:
-	case AS_OP_MOUNT:
-	case AS_OP_UMOUNT:
-		return AS_DID_END;
-	default:
-		return as_op_writes_then_syncs(op) ||
-				       (as_op_table[op->code].calls == AS_CALLS_MANY && got->done)
-			       ? AS_DID_END
-			       : AS_DID_FAIL;
-	}
-}
-
-static bool is_excused(struct as_expander *w, const struct as_outcome *got)
-{
-	return w->plan && got->ret < 0 && as_instance_fault_hit(w->instance) &&
-	       as_traits_failed_answer(as_model_traits(w->model), got->err);
-}
-
-/* An answer that the model allows. */
-static enum as_did follow_answer(struct as_expander *w, const struct as_op *op,
-				 const struct as_outcome *got)
-{
-	if (w->plan)
-		return as_op_fell_short(op, got->ret) && as_instance_fault_hit(w->instance)
-			       ? AS_DID_END
-			       : AS_DID_AGREE;
-	as_buf_clear(&w->why);
-	if (as_space_has_room(as_instance_vfs(w->instance), w->model, op, got, &w->why))
-		return suspect(w, AS_FIND_OUTCOME, op->code, as_buf_str(&w->why));
-	return AS_DID_AGREE;
-}
-
-enum as_did as_worker_do(struct as_expander *w, const struct as_op *op, uint32_t i,
-			 struct as_outcome *got)
-{
-	int64_t began_ns = as_instance_time_from(w->instance);
-	enum as_finding_kind kind;
-	const char *why;
-
-	as_instance_do(w->instance, i, op, got);
-	/* A target that forks comes back twice: the second one is nobody's worker. */
-	if (getpid() != w->pid)
+	(void)i;
+	(void)op;
+	(void)got;
+	if (getpid() != ((struct as_expander *)ctx)->pid)
 		_exit(0);
-	as_model_clock(w->model, began_ns, as_instance_time_until(w->instance));
-	why = as_instance_trouble(w->instance, &kind);
-	if (!why && (why = as_instance_misuse(w->instance)))
-		kind = AS_FIND_MISUSE;
-	if (why)
-		return suspect(w, kind, op->code, why);
-	/* What a kernel does after a failure is its own affair, but for a power cut. */
-	if (w->plan && !as_instance_can(w->instance, AS_INSTANCE_STRICT) &&
-	    as_instance_fault_hit(w->instance))
-		return AS_DID_END;
-	if (as_model_judge(w->model, op, got, &w->verdict))
-		return follow_answer(w, op, got);
-	if (is_excused(w, got))
-		return follow_fault(op, got);
-	return suspect(w, w->verdict.kind, op->code, as_buf_str(&w->verdict.why));
+}
+
+static void wrong(void *ctx, uint32_t i, const struct as_op *op, enum as_finding_kind kind,
+		  const char *why, bool noted)
+{
+	(void)i;
+	(void)noted;
+	suspect(ctx, kind, op->code, why);
+}
+
+static const struct as_trial_ops observers = { .answered = answered, .wrong = wrong };
+
+void as_worker_judge_open(struct as_expander *w)
+{
+	w->trial = (struct as_trial){ .ops = &observers,
+				      .ctx = w,
+				      .way = AS_TRIAL_CHECK,
+				      .target = w->c->args->target,
+				      .traits = w->c->fresh.traits,
+				      .instance = w->instance };
+}
+
+enum as_trial_did as_worker_do(struct as_expander *w, const struct as_op *op, uint32_t i,
+			       struct as_outcome *got)
+{
+	return as_trial_op(&w->trial, i, op, got);
 }
 
 bool as_worker_tree_agrees(struct as_expander *w, unsigned code)
 {
 	struct as_instance_reader reader = as_instance_reads(w->instance);
-	bool differs;
+	bool agrees;
 
 	AS_CHECK_ADD(w->c, compared, 1);
-	as_buf_clear(&w->why);
-	as_model_tree_read(w->model, INT64_MAX);
-	differs = as_model_compare(w->model, reader.ops, reader.ctx, &w->why);
-	as_model_tree_read(w->model, as_instance_time_until(w->instance));
-	if (differs)
-		(void)suspect(w, AS_FIND_TREE, code, as_buf_str(&w->why));
-	return !differs;
+	agrees = as_trial_tree_agrees(&w->trial, &reader, NULL, &w->why);
+	if (!agrees)
+		suspect(w, AS_FIND_TREE, code, as_buf_str(&w->why));
+	return agrees;
 }
 
 /* After an unmount: the checker has nothing to complain of, and all is there after a mount. */
@@ -118,7 +84,7 @@ bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *
 {
 	struct as_op mount = as_op_make(AS_OP_MOUNT);
 	struct as_instance_checked checked = { .clean = true };
-	struct as_model *model = w->model;
+	struct as_model *model = w->trial.model;
 	struct as_outcome got;
 	bool agrees;
 
@@ -127,14 +93,14 @@ bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *
 	if (*rc)
 		return false;
 	if (!checked.clean) {
-		(void)suspect(w, checked.kind, code, checked.why);
+		suspect(w, checked.kind, code, checked.why);
 		return false;
 	}
-	w->model = as_model_copy(model);
-	agrees = as_worker_do(w, &mount, (uint32_t)w->seq->n + 1, &got) == AS_DID_AGREE &&
+	w->trial.model = as_model_copy(model);
+	agrees = as_worker_do(w, &mount, (uint32_t)w->seq->n + 1, &got) == AS_TRIAL_AGREED &&
 		 as_worker_tree_agrees(w, code);
-	as_model_free(w->model);
-	w->model = model;
+	as_model_free(w->trial.model);
+	w->trial.model = model;
 	return agrees;
 }
 
@@ -142,9 +108,9 @@ bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *
 
 void as_worker_forget(struct as_expander *w)
 {
-	as_model_free(w->model);
+	as_model_free(w->trial.model);
 	as_past_put(w->past);
-	w->model = NULL;
+	w->trial.model = NULL;
 	w->past = NULL;
 	w->back = false;
 	as_try_forget(&w->lane->tried);
@@ -152,7 +118,7 @@ void as_worker_forget(struct as_expander *w)
 
 static void step(struct as_expander *w, const struct as_op *op, const struct as_outcome *got)
 {
-	struct as_past *next = as_past_add(w->past, op, got, w->model);
+	struct as_past *next = as_past_add(w->past, op, got, w->trial.model);
 
 	as_era_step(&w->era, op, w->past, next);
 	as_past_put(w->past);
@@ -186,7 +152,7 @@ static bool replay(struct as_expander *w)
 
 	w->upto[0] = exact(w);
 	for (size_t i = 0; i < w->seq->n; i++) {
-		if (as_worker_do(w, &w->seq->ops[i], (uint32_t)i, &got) != AS_DID_AGREE)
+		if (as_worker_do(w, &w->seq->ops[i], (uint32_t)i, &got) != AS_TRIAL_AGREED)
 			return false;
 		step(w, &w->seq->ops[i], &got);
 		w->upto[i + 1] = exact(w);
@@ -206,12 +172,13 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 	int rc, mounted;
 
 	as_worker_forget(w);
+	as_trial_begin(&w->trial);
 	AS_CHECK_ADD(w->c, restores, 1);
 	w->lane->phase = AS_CHECK_BACK;
 	w->lane->alive++;
 	if (w->failing)
-		as_instance_set_faults(w->instance,
-				       w->plan ? w->plan : as_failing_counts(w->failing));
+		as_instance_set_faults(w->instance, w->trial.plan ? w->trial.plan
+								  : as_failing_counts(w->failing));
 	if (w->asks)
 		as_asks_begin(w->asks);
 	rc = as_instance_back(w->instance, w->base->mark, err);
@@ -219,28 +186,31 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 		return rc;
 	as_instance_clock_after(w->instance, w->base->after_ns);
 	mounted = as_instance_mount(w->instance);
-	if (mounted && w->plan && as_instance_fault_hit(w->instance))
+	if (mounted && w->trial.plan) {
+		if (!as_trial_excuses_mount(&w->trial, -mounted))
+			suspect(w, AS_FIND_MOUNT, AS_OP_MOUNT, as_errno_name(-mounted));
 		return 0;
+	}
 	if (mounted)
 		return as_instance_useless(w->instance, mounted, err);
-	w->model = as_model_copy(w->base->model);
+	w->trial.model = as_model_copy(w->base->model);
 	w->past = as_past_new(w->base->model, &w->policy);
 	w->era = w->base->era;
-	as_model_follow_times(w->model, as_target_opts(w->c->args->target));
+	as_model_follow_times(w->trial.model, as_target_opts(w->c->args->target));
 	w->back = replay(w);
 	/* A kernel does not always make the same calls, so that another one may fail. */
-	if (!w->back && !(w->plan && as_instance_fault_hit(w->instance)))
+	if (!w->back && !(w->trial.plan && as_instance_fault_hit(w->instance)))
 		as_worker_lose(w);
 	return 0;
 }
 
-int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *did,
+int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_trial_did *did,
 		  struct as_err *err)
 {
 	struct as_outcome got;
 	int rc = as_worker_bring_back(w, err);
 
-	*did = AS_DID_END;
+	*did = AS_TRIAL_ENDED;
 	if (rc || !w->back)
 		return rc;
 	as_try_begin(&w->lane->tried, as_buf_str(&w->line));
@@ -275,8 +245,9 @@ int as_worker_cut_power(struct as_expander *w, const struct as_op *op, const str
 /* Whether what it did and left is as the model says. */
 static bool move_agrees(struct as_expander *w, const struct as_op *op, struct as_err *err, int *rc)
 {
-	bool agrees = as_model_mounted(w->model) ? as_worker_tree_agrees(w, op->code)
-						 : as_worker_disk_agrees(w, op->code, err, rc);
+	bool agrees = as_model_mounted(w->trial.model)
+			      ? as_worker_tree_agrees(w, op->code)
+			      : as_worker_disk_agrees(w, op->code, err, rc);
 
 	return as_worker_quiet(w, op->code) && agrees;
 }
@@ -310,12 +281,12 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 		AS_CHECK_ADD(w->c, transitions, 1);
 	else
 		AS_CHECK_ADD(w->c, followed, 1);
-	before = as_model_digest(w->model);
+	before = as_model_digest(w->trial.model);
 	was = w->past;
 	if (as_shard_predicts(w->c))
 		expected = as_shard_expect(w, op);
 	as_worker_code_before(w);
-	w->back = as_worker_do(w, op, (uint32_t)w->seq->n, &got) == AS_DID_AGREE;
+	w->back = as_worker_do(w, op, (uint32_t)w->seq->n, &got) == AS_TRIAL_AGREED;
 	as_worker_code_after(w);
 	if (!w->back)
 		return 0;
@@ -325,9 +296,9 @@ static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 	else
 		step(w, op, &got);
 	if (as_shard_predicts(w->c) &&
-	    !as_digest_eq(expected, as_check_key(w->model, w->past, w->era)))
+	    !as_digest_eq(expected, as_check_key(w->trial.model, w->past, w->era)))
 		stray(w);
-	if (w->past == was && as_digest_eq(as_model_digest(w->model), before) &&
+	if (w->past == was && as_digest_eq(as_model_digest(w->trial.model), before) &&
 	    !as_worker_disk_changed(w, op, &got)) {
 		as_try_keep(&w->lane->tried);
 		w->still[i] = true;
@@ -382,7 +353,7 @@ static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 	}
 	rc = as_worker_bring_back(w, err);
 	if (!rc && w->back) {
-		w->moves = as_universe_moves(&w->c->universe, w->model);
+		w->moves = as_universe_moves(&w->c->universe, w->trial.model);
 		w->still = as_xcalloc(w->moves->n + 1, sizeof(*w->still));
 	}
 	return rc;
@@ -425,7 +396,8 @@ static int try_all(struct as_expander *w, uint32_t id, uint32_t first, struct as
 		if (!rc && w->asks && w->owned)
 			rc = as_asks_try(w, &w->moves->ops[i], err);
 	}
-	if (!rc && w->owned && w->back && w->lane->tried.since_len && as_model_mounted(w->model)) {
+	if (!rc && w->owned && w->back && w->lane->tried.since_len &&
+	    as_model_mounted(w->trial.model)) {
 		as_try_begin(&w->lane->tried, "");
 		w->lane->move = (uint32_t)w->moves->n;
 		(void)as_worker_tree_agrees(w, AS_OP_COUNT);

@@ -145,13 +145,13 @@ static bool end_mount(struct as_expander *w)
 	struct as_outcome got;
 	bool ok = true;
 
-	(void)as_model_each_open(w->model, add_close, seq);
+	(void)as_model_each_open(w->trial.model, add_close, seq);
 	leave.path = "/";
 	as_seq_add(seq, &leave);
 	as_seq_add(seq, &umount);
 	for (size_t i = 0; ok && i < seq->n; i++)
 		ok = as_worker_do(w, &seq->ops[i], (uint32_t)(w->seq->n + 1 + i), &got) ==
-			     AS_DID_AGREE &&
+			     AS_TRIAL_AGREED &&
 		     !got.err;
 	as_seq_free(seq);
 	return ok;
@@ -163,9 +163,9 @@ static int judge_rest(struct as_expander *w, const struct as_op *op, bool lost_w
 {
 	int rc = 0;
 
-	if (!as_model_mounted(w->model) || !as_worker_tree_agrees(w, op->code) || lost_writes)
+	if (!as_model_mounted(w->trial.model) || !as_worker_tree_agrees(w, op->code) || lost_writes)
 		return 0;
-	w->plan = NULL;
+	w->trial.plan = NULL;
 	if (end_mount(w))
 		(void)as_worker_disk_agrees(w, op->code, err, &rc);
 	return rc;
@@ -182,8 +182,8 @@ static int sync_after(struct as_expander *w, const struct as_op *op, const struc
 	bool fine;
 	int rc;
 
-	if (!w->crashes || !plan || !as_plan_hits_writes(plan) || !as_model_mounted(w->model) ||
-	    !as_instance_can(w->instance, AS_INSTANCE_STRICT))
+	if (!w->crashes || !plan || !as_plan_hits_writes(plan) ||
+	    !as_model_mounted(w->trial.model) || !as_instance_can(w->instance, AS_INSTANCE_STRICT))
 		return 0;
 	as_buf_clear(&w->line);
 	as_print_op(op, &w->line);
@@ -218,22 +218,22 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 {
 	struct as_plan *plan = NULL;
 	uint64_t suspects = w->lane->suspects;
-	enum as_did did;
+	enum as_trial_did did;
 	int rc = make_plan(w, n, &plan, err);
 
 	*fired = false;
 	if (rc)
 		return rc;
-	w->plan = plan;
+	w->trial.plan = plan;
 	as_check_excuse(w->c, w->lane, true);
 	rc = as_worker_try(w, op, &did, err);
 	*fired = !rc && as_instance_hits(w->instance) >= n;
 	as_instance_end_faults(w->instance);
-	if (*fired && did != AS_DID_WRONG)
-		rc = as_failing_judge(w, op, plan, did != AS_DID_END, err);
+	if (*fired && did != AS_TRIAL_WRONG)
+		rc = as_failing_judge(w, op, plan, as_trial_goes_on(did), err);
 	(void)as_worker_quiet(w, op->code);
 	as_check_excuse(w->c, w->lane, false);
-	w->plan = NULL;
+	w->trial.plan = NULL;
 	w->back = false;
 	as_instance_set_faults(w->instance, w->failing->counts);
 	as_plan_free(plan);
@@ -295,7 +295,7 @@ static int learn(struct as_expander *w, const struct as_op *op, struct as_err *e
 		return rc;
 	count(w, f->before);
 	w->lane->phase = AS_CHECK_MOVE;
-	w->back = as_worker_do(w, op, (uint32_t)w->seq->n, &got) == AS_DID_AGREE;
+	w->back = as_worker_do(w, op, (uint32_t)w->seq->n, &got) == AS_TRIAL_AGREED;
 	count(w, f->after);
 	return 0;
 }

@@ -72,7 +72,7 @@ struct as_novel as_novel_of(const struct as_expander *w)
 	uint64_t pending = w->crashes ? as_crashes_pending(w->crashes) : as_past_len(w->past);
 
 	return (struct as_novel){ .feature = { [PENDING] = as_mix64(pending),
-					       [TOPOLOGY] = topology_of(w->model),
+					       [TOPOLOGY] = topology_of(w->trial.model),
 					       [PARTITION] = w->partition },
 				  .answers = w->answers_worth,
 				  .places = w->places };

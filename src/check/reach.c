@@ -28,7 +28,7 @@ static bool is_too_deep(const struct as_expander *w, uint32_t id)
 	return depth && as_store_at(w->c->store, id).depth >= depth;
 }
 
-/* In a sandbox: the state of w->model is to be told. */
+/* In a sandbox: the state of w->trial.model is to be told. */
 static void tell(const struct as_expander *w, uint32_t id, bool fine, bool recovered,
 		 uint64_t wrote)
 {
@@ -58,7 +58,7 @@ static struct as_expander recovered_at(const struct as_expander *w, struct as_mo
 {
 	struct as_expander at = *w;
 
-	at.model = model;
+	at.trial.model = model;
 	at.past = past;
 	at.places = 0;
 	return at;
@@ -143,7 +143,7 @@ static int judge_known(struct as_expander *w, const struct as_op *op, struct as_
 int as_worker_reach(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
-	struct as_digest key = as_check_key(w->model, w->past, w->era);
+	struct as_digest key = as_check_key(w->trial.model, w->past, w->era);
 	struct as_store_state reached;
 	bool known = false;
 	uint32_t id;

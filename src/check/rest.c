@@ -4,7 +4,7 @@
  * brought back for it, and is spoiled by it. The operations that have changed nothing are carried
  * out again, one after the other: most of them are refused. What they have left on the disk shows
  * after an unmount: the checker finds nothing, the tree is the same after a mount, and no space is
- * lost (child/space.h). A kernel takes too long for these operations; there, it is space alone.
+ * lost (trial/space.h). A kernel takes too long for these operations; there, it is space alone.
  */
 #include "check/worker_priv.h"
 
@@ -46,7 +46,8 @@ static bool do_still(struct as_expander *w)
 		as_print_op(&w->moves->ops[i], &w->line);
 		as_try_begin(&w->lane->tried, as_buf_str(&w->line));
 		w->lane->alive++;
-		if (as_worker_do(w, &w->moves->ops[i], (uint32_t)w->seq->n, &got) != AS_DID_AGREE)
+		if (as_worker_do(w, &w->moves->ops[i], (uint32_t)w->seq->n, &got) !=
+		    AS_TRIAL_AGREED)
 			return false;
 		as_try_keep(&w->lane->tried);
 	}
@@ -74,7 +75,8 @@ static void judge(struct as_expander *w, bool space)
 
 	if (does_still(w) && !as_worker_tree_agrees(w, AS_OP_COUNT))
 		return;
-	if (space && !as_space_agrees(&w->space, as_instance_vfs(w->instance), w->model, &why))
+	if (space &&
+	    !as_space_agrees(&w->space, as_instance_vfs(w->instance), w->trial.model, &why))
 		as_suspect_add(w->c, w->lane, false,
 			       as_suspect_key(AS_FIND_TREE, AS_OP_STATFS, as_buf_str(&why)),
 			       as_buf_str(&why));
@@ -93,8 +95,8 @@ int as_worker_rest(struct as_expander *w, struct as_err *err)
 	if (!rc)
 		rc = as_worker_bring_back(w, err);
 	space &= w->space.fresh_known;
-	if (rc || !w->back || !(space || does_still(w)) || !as_model_mounted(w->model) ||
-	    as_model_lost(w->model))
+	if (rc || !w->back || !(space || does_still(w)) || !as_model_mounted(w->trial.model) ||
+	    as_model_lost(w->trial.model))
 		return rc;
 	w->back = false;
 	w->lane->move = (uint32_t)w->moves->n;
@@ -103,7 +105,7 @@ int as_worker_rest(struct as_expander *w, struct as_err *err)
 		return 0;
 	as_instance_aside(w->instance, true);
 	if (space)
-		as_space_end(&w->space, as_instance_vfs(w->instance), w->model);
+		as_space_end(&w->space, as_instance_vfs(w->instance), w->trial.model);
 	as_instance_aside(w->instance, false);
 	if (!is_done(w, AS_OP_UMOUNT) || !is_clean(w, &rc, err) || !is_done(w, AS_OP_MOUNT))
 		return rc;

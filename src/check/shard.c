@@ -74,7 +74,7 @@ static void predict(struct as_model *model, struct as_past **past, struct as_era
 
 struct as_digest as_shard_expect(const struct as_expander *w, const struct as_op *op)
 {
-	struct as_model *model = as_model_copy(w->model);
+	struct as_model *model = as_model_copy(w->trial.model);
 	struct as_past *past = as_past_get(w->past);
 	struct as_era era = w->era;
 	struct as_digest key;
@@ -88,39 +88,40 @@ struct as_digest as_shard_expect(const struct as_expander *w, const struct as_op
 
 static void run_trace(struct as_expander *w)
 {
-	w->model = as_model_copy(w->c->fresh.model);
+	w->trial.model = as_model_copy(w->c->fresh.model);
 	w->past = as_past_new(w->c->fresh.model, &w->policy);
 	w->era = as_era_first(w->c->options->hash);
 	w->upto[0] = as_past_exact(w->past);
 	for (size_t i = 0; i < w->seq->n; i++) {
-		predict(w->model, &w->past, &w->era, &w->seq->ops[i]);
+		predict(w->trial.model, &w->past, &w->era, &w->seq->ops[i]);
 		w->upto[i + 1] = as_past_exact(w->past);
 	}
 }
 
-/* w->model and w->past are those of the state, and are again afterwards. */
+/* w->trial.model and w->past are those of the state, and are again afterwards. */
 static int follow_move(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
-	struct as_model *model = w->model;
+	struct as_model *model = w->trial.model;
 	struct as_past *past = w->past;
 	struct as_era era = w->era;
 	int64_t began_us = as_now_us();
 	int rc = 0;
 
-	w->model = as_model_copy(model);
+	w->trial.model = as_model_copy(model);
 	w->past = as_past_get(past);
-	predict(w->model, &w->past, &w->era, op);
+	predict(w->trial.model, &w->past, &w->era, op);
 	AS_CHECK_ADD(w->c, followed, 1);
 	AS_CHECK_ADD(w->c, follow_us, (uint64_t)(as_now_us() - began_us));
-	if (w->past != past || !as_digest_eq(as_model_digest(w->model), as_model_digest(model))) {
+	if (w->past != past ||
+	    !as_digest_eq(as_model_digest(w->trial.model), as_model_digest(model))) {
 		as_buf_clear(&w->line);
 		as_print_op(op, &w->line);
 		as_try_begin(&w->lane->tried, as_buf_str(&w->line));
 		rc = as_worker_reach(w, op, err);
 	}
-	as_model_free(w->model);
+	as_model_free(w->trial.model);
 	as_past_put(w->past);
-	w->model = model;
+	w->trial.model = model;
 	w->past = past;
 	w->era = era;
 	return rc;
@@ -137,7 +138,7 @@ int as_shard_follow(struct as_expander *w, uint32_t id, uint32_t first, struct a
 	w->lane->phase = AS_CHECK_BACK;
 	as_novel_begin(w);
 	run_trace(w);
-	w->moves = as_universe_moves(&w->c->universe, w->model);
+	w->moves = as_universe_moves(&w->c->universe, w->trial.model);
 	AS_CHECK_ADD(w->c, follow_us, (uint64_t)(as_now_us() - began_us));
 	for (uint32_t i = first; !rc && i < w->moves->n && !w->c->shared->stop; i++) {
 		w->lane->move = i;

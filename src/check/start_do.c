@@ -8,7 +8,6 @@
 #include "check/start_priv.h"
 
 #include "child/child.h"
-#include "child/space.h"
 #include "disk/call.h"
 #include "work/print.h"
 
@@ -47,44 +46,65 @@ static bool say(struct as_start_maker *m, const struct as_op *op)
 	return fits || failed(m, "it has too many operations");
 }
 
-static bool judge(struct as_start_maker *m, const struct as_op *op)
-{
-	enum as_finding_kind kind;
-	const char *why = as_instance_trouble(m->instance, &kind);
+/* ---- What is noted of an operation ----------------------------------------------------------- */
 
-	if (!why)
-		why = as_instance_misuse(m->instance);
-	if (why)
-		return went_wrong(m, why);
-	if (!as_model_judge(m->model, op, &m->got, &m->verdict))
-		return went_wrong(m, as_buf_str(&m->verdict.why));
-	as_buf_clear(&m->line);
-	if (as_space_has_room(as_instance_vfs(m->instance), m->model, op, &m->got, &m->line))
-		return went_wrong(m, as_buf_str(&m->line));
-	m->said->refused |= m->verdict.allowed.ok && !m->verdict.allowed.must &&
-			    (m->got.ret < 0 || m->got.ret < m->verdict.allowed.ret);
+static bool before(void *ctx, uint32_t i, const struct as_op *op)
+{
+	struct as_start_maker *m = ctx;
+
+	(void)i;
+	if (!say(m, op))
+		return false;
+	m->said->alive++;
+	if (m->args->alive)
+		++*m->args->alive;
 	return true;
 }
 
+static void answered(void *ctx, uint32_t i, const struct as_op *op, const struct as_outcome *got)
+{
+	struct as_start_maker *m = ctx;
+
+	(void)op;
+	m->said->answer[i].ret = got->ret;
+	m->said->answer[i].err = got->err;
+	m->said->answer[i].done = got->done;
+	m->said->n_ops++;
+}
+
+static bool agreed(void *ctx, uint32_t i, const struct as_op *op, const struct as_outcome *got)
+{
+	struct as_start_maker *m = ctx;
+	const struct as_allowed *allowed = &m->trial.verdict.allowed;
+
+	(void)i;
+	(void)op;
+	m->said->refused |=
+		allowed->ok && !allowed->must && (got->ret < 0 || got->ret < allowed->ret);
+	return true;
+}
+
+static void wrong(void *ctx, uint32_t i, const struct as_op *op, enum as_finding_kind kind,
+		  const char *why, bool noted)
+{
+	(void)i;
+	(void)op;
+	(void)kind;
+	(void)noted;
+	went_wrong(ctx, why);
+}
+
+static const struct as_trial_ops observers = { .before = before,
+					       .answered = answered,
+					       .agreed = agreed,
+					       .wrong = wrong };
+
 bool as_start_op(struct as_start_maker *m, const struct as_op *op)
 {
-	struct as_start_said *said = m->said;
-	uint32_t i = said->n_ops;
-	int64_t began_ns = as_instance_time_from(m->instance);
-
-	if (!say(m, op))
-		return false;
-	said->alive++;
-	if (m->args->alive)
-		++*m->args->alive;
-	as_instance_do(m->instance, i, op, &m->got);
-	as_model_clock(m->model, began_ns, as_instance_time_until(m->instance));
-	said->answer[i].ret = m->got.ret;
-	said->answer[i].err = m->got.err;
-	said->answer[i].done = m->got.done;
-	said->n_ops++;
-	return judge(m, op);
+	return as_trial_goes_on(as_trial_op(&m->trial, m->said->n_ops, op, &m->got));
 }
+
+/* ---- The workload ---------------------------------------------------------------------------- */
 
 static bool begin(struct as_start_maker *m)
 {
@@ -95,6 +115,7 @@ static bool begin(struct as_start_maker *m)
 	said->n_text = 0;
 	said->text[0] = '\0';
 	m->asked = 0;
+	as_trial_begin(&m->trial);
 	as_instance_set_faults(m->instance, m->counts);
 	said->tool_rc = as_instance_back(m->instance, m->mark, &said->tool_err);
 	if (said->tool_rc)
@@ -104,9 +125,9 @@ static bool begin(struct as_start_maker *m)
 		said->tool_rc = as_instance_useless(m->instance, mounted, &said->tool_err);
 		return false;
 	}
-	as_model_free(m->model);
-	m->model = as_model_copy(m->args->fresh.model);
-	as_model_follow_times(m->model, as_target_opts(m->args->target));
+	as_model_free(m->trial.model);
+	m->trial.model = as_model_copy(m->args->fresh.model);
+	as_model_follow_times(m->trial.model, as_target_opts(m->args->target));
 	return true;
 }
 
@@ -137,10 +158,10 @@ static bool end(struct as_start_maker *m)
 	struct as_seq *closing;
 	bool going = true;
 
-	if (!as_model_mounted(m->model))
+	if (!as_model_mounted(m->trial.model))
 		return true;
 	closing = as_seq_new();
-	(void)as_model_each_open(m->model, close_slot, closing);
+	(void)as_model_each_open(m->trial.model, close_slot, closing);
 	as_seq_add(closing, &umount);
 	for (size_t i = 0; going && i < closing->n; i++)
 		going = as_start_op(m, &closing->ops[i]);
@@ -181,10 +202,16 @@ static bool hand_over(struct as_start_maker *m)
 	struct as_start_said *said = m->said;
 	struct as_medium *disk;
 
-	if (as_model_lost(m->model)) {
+	if (as_model_lost(m->trial.model)) {
 		said->tool_rc = as_fail(&said->tool_err, AS_EUSE,
 					"the start cuts the power, so that it is not known what "
 					"it leaves");
+		return false;
+	}
+	if (m->trial.full || m->trial.blind) {
+		said->tool_rc = as_fail(&said->tool_err, AS_EUSE,
+					"the start fills a file system that then drops what was "
+					"not synced, so that it is not known what it leaves");
 		return false;
 	}
 	count_calls(m);
@@ -241,6 +268,12 @@ static int open_target(struct as_start_maker *m, struct as_err *err)
 	rc = as_instance_open(&args, &m->instance, err);
 	if (rc)
 		return rc;
+	m->trial = (struct as_trial){ .ops = &observers,
+				      .ctx = m,
+				      .way = AS_TRIAL_START,
+				      .target = m->args->target,
+				      .traits = m->args->fresh.traits,
+				      .instance = m->instance };
 	if (!as_instance_can(m->instance, AS_INSTANCE_MARK))
 		return as_fail(err, AS_EUSE, "target %s: it cannot be set back to a start",
 			       as_target_spec(m->args->target));
@@ -263,8 +296,8 @@ int as_start_child(void *ctx)
 	as_instance_close(m->instance);
 	as_medium_free(m->disk);
 	as_plan_free(m->counts);
-	as_model_free(m->model);
-	as_verdict_free(&m->verdict);
+	as_model_free(m->trial.model);
+	as_trial_end(&m->trial);
 	as_seq_free(m->seq);
 	as_buf_free(&m->line);
 	said->ended = true;

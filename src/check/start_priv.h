@@ -8,6 +8,7 @@
 #include "instance/instance.h"
 #include "model/model.h"
 #include "os/stack.h"
+#include "trial/trial.h"
 #include "work/seq.h"
 
 #include <assay/choice.h>
@@ -70,8 +71,7 @@ struct as_start_maker {
 	struct as_medium *disk;
 	struct as_instance *instance;
 	struct as_instance_mark *mark;
-	struct as_model *model;
-	struct as_verdict verdict;
+	struct as_trial trial; /* what is known of it, and its model */
 	struct as_seq *seq; /* what was done */
 	struct as_outcome got; /* the last answer */
 	struct as_plan *counts; /* nothing fails, but calls are counted */

@@ -38,7 +38,7 @@ bool as_worker_quiet(struct as_expander *w, unsigned code)
 {
 	struct as_kwatch_news news;
 
-	if (!w->watch || !as_kwatch_look(w->watch, w->plan, &news))
+	if (!w->watch || !as_kwatch_look(w->watch, w->trial.plan, &news))
 		return true;
 	as_suspect_add(w->c, w->lane, false, as_suspect_key(AS_FIND_KERNEL, code, news.title),
 		       news.title);
@@ -86,6 +86,7 @@ static int open_worker(struct as_expander *w, struct as_err *err)
 		rc = as_crashes_new(w->args, &w->crashes, err);
 	if (!rc)
 		rc = as_instance_open(&args, &w->instance, err);
+	as_worker_judge_open(w);
 	if (!rc)
 		w->fresh = as_instance_mark(w->instance);
 	if (!rc && as_instance_can(w->instance, AS_INSTANCE_DEVICE))
@@ -111,7 +112,7 @@ static void close_worker(struct as_expander *w)
 	as_crashes_free(w->crashes);
 	as_asks_free(w->asks);
 	as_medium_free(w->disk);
-	as_verdict_free(&w->verdict);
+	as_trial_end(&w->trial);
 	as_seq_free(w->seq);
 	as_seq_free(w->moves);
 	free(w->upto);

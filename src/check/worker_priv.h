@@ -5,10 +5,11 @@
 
 #include "check/check_priv.h"
 
-#include "child/space.h"
 #include "instance/instance.h"
 #include "legal/past.h"
 #include "legal/policy.h"
+#include "trial/space.h"
+#include "trial/trial.h"
 
 struct as_asks;
 struct as_kcov;
@@ -30,7 +31,7 @@ struct as_expander {
 	struct as_kwatch *watch; /* of the kernel; NULL: it has nothing to do with it */
 	struct as_cuts *cuts;
 	struct as_policy policy;
-	struct as_verdict verdict;
+	struct as_trial trial; /* the model, and what fails now */
 	/* The state that is expanded: */
 	uint32_t id;
 	struct as_buf trace; /* its text */
@@ -40,7 +41,6 @@ struct as_expander {
 	struct as_seq *moves;
 	bool *still; /* for each of them: it was tried, and has changed nothing */
 	/* Where the file system is now: */
-	struct as_model *model;
 	struct as_past *past;
 	struct as_era era;
 	bool back; /* it is in that state */
@@ -54,22 +54,17 @@ struct as_expander {
 	/* Faults: */
 	struct as_failing *failing; /* NULL: nothing is made to fail */
 	struct as_asks *asks; /* who answers the target; NULL: nobody in particular */
-	const struct as_plan *plan; /* what fails now; NULL: nothing */
-	char faults[AS_SUSPECT_FAULTS]; /* the same, as text */
+	char faults[AS_SUSPECT_FAULTS]; /* what fails now, as text */
 };
 
 /* ---- expand.c ---- */
 
-/* What became of an operation. */
-enum as_did {
-	AS_DID_AGREE, /* the model allows the answer, and is in the state after it */
-	AS_DID_FAIL, /* a fault explains the answer, and the state must be as it was */
-	AS_DID_END, /* a fault explains it, and nothing can be said of what follows */
-	AS_DID_WRONG, /* something is wrong, and was told */
-};
-
-enum as_did as_worker_do(struct as_expander *w, const struct as_op *op, uint32_t i,
-			 struct as_outcome *got);
+/* The instance is open: operations can be judged. */
+void as_worker_judge_open(struct as_expander *w);
+/* One operation, from AS_TRIAL_AGREED or AS_TRIAL_FOLLOWED on with the model in the state after
+ * it; what is wrong is told as a suspect. */
+enum as_trial_did as_worker_do(struct as_expander *w, const struct as_op *op, uint32_t i,
+			       struct as_outcome *got);
 /* Brings the state back; it may fail, then w->back is false. */
 AS_MUST_CHECK int as_worker_bring_back(struct as_expander *w, struct as_err *err);
 /* Whether the tree is as the model says; `code`: after which operation. */
@@ -99,8 +94,8 @@ AS_MUST_CHECK int as_worker_disk_key(struct as_expander *w, const struct as_op *
 void as_worker_lose(struct as_expander *w);
 
 /* Brings the state back and carries the operation out, with whatever fails or is answered now. */
-AS_MUST_CHECK int as_worker_try(struct as_expander *w, const struct as_op *op, enum as_did *did,
-				struct as_err *err);
+AS_MUST_CHECK int as_worker_try(struct as_expander *w, const struct as_op *op,
+				enum as_trial_did *did, struct as_err *err);
 /* Power cuts while the operation runs that was carried out last. See as_crashes_try(). */
 AS_MUST_CHECK int as_worker_cut_power(struct as_expander *w, const struct as_op *op,
 				      const struct as_plan *plan, bool *fine, uint64_t *wrote,

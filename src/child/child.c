@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * child: see child.h. One workload, or several one after the other, from the mount to the last
- * comparison. How operations are judged is in child_judge.c, what a finding says in child_found.c.
+ * comparison. How operations are carried out is in child_judge.c, what a finding says in
+ * child_found.c.
  */
 #include "child/child_priv.h"
 
@@ -87,6 +88,7 @@ int as_child_open(struct child *c, struct as_err *err)
 		rc = as_kfault_open(&c->kfail, c->sh->device, &c->kfault, err);
 	if (!rc && c->args->code)
 		rc = as_kcov_open(c->args->code, &c->kcov, err);
+	as_child_judge_open(c);
 	return rc;
 }
 
@@ -100,8 +102,8 @@ void as_child_close(struct child *c)
 	as_race_delay_free(c->delay);
 	as_medium_free(c->disk);
 	as_kwatch_free(c->watch);
-	as_model_free(c->model);
-	as_verdict_free(&c->verdict);
+	as_model_free(c->trial.model);
+	as_trial_end(&c->trial);
 	as_buf_free(&c->text);
 	free(c->failed);
 	*c = (struct child){ 0 };
@@ -120,14 +122,14 @@ static bool mount_target(struct child *c, enum as_phase phase)
 	as_child_kfail_end(c);
 	/* It may refuse to mount, and it must mount the next time. */
 	if (rc && c->kfault && c->sh->fired && phase == PHASE_MOUNT && !as_child_troubled(c, -1)) {
-		c->kfailing = false;
+		c->trial.met = false;
 		rc = as_instance_mount(c->instance);
 	}
 	if (!rc) {
-		c->kfailing = false;
+		c->trial.met = c->trial.unclean = false;
 		return !as_child_troubled(c, -1);
 	}
-	if (as_child_excused(c, -rc))
+	if (as_trial_excuses_mount(&c->trial, -rc))
 		/* It may refuse to mount a disk that does not answer, but it must not leak. */
 		as_child_troubled(c, -1);
 	else
@@ -142,15 +144,16 @@ static bool unmount_target(struct child *c, enum as_phase phase)
 	as_child_enter(c, phase);
 	as_child_kfail_look(c);
 	rc = as_instance_unmount(c->instance);
+	c->trial.unclean |= rc;
 	if (as_child_troubled(c, -1))
 		return false;
-	c->half_done |= rc && as_child_fault_hit(c) && as_child_told_of_fault(c, -rc);
-	if (rc == -ENOSPC && c->model && c->args->traits->quirks & AS_QUIRK_FULL_DROPS)
-		as_child_loosen(c);
+	c->trial.half_done |= rc && as_child_fault_hit(c) && as_trial_told(&c->trial, -rc);
+	if (rc == -ENOSPC && c->trial.model && c->args->traits->quirks & AS_QUIRK_FULL_DROPS)
+		as_trial_loosen(&c->trial);
 	/* Of views that could not become their files', it is not known which they are. */
 	if (rc && c->args->traits->quirks & AS_QUIRK_OWN_VIEWS)
-		c->blind = true;
-	if (!rc || as_child_excused(c, -rc))
+		c->trial.blind = true;
+	if (!rc || as_trial_excuses(&c->trial, -rc))
 		return true;
 	as_child_found_errno(c, AS_FIND_MOUNT, rc);
 	return false;
@@ -163,7 +166,7 @@ static bool is_half_done(const struct child *c)
 {
 	struct as_contract contract = as_target_contract(c->args->target);
 
-	return c->half_done && contract.after_cut == AS_CUT_REPAIR &&
+	return c->trial.half_done && contract.after_cut == AS_CUT_REPAIR &&
 	       contract.semantics & AS_MEANS_FAILED_MAYBE_DONE;
 }
 
@@ -173,8 +176,9 @@ static bool check_disk(struct child *c)
 	struct as_child_shared *sh = c->sh;
 	struct as_instance_checked checked;
 
-	if (!as_instance_can(c->instance, AS_INSTANCE_CHECK) || as_child_writes_were_hit(c) ||
-	    is_half_done(c) || c->aborted || as_child_kfail_left_to_checker(c) ||
+	if (c->trial.unclean || c->trial.noticed ||
+	    !as_instance_can(c->instance, AS_INSTANCE_CHECK) || as_trial_lost_writes(&c->trial) ||
+	    is_half_done(c) || c->trial.off || as_child_kfail_left_to_checker(c) ||
 	    (c->kfault && as_kwatch_excused(c->watch)))
 		return true;
 	as_child_enter(c, PHASE_FSCK);
@@ -192,9 +196,9 @@ static bool model_mounts(struct child *c)
 	struct as_op mount = as_op_make(AS_OP_MOUNT);
 	struct as_outcome done = { 0 };
 
-	if (!c->model || as_model_mounted(c->model))
-		return c->model;
-	return c->blind || as_model_judge(c->model, &mount, &done, &c->verdict);
+	if (!c->trial.model || as_model_mounted(c->trial.model))
+		return c->trial.model;
+	return c->trial.blind || as_model_judge(c->trial.model, &mount, &done, &c->trial.verdict);
 }
 
 static int note_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
@@ -213,33 +217,37 @@ static void model_closes(struct child *c)
 {
 	struct as_seq *closing;
 
-	if (!(c->args->traits->quirks & AS_QUIRK_OWN_VIEWS) || !as_model_mounted(c->model))
+	if (!(c->args->traits->quirks & AS_QUIRK_OWN_VIEWS) || !as_model_mounted(c->trial.model))
 		return;
 	closing = as_seq_new();
-	(void)as_model_each_open(c->model, note_slot, closing);
+	(void)as_model_each_open(c->trial.model, note_slot, closing);
 	for (size_t i = 0; i < closing->n; i++) {
 		struct as_outcome done = { 0 };
 
-		if (!c->blind && !as_model_judge(c->model, &closing->ops[i], &done, &c->verdict))
-			c->blind = true;
+		if (!c->trial.blind &&
+		    !as_model_judge(c->trial.model, &closing->ops[i], &done, &c->trial.verdict))
+			c->trial.blind = true;
 	}
 	as_seq_free(closing);
-	c->blind |= c->args->plan && as_child_fault_hit(c);
+	c->trial.blind |= c->args->plan && as_child_fault_hit(c);
 }
 
 static void end_target(struct child *c)
 {
+	bool unclean;
+
 	model_closes(c);
 	if (!unmount_target(c, PHASE_UNMOUNT))
 		return;
 	as_child_fault_hit(c);
 	as_instance_end_faults(c->instance);
+	unclean = c->trial.unclean;
 	if (!check_disk(c))
 		return;
 	/* Everything must be there after a clean unmount. */
-	if (as_child_writes_were_hit(c))
+	if (as_trial_lost_writes(&c->trial))
 		return;
-	if ((c->args->options->corrupt || c->args->options->fields) && model_mounts(c))
+	if (!unclean && (c->args->options->corrupt || c->args->options->fields) && model_mounts(c))
 		as_child_corrupt(c);
 	if (c->sh->tool_rc || c->sh->found || !mount_target(c, PHASE_MOUNT_AGAIN))
 		return;
@@ -251,7 +259,10 @@ static void end_target(struct child *c)
 	as_child_enter(c, PHASE_SPACE);
 	if (!as_child_space_agrees(c))
 		return;
-	if (unmount_target(c, PHASE_UNMOUNT_AGAIN))
+	if (!unmount_target(c, PHASE_UNMOUNT_AGAIN))
+		return;
+	/* What the faults kept from being an unmount as usual has become one now. */
+	if (!unclean || check_disk(c))
 		as_child_growth(c);
 }
 
@@ -264,19 +275,19 @@ static void run_all(struct child *c)
 		return;
 	as_child_space_begin(c);
 	as_vfs_watch(as_instance_vfs(c->instance), c->args->options->watch);
-	c->model = as_model_copy(c->args->fresh_model);
+	c->trial.model = as_model_copy(c->args->fresh_model);
 	if (!c->args->race_seed)
-		as_model_undigested(c->model);
+		as_model_undigested(c->trial.model);
 	free(c->failed);
 	c->failed = as_xcalloc(c->args->seq->n + 1, sizeof(*c->failed));
-	as_model_follow_times(c->model, as_target_opts(c->args->target));
+	as_model_follow_times(c->trial.model, as_target_opts(c->args->target));
 	if (c->args->race_seed)
 		as_child_race(c);
 	for (int64_t i = 0; going && i < n && !c->args->race_seed; i++)
 		going = as_child_run_op(c, i);
 	if (c->sh->found || c->sh->tool_rc)
 		return;
-	if (going && as_model_mounted(c->model) && !c->args->race_seed) {
+	if (going && as_model_mounted(c->trial.model) && !c->args->race_seed) {
 		as_child_enter(c, PHASE_COMPARE);
 		if (!as_child_tree_agrees(c, -1))
 			return;
@@ -337,9 +348,9 @@ static size_t take(const struct as_child_args *args, size_t i)
 
 static int renew(struct child *c, const struct as_instance_mark *fresh, struct as_err *err)
 {
-	as_model_free(c->model);
-	c->model = NULL;
-	c->blind = c->unsure = c->full = c->half_done = false;
+	as_model_free(c->trial.model);
+	c->trial.model = NULL;
+	as_trial_begin(&c->trial);
 	name_device(c);
 	return as_instance_back(c->instance, fresh, err);
 }

@@ -136,7 +136,7 @@ static void note_sectors(struct child *c, struct used *used)
 	as_child_enter(c, PHASE_CORRUPT);
 	as_medium_note_reads(c->disk, bits);
 	if (!as_instance_mount(c->instance)) {
-		(void)!as_model_compare(c->model, as_vfs_tree(vfs), vfs, &why);
+		(void)!as_model_compare(c->trial.model, as_vfs_tree(vfs), vfs, &why);
 		as_child_enter(c, PHASE_CORRUPT);
 		(void)!as_instance_unmount(c->instance);
 	}
@@ -242,7 +242,7 @@ static bool is_garbage(struct child *c, const char *why, const struct as_child_a
 	path = as_xstrndup(why, (size_t)(words - why));
 	mender.path = path;
 	mender.at = at - first;
-	mended = !as_model_compare(c->model, &mender_ops, &mender, &again);
+	mended = !as_model_compare(c->trial.model, &mender_ops, &mender, &again);
 	free(path);
 	as_buf_free(&again);
 	return mended;
@@ -260,7 +260,7 @@ static bool mount_it(struct child *c, struct as_buf *why)
 	as_child_enter(c, PHASE_CORRUPT);
 	if (as_instance_mount(c->instance))
 		return false;
-	(void)!as_model_compare(c->model, as_vfs_tree(vfs), vfs, why);
+	(void)!as_model_compare(c->trial.model, as_vfs_tree(vfs), vfs, why);
 	as_child_enter(c, PHASE_CORRUPT);
 	return true;
 }
@@ -412,9 +412,9 @@ static void extend_files(struct child *c, struct as_buf *why)
 {
 	struct as_vfs *vfs = as_instance_vfs(c->instance);
 
-	(void)!as_model_each(c->model, false, extend, vfs);
+	(void)!as_model_each(c->trial.model, false, extend, vfs);
 	as_buf_clear(why);
-	(void)!as_model_compare(c->model, as_vfs_tree(vfs), vfs, why);
+	(void)!as_model_compare(c->trial.model, as_vfs_tree(vfs), vfs, why);
 	as_child_enter(c, PHASE_CORRUPT);
 }
 
@@ -537,7 +537,7 @@ void as_child_corrupt(struct child *c)
 	struct as_chooser *chooser;
 	struct attempt t = { 0 };
 
-	if (!times || c->blind || !as_instance_can(c->instance, AS_INSTANCE_MEMORY))
+	if (!times || c->trial.blind || !as_instance_can(c->instance, AS_INSTANCE_MEMORY))
 		return;
 	chooser = as_chooser_seeded(as_seq_digest(c->args->seq).lo ^ o->seed);
 	for (unsigned i = prepare(c, &t) ? 0 : times; i < times && !c->sh->found && !c->sh->tool_rc;

@@ -2,7 +2,6 @@
 /* child_found: what a child finds: its words in the shared memory, and the disk handed over. */
 #include "child/child_priv.h"
 
-#include "disk/flash.h"
 #include "host/trail.h"
 #include "klog/kwatch.h"
 #include "symptom/checker_words.h"
@@ -66,13 +65,14 @@ static void sign(const struct child *c, enum as_finding_kind kind, int64_t op, c
 {
 	const struct as_seq *seq = c->args->seq;
 	struct as_symptom symptom = { .kind = kind,
-				      .model = c->model,
+				      .model = c->trial.model,
 				      .seq = seq,
 				      .failed = c->failed,
 				      .op = op,
 				      .why = why };
 
-	if ((kind == AS_FIND_OUTCOME || kind == AS_FIND_DATA || kind == AS_FIND_TREE) && c->model) {
+	if ((kind == AS_FIND_OUTCOME || kind == AS_FIND_DATA || kind == AS_FIND_TREE) &&
+	    c->trial.model) {
 		/* The tree was compared after that operation. */
 		if (kind == AS_FIND_TREE && op >= 0)
 			symptom.op = op + 1;
@@ -188,30 +188,15 @@ static const char *name_leaker(const struct child *c, const char *why, struct as
 	return as_buf_str(out);
 }
 
-/* A bit that was flipped, or an erase that was not done, makes flash look programmed that the file
- * system takes for erased, and rightly. */
-static bool was_lied_to(struct child *c, const char *why)
-{
-	return as_flash_misuse_rank(why) == 2 && c->args->plan &&
-	       as_plan_is_silent(c->args->plan) && as_child_fault_hit(c);
-}
-
 bool as_child_troubled(struct child *c, int64_t op)
 {
 	struct as_buf words = { 0 };
 	const char *about = op >= 0 ? as_op_table[c->args->seq->ops[op].code].name
 				    : as_phase_name(c->sh->phase);
 	enum as_finding_kind kind;
-	const char *why = as_instance_trouble(c->instance, &kind), *output;
+	const char *why = as_trial_trouble(&c->trial, &kind), *output;
 
-	if (!why) {
-		kind = AS_FIND_MISUSE;
-		why = as_instance_misuse(c->instance);
-	}
-	/* After a failure inside the kernel, it may note on a disk that is mounted read-only that
-	 * it needs a check, or turn itself off and still write what it had begun to write. */
-	if (!why ||
-	    (kind == AS_FIND_MISUSE && (was_lied_to(c, why) || (c->kfault && c->sh->fired))))
+	if (!why)
 		return c->watch && kernel_spoke(c, op, about);
 	if (kind == AS_FIND_LEAK)
 		why = name_leaker(c, why, &words);

@@ -30,7 +30,6 @@
 #include "base/hash.h"
 #include "child/child_priv.h"
 #include "klog/kwatch.h"
-#include "model/persist.h"
 #include "target/facts.h"
 #include "work/print.h"
 
@@ -73,7 +72,7 @@ static void arm(struct child *c, uint64_t op, uint64_t nth)
 	/* What a served disk needs is no part of the operation. */
 	if (op && op <= c->args->seq->n && maps(&c->args->seq->ops[op - 1]))
 		as_instance_before_map(c->instance);
-	c->karmed = c->kfailing = true;
+	c->karmed = c->trial.met = true;
 	as_kfault_arm(c->kfault, nth);
 }
 
@@ -85,7 +84,7 @@ static void begin_every(struct child *c, uint64_t op)
 
 void as_child_kfail_before(struct child *c, const struct as_op *op)
 {
-	if (!c->blind && unmounts(op))
+	if (!c->trial.blind && unmounts(op))
 		as_child_kfail_look(c);
 }
 
@@ -112,10 +111,10 @@ void as_child_kfail_end(struct child *c)
 	if (!armed)
 		return;
 	if (!as_kfault_disarm(c->kfault)) {
-		c->kfailing = false;
+		c->trial.met = false;
 		return;
 	}
-	c->sh->fired = true;
+	c->sh->fired = c->trial.hit = true;
 	c->sh->kfired++;
 	if (!as_kfail_every(&c->kfail))
 		return;
@@ -142,7 +141,7 @@ bool as_child_kfail_again(const struct child *c, const struct as_op *op, unsigne
 	const struct as_op_info *info = &as_op_table[op->code];
 
 	if (!c->kfault || !as_kfail_every(&c->kfail) || c->sh->kfired == fired_before ||
-	    c->aborted || c->kfail_try - c->kfail_first >= TRIES_MAX)
+	    c->trial.off || c->kfail_try - c->kfail_first >= TRIES_MAX)
 		return false;
 	/* A descriptor is gone, whatever close() answers. */
 	if (op->code == AS_OP_CLOSE || op->code == AS_OP_MUNMAP)
@@ -157,43 +156,36 @@ void as_child_kfail_follow(struct child *c, const struct as_op *op)
 	struct as_op look = as_op_make(AS_OP_STAT), end = as_op_make(AS_OP_CLOSE);
 	struct as_outcome got;
 
-	if (c->blind || !c->kfailing ||
+	if (c->trial.blind || !c->trial.met ||
 	    (op->code != AS_OP_CREATE && (op->code != AS_OP_OPEN || !(op->flags & AS_O_CREAT))))
 		return;
 	look.path = op->path;
 	as_instance_do(c->instance, (uint32_t)c->args->seq->n, &look, &got);
-	if (got.ret < 0 || as_model_judge(c->model, &look, &got, &c->verdict))
+	if (got.ret < 0 || as_model_judge(c->trial.model, &look, &got, &c->trial.verdict))
 		return;
 	/* It is there, and was not. If it could not have been made so, that is found later. */
-	if (!as_model_judge(c->model, op, &worked, &c->verdict) || op->code != AS_OP_OPEN)
+	if (!as_model_judge(c->trial.model, op, &worked, &c->trial.verdict) ||
+	    op->code != AS_OP_OPEN)
 		return;
 	end.fd = op->slot;
-	if (!as_model_judge(c->model, &end, &worked, &c->verdict))
-		c->blind = true;
-}
-
-bool as_child_kfail_in_doubt(const struct child *c, const struct as_op *op)
-{
-	const struct as_outcome wrote = { .ret = 1 };
-
-	return as_op_table[op->code].changes & AS_CHANGES_AS_OPENED &&
-	       as_model_persists(c->model, op, &wrote, 0).kind != AS_PERSIST_NOTHING;
+	if (!as_model_judge(c->trial.model, &end, &worked, &c->trial.verdict))
+		c->trial.blind = true;
 }
 
 void as_child_kfail_lost(struct child *c, const struct as_op *op, const struct as_outcome *got)
 {
 	const struct as_op_info *info = &as_op_table[op->code];
 
-	if (c->kfailing && unmounts(op) && as_kwatch_excused(c->watch))
-		c->blind = true;
-	if (!c->kfailing || c->kfail.rule[0].kind != AS_KFAIL_IO ||
+	if (c->trial.met && unmounts(op) && as_kwatch_excused(c->watch))
+		c->trial.blind = true;
+	if (!c->trial.met || c->kfail.rule[0].kind != AS_KFAIL_IO ||
 	    (got->ret >= 0 && op->code != AS_OP_SYNC && !unmounts(op)))
 		return;
 	/* Of a descriptor that the model does not know any more, O_SYNC may be a flag. */
 	if (info->persists != AS_PERSISTS_NOTHING || unmounts(op) ||
-	    as_child_kfail_in_doubt(c, op) ||
-	    (c->blind && info->changes & AS_CHANGES_AS_OPENED))
-		c->lost = c->blind = true;
+	    as_trial_in_doubt(&c->trial, op) ||
+	    (c->trial.blind && info->changes & AS_CHANGES_AS_OPENED))
+		c->lost = c->trial.blind = true;
 }
 
 bool as_child_kfail_left_to_checker(const struct child *c)
@@ -201,35 +193,12 @@ bool as_child_kfail_left_to_checker(const struct child *c)
 	return c->lost && as_target_promise(c->args->target).guarantee == AS_GUARANTEE_REPAIR;
 }
 
-bool as_child_kfail_part(struct child *c, const struct as_op *op, const struct as_outcome *got)
-{
-	bool reads = op->code == AS_OP_READ || op->code == AS_OP_PREAD || op->code == AS_OP_PREADV2;
-	struct as_op part = *op;
-
-	if (!c->kfailing || got->ret <= 0 ||
-	    !(reads ? (uint64_t)got->ret < op->len : as_op_fell_short(op, got->ret)))
-		return false;
-	part.len = (uint64_t)got->ret;
-	return as_model_judge(c->model, &part, got, &c->verdict);
-}
-
-bool as_child_kfail_aborts(int err)
-{
-	return err == EROFS || err == EIO || err == EUCLEAN || err == ESHUTDOWN;
-}
-
-bool as_child_kfail_refuses(const struct child *c, const struct as_op *op)
-{
-	return as_kwatch_excused(c->watch) &&
-	       (op->code == AS_OP_REMOUNT || op->code == AS_OP_MOUNT);
-}
-
 static bool is_off(struct child *c, const struct as_op *probe)
 {
 	struct as_outcome got;
 
 	as_instance_do(c->instance, (uint32_t)c->args->seq->n, probe, &got);
-	return got.ret < 0 && as_child_kfail_aborts(got.err);
+	return got.ret < 0 && as_trial_says_off(got.err);
 }
 
 void as_child_kfail_look(struct child *c)
@@ -237,11 +206,11 @@ void as_child_kfail_look(struct child *c)
 	struct as_op file = as_op_make(AS_OP_UNLINK), xattr = as_op_make(AS_OP_REMOVEXATTR);
 	bool removes_nothing = c->args->traits->quirks & (AS_QUIRK_XATTR_LAX | AS_QUIRK_XATTR_GONE);
 
-	if (!c->kfault || !c->sh->fired || !c->model || !as_model_mounted(c->model))
+	if (!c->kfault || !c->sh->fired || !c->trial.model || !as_model_mounted(c->trial.model))
 		return;
 	file.path = NOBODYS;
 	xattr.path = "/";
 	xattr.name = NOBODYS_XATTR;
 	if (is_off(c, &file) || (!removes_nothing && is_off(c, &xattr)))
-		c->aborted = c->blind = true;
+		c->trial.off = c->trial.blind = true;
 }

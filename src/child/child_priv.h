@@ -6,9 +6,10 @@
 #include "child/child.h"
 #include "child/kcov.h"
 #include "child/kfault.h"
-#include "child/space.h"
 #include "instance/instance.h"
 #include "model/model.h"
+#include "trial/space.h"
+#include "trial/trial.h"
 
 struct as_choice;
 struct as_disk;
@@ -20,24 +21,17 @@ struct child {
 	struct as_medium *disk; /* NULL: there is none */
 	struct as_instance *instance;
 	struct as_kwatch *watch; /* of the kernel's log; may be NULL */
-	struct as_model *model;
-	struct as_verdict verdict;
+	struct as_trial trial; /* what is known of the workload, and its model */
 	struct as_buf text;
 	bool *failed; /* by operation: it answered with an error */
 	struct as_space_seen space;
 	struct as_race_delay *delay; /* of the disk in a race; NULL: none */
-	bool unsure; /* an operation that a fault made fail may be on the disk, or not */
-	bool blind; /* the model no longer knows the state: answers are not judged */
-	bool half_done; /* a fault stopped an operation of a library that undoes nothing */
-	bool full; /* ENOSPC has perhaps lost contents (child_full.c) */
 	struct as_kfault *kfault; /* inside the kernel; NULL: none */
 	struct as_kfail_rules kfail; /* which ones, */
 	unsigned kfail_met; /* and bits of those whose operation has begun */
 	/* If each operation meets them all: with which this one began, and which it meets now. */
 	uint64_t kfail_first, kfail_try;
-	bool karmed; /* the call in flight may meet it, */
-	bool kfailing; /* and is judged as one that may have met it */
-	bool aborted; /* the file system has turned itself off because of it */
+	bool karmed; /* the call in flight may meet it */
 	bool lost; /* what it had to write is lost because of it, and the caller knows or cannot */
 	struct as_kcov *kcov; /* NULL: nobody asks what code is reached */
 	bool quick; /* on a disk that nobody watches (as_instance_args.quick) */
@@ -67,36 +61,14 @@ bool as_child_troubled(struct child *c, int64_t op);
 
 /* ---- child_judge.c ---- */
 
+/* The instance is open: operations can be judged. */
+void as_child_judge_open(struct child *c);
 /* Whether a fault has hit, so far. */
 bool as_child_fault_hit(struct child *c);
-/* Whether such an error is one that a fault gives. */
-bool as_child_told_of_fault(const struct child *c, int err);
-/* Whether such an answer is explained by a fault that hit. */
-bool as_child_excused(struct child *c, int err);
-/* Whether bytes that were acknowledged may be missing from the disk. */
-bool as_child_writes_were_hit(const struct child *c);
 /* Whether the tree is as the model says; otherwise that is found. */
 bool as_child_tree_agrees(struct child *c, int64_t op);
 /* Carries out one operation and judges it. False: the workload ends here. */
 bool as_child_run_op(struct child *c, int64_t i);
-
-/* ---- child_full.c ---- */
-
-/* How an operation is judged after ENOSPC that may have lost contents. */
-enum as_full_rule {
-	AS_FULL_STRICT,
-	AS_FULL_LENIENT, /* if the answer is wrong, the run is blind */
-	AS_FULL_UNJUDGED,
-	AS_FULL_BLIND, /* from now on */
-};
-
-/* Whether this answer may have lost what was written and not synced. */
-bool as_child_may_drop(const struct child *c, const struct as_outcome *got);
-/* The model lets go of what may be lost. */
-void as_child_loosen(struct child *c);
-/* Follows such an answer, and compares the tree. False: the workload ends here. */
-bool as_child_full(struct child *c, int64_t op, const struct as_outcome *got);
-enum as_full_rule as_child_full_rule(const struct child *c, const struct as_op *op);
 
 /* ---- child_kfail.c ---- */
 
@@ -112,28 +84,15 @@ bool as_child_kfail_again(const struct child *c, const struct as_op *op, unsigne
 /* An operation that met one answered an error: what it has left all the same, if that is no
  * defect, the model follows. */
 void as_child_kfail_follow(struct child *c, const struct as_op *op);
-/* Whether an operation that answered an error may have done its work all the same. */
-bool as_child_kfail_in_doubt(const struct child *c, const struct as_op *op);
 /* After an operation that was judged: whether a request failed that had to make something stable,
  * and nobody was lied to. */
 void as_child_kfail_lost(struct child *c, const struct as_op *op, const struct as_outcome *got);
 /* Whether the checker may have to repair what is lost, since there is no journal. */
 bool as_child_kfail_left_to_checker(const struct child *c);
-/* Whether the answer is right for the part of the transfer that was done before the failure; the
- * model then follows. */
-bool as_child_kfail_part(struct child *c, const struct as_op *op, const struct as_outcome *got);
 /* While it is mounted: whether it has turned itself off. */
 void as_child_kfail_look(struct child *c);
-/* Whether such an answer means that it has. */
-bool as_child_kfail_aborts(int err);
-/* Whether it may refuse to be mounted so, as it has told the kernel's log that its disk needs a
- * check: ext4 does not turn writable while orphans wait. */
-bool as_child_kfail_refuses(const struct child *c, const struct as_op *op);
-
 /* ---- child_space.c ---- */
 
-/* After an answer that the model allows: false if it is ENOSPC and there is room. */
-bool as_child_space_full(struct child *c, int64_t op, const struct as_outcome *got);
 void as_child_space_begin(struct child *c); /* on the fresh mount */
 void as_child_space_end(struct child *c); /* after the workload, still mounted */
 /* After the next mount; removes everything. False: space is missing, which is found. */

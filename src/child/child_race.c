@@ -75,16 +75,16 @@ static void judge_race(struct child *c, const struct as_race_history *history,
 				  (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT);
 	}
 	if (has_dropped(c, history)) {
-		c->blind = true;
+		c->trial.blind = true;
 		return;
 	}
-	as_race_judge(history, c->model, as_instance_vfs(c->instance), watch, &verdict);
+	as_race_judge(history, c->trial.model, as_instance_vfs(c->instance), watch, &verdict);
 	as_raced_add(&c->sh->raced, &verdict.raced);
 	if (verdict.last) {
-		as_model_free(c->model);
-		c->model = as_model_copy(verdict.last);
+		as_model_free(c->trial.model);
+		c->trial.model = as_model_copy(verdict.last);
 	} else if (verdict.gave_up) {
-		c->sh->unjudged = c->blind = true;
+		c->sh->unjudged = c->trial.blind = true;
 	} else {
 		found_race(c, history, &verdict);
 	}

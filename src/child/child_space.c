@@ -12,7 +12,7 @@
 static bool is_judged(const struct child *c, uint32_t promise)
 {
 	return as_space_promised(c->args->traits) & promise && !c->args->plan &&
-	       !c->args->race_seed && !c->blind;
+	       !c->args->race_seed && !c->trial.blind;
 }
 
 static void tell(struct child *c, struct as_buf *why)
@@ -20,20 +20,6 @@ static void tell(struct child *c, struct as_buf *why)
 	if (why->len)
 		as_child_found(c, AS_FIND_TREE, -1, "space", as_buf_str(why));
 	as_buf_free(why);
-}
-
-bool as_child_space_full(struct child *c, int64_t op, const struct as_outcome *got)
-{
-	const struct as_op *is = &c->args->seq->ops[op];
-	struct as_buf why = { 0 };
-	bool has_room = is_judged(c, AS_SPACE_ROOM) && !c->kfault &&
-			as_space_has_room(as_instance_vfs(c->instance), c->model, is, got, &why);
-
-	if (has_room)
-		as_child_found(c, AS_FIND_OUTCOME, op, as_op_table[is->code].name,
-			       as_buf_str(&why));
-	as_buf_free(&why);
-	return !has_room;
 }
 
 void as_child_space_begin(struct child *c)
@@ -48,30 +34,32 @@ void as_child_space_end(struct child *c)
 	struct as_buf why = { 0 };
 	int rc = 0;
 
-	if (!is_judged(c, ~0u) || !as_model_mounted(c->model) || as_model_lost(c->model))
+	if (!is_judged(c, ~0u) || !as_model_mounted(c->trial.model) ||
+	    as_model_lost(c->trial.model))
 		return;
 	as_vfs_watch(as_instance_vfs(c->instance), NULL);
 	/* Where there is no other mount (tmpfs), files are as they will be. */
 	if (!c->disk && is_judged(c, AS_SPACE_FILES))
-		(void)as_space_files(as_instance_vfs(c->instance), c->model, false, &why);
+		(void)as_space_files(as_instance_vfs(c->instance), c->trial.model, false, &why);
 	tell(c, &why);
 	as_instance_aside(c->instance, true);
 	if (c->space.fresh_known)
-		rc = as_space_end(&c->space, as_instance_vfs(c->instance), c->model);
+		rc = as_space_end(&c->space, as_instance_vfs(c->instance), c->trial.model);
 	as_instance_aside(c->instance, false);
 	if (rc == ENOSPC && c->args->traits->quirks & AS_QUIRK_FULL_DROPS)
-		as_child_loosen(c);
+		as_trial_loosen(&c->trial);
 }
 
 bool as_child_space_agrees(struct child *c)
 {
 	struct as_buf why = { 0 };
 
-	if (!is_judged(c, ~0u) || !as_model_mounted(c->model) || as_model_lost(c->model))
+	if (!is_judged(c, ~0u) || !as_model_mounted(c->trial.model) ||
+	    as_model_lost(c->trial.model))
 		return true;
 	as_vfs_watch(as_instance_vfs(c->instance), NULL);
 	as_instance_aside(c->instance, true);
-	(void)as_space_agrees(&c->space, as_instance_vfs(c->instance), c->model, &why);
+	(void)as_space_agrees(&c->space, as_instance_vfs(c->instance), c->trial.model, &why);
 	as_instance_aside(c->instance, false);
 	tell(c, &why);
 	return !c->sh->found;
@@ -81,11 +69,11 @@ bool as_child_quota_agrees(struct child *c)
 {
 	struct as_buf why = { 0 };
 
-	if (!(c->args->traits->features & AS_FEAT_QUOTA) || c->args->plan || c->blind ||
-	    as_model_lost(c->model))
+	if (!(c->args->traits->features & AS_FEAT_QUOTA) || c->args->plan || c->trial.blind ||
+	    as_model_lost(c->trial.model))
 		return true;
 	as_vfs_watch(as_instance_vfs(c->instance), NULL);
-	if (!as_quota_agrees(as_instance_vfs(c->instance), c->model, &why))
+	if (!as_quota_agrees(as_instance_vfs(c->instance), c->trial.model, &why))
 		as_child_found(c, AS_FIND_TREE, -1, "quota", as_buf_str(&why));
 	as_buf_free(&why);
 	return !c->sh->found;

@@ -40,7 +40,7 @@ static int find_type(const char *spec, const struct as_fstype **type, struct as_
 	*type = as_fstype_find(as_buf_str(&name));
 	if (!*type) {
 		for (unsigned i = 0; as_fstype_at(i); i++)
-			if (as_fstype_at(i)->check[AS_CHECK_DEFAULT].command)
+			if (as_fstype_check(as_fstype_at(i), AS_CHECK_DEFAULT)->command)
 				as_buf_addf(&known, " %s", as_fstype_at(i)->name);
 		rc = as_fail(err, AS_EUSE, "recover: no checker is known for '%s'; known are%s",
 			     spec, as_buf_str(&known));

@@ -121,7 +121,7 @@ static void print_type_json(const struct as_fstype *type, const struct places *p
 		char key[32];
 
 		snprintf(key, sizeof(key), "check_%s", as_check_mode_name((enum as_check_mode)i));
-		as_json_kstr(&json, key, type->check[i].command);
+		as_json_kstr(&json, key, as_fstype_check(type, (enum as_check_mode)i)->command);
 	}
 	as_json_kstr(&json, "mount_options", type->draw);
 	as_json_kstr(&json, "guarantee", as_guarantee_name(type->guarantee));

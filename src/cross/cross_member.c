@@ -36,13 +36,15 @@ static bool has_word(const char *list, const char *word)
 /* The first checker that knows a type: "e2fsck:ext2". */
 static char *checker_of(const char *type)
 {
+	const struct as_checker_test *test;
+	const struct as_checker *checker;
 	struct as_buf spec = { 0 };
 	char *text;
 
-	for (unsigned i = 0; as_subject_row(i); i++)
-		if (has_word(as_subject_row(i)->types, type)) {
-			as_buf_adds(&spec, as_subject_row(i)->name);
-			if (strchr(as_subject_row(i)->types, ' '))
+	for (unsigned i = 0; (test = as_checker_test_at(i, &checker)); i++)
+		if (has_word(checker->types, type)) {
+			as_buf_adds(&spec, test->name);
+			if (strchr(checker->types, ' '))
 				as_buf_addf(&spec, ":%s", type);
 			break;
 		}
@@ -169,7 +171,7 @@ int as_cross_member_open(struct as_cross_member *m, const char *spec,
 		return rc;
 	m->judge = as_judge_new(m->subject);
 	as_judge_repairs_only(m->judge);
-	rc = as_generic_make(store, m->type, as_subject_row_of(m->subject)->bytes, &m->generic,
+	rc = as_generic_make(store, m->type, as_subject_checker(m->subject)->bytes, &m->generic,
 			     err);
 	if (!rc) {
 		m->base.name = "generic";

@@ -312,7 +312,7 @@ static int by_debugfs(const struct as_fstype *type, struct as_disk *fresh, struc
 	if (rc == AS_ELACK)
 		rc = as_fail_in(err, "%s (package e2fsprogs)", type->name);
 	if (!rc)
-		rc = as_temp_new("/tmp", &temp, err);
+		rc = as_temp_new(NULL, &temp, err);
 	if (!rc)
 		rc = add_commands(temp, &commands, err);
 	job.input = as_buf_str(&commands);

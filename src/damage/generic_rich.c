@@ -230,7 +230,7 @@ static int by_ext(struct as_chunks *store, unsigned row, uint64_t size, enum as_
 	if (!rc)
 		out->fresh = as_disk_snapshot(out->disk);
 	if (!rc)
-		rc = as_temp_new("/tmp", &temp, err);
+		rc = as_temp_new(NULL, &temp, err);
 	if (!rc)
 		rc = save_sources(temp, err);
 	if (!rc)

@@ -28,7 +28,7 @@ static bool is_rebuilt(const struct as_fsck_base *base, uint64_t off)
 	return base->rebuilt && s < base->rebuilt_sectors && base->rebuilt[s / 8] & 1u << s % 8;
 }
 
-bool as_excuse_differs(const struct as_subject_row *row, enum as_subject_mode mode,
+bool as_excuse_differs(const struct as_checker_test *row, enum as_subject_mode mode,
 		       const struct as_fsck_base *base, struct as_disk *from, struct as_disk *to,
 		       struct as_damage *how)
 {
@@ -65,14 +65,14 @@ bool as_excuse_says(const char *texts, const char *output)
 	return false;
 }
 
-bool as_excuse_silent(const struct as_subject_row *row, const struct as_fsck_run *first)
+bool as_excuse_silent(const struct as_checker_test *row, const struct as_fsck_run *first)
 {
 	return row->quiet || as_excuse_says(row->tells, first->output);
 }
 
 /* Whether all that the run changed are its books. A checker that tells of repairs whatever it finds
  * need not have changed anything. */
-static bool only_books(const struct as_subject_row *row, const struct as_fsck_base *base,
+static bool only_books(const struct as_checker_test *row, const struct as_fsck_base *base,
 		       struct as_disk *disk, const struct as_fsck_run *run)
 {
 	struct as_damage how = { 0 };
@@ -83,20 +83,20 @@ static bool only_books(const struct as_subject_row *row, const struct as_fsck_ba
 	return only;
 }
 
-bool as_excuse_disagrees(const struct as_subject_row *row, const struct as_fsck_base *base,
+bool as_excuse_disagrees(const struct as_checker_test *row, const struct as_fsck_base *base,
 			 struct as_disk *disk, const struct as_fsck_run *check,
 			 const struct as_fsck_run *first)
 {
 	if (check->answer != AS_CHECK_CLEAN)
 		return row->quiet || as_excuse_says(row->tells, first->output);
 	return as_excuse_says(row->notices, check->output) ||
-	       as_excuse_says(row->harmless, first->output) || only_books(row, base, disk, first);
+	       as_excuse_says(row->unseen, first->output) || only_books(row, base, disk, first);
 }
 
 bool as_excuse_second(const struct as_fsck_subject *subject, enum as_check_answer first,
 		      enum as_check_answer second)
 {
-	const struct as_subject_row *row = as_subject_row_of(subject);
+	const struct as_checker_test *row = as_subject_test(subject);
 	bool other = strcmp(as_subject_command(subject, AS_SUBJECT_REPAIR),
 			    as_subject_command(subject, AS_SUBJECT_AGAIN));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * excuse: what a checker may do although it looks wrong, because its manual or its source says so.
- * The rows of subject.def say it of each checker.
+ * The rows of target/checker.def say it of each checker.
  */
 #ifndef AS_FSCK_EXCUSE_H
 #define AS_FSCK_EXCUSE_H
@@ -19,7 +19,7 @@ void as_excuse_note_rebuilt(struct as_fsck_base *base, const struct as_reclog *l
  *     the healthy disk.
  *   - A run that only looks may change the row's check_books alone.
  */
-bool as_excuse_differs(const struct as_subject_row *row, enum as_subject_mode mode,
+bool as_excuse_differs(const struct as_checker_test *row, enum as_subject_mode mode,
 		       const struct as_fsck_base *base, struct as_disk *from, struct as_disk *to,
 		       struct as_damage *how);
 
@@ -27,10 +27,10 @@ bool as_excuse_differs(const struct as_subject_row *row, enum as_subject_mode mo
 bool as_excuse_says(const char *texts, const char *output);
 
 /* The run that repairs changed the disk and does not say so by its status, but that is known. */
-bool as_excuse_silent(const struct as_subject_row *row, const struct as_fsck_run *first);
+bool as_excuse_silent(const struct as_checker_test *row, const struct as_fsck_run *first);
 
 /* The two modes disagree, and that is known. */
-bool as_excuse_disagrees(const struct as_subject_row *row, const struct as_fsck_base *base,
+bool as_excuse_disagrees(const struct as_checker_test *row, const struct as_fsck_base *base,
 			 struct as_disk *disk, const struct as_fsck_run *check,
 			 const struct as_fsck_run *first);
 

@@ -56,7 +56,7 @@ static int pack(struct as_disk *disk, struct as_buf *out, struct as_err *err)
 	struct as_buf path = { 0 };
 	struct as_temp *temp = NULL;
 	struct as_ended ended;
-	int rc = as_temp_new("/tmp", &temp, err);
+	int rc = as_temp_new(NULL, &temp, err);
 
 	if (!rc) {
 		as_buf_addf(&path, "%s/image", as_temp_path(temp));

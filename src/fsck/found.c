@@ -125,7 +125,7 @@ static void add_run(const struct as_fsck_subject *s, enum as_subject_mode mode,
 	int status = run->ended.how == AS_END_EXIT     ? run->ended.status
 		     : run->ended.how == AS_END_SIGNAL ? 128 + run->ended.status
 						       : 124;
-	const char *input = mode == AS_SUBJECT_CHECK ? NULL : as_subject_row_of(s)->input;
+	const char *input = as_subject_input(s, mode);
 
 	if (input) {
 		as_buf_adds(out, "printf '");

@@ -230,7 +230,7 @@ void as_judge_end(struct as_fsck_verdict *v, enum as_fsck_problem problem,
 /* The line in which the checker tells that it caught a signal; NULL: there is none. */
 static const char *caught(const struct as_judge *j, const struct as_fsck_run *run)
 {
-	const char *words = as_subject_row_of(j->subject)->caught;
+	const char *words = as_subject_checker(j->subject)->caught;
 
 	return words ? strstr(run->output, words) : NULL;
 }
@@ -345,7 +345,7 @@ static bool changes(const struct as_judge *j, const struct as_fsck_verdict *v,
 	const struct as_fsck_run *run = v->seen.run[i];
 
 	return run->changed &&
-	       as_excuse_differs(as_subject_row_of(j->subject), AS_SUBJECT_REPAIR, base,
+	       as_excuse_differs(as_subject_test(j->subject), AS_SUBJECT_REPAIR, base,
 				 i ? v->seen.run[i - 1]->disk : disk, run->disk, how);
 }
 
@@ -359,7 +359,7 @@ static void judge_silent(const struct as_judge *j, struct as_fsck_verdict *v,
 	unsigned n = v->seen.n;
 
 	if (!(v->problems & 1u << AS_FSCK_SILENT) && v->seen.run[i]->answer == AS_CHECK_CLEAN &&
-	    !as_excuse_silent(as_subject_row_of(j->subject), v->seen.run[i]) &&
+	    !as_excuse_silent(as_subject_test(j->subject), v->seen.run[i]) &&
 	    changes(j, v, base, disk, i, &how)) {
 		as_judge_begin(v, AS_FSCK_SILENT, damage);
 		as_buf_addf(words,
@@ -422,7 +422,7 @@ static int settle(struct as_judge *j, const struct as_fsck_base *base, struct as
 	struct as_fsck_seen *s = &v->seen;
 	struct as_damage how = { 0 };
 	enum as_check_answer answer = s->run[1]->answer;
-	bool again = !as_subject_row_of(j->subject)->quiet && changes(j, v, base, disk, 1, &how);
+	bool again = !as_subject_test(j->subject)->quiet && changes(j, v, base, disk, 1, &how);
 	bool silent = again && answer == AS_CHECK_CLEAN;
 	int rc = 0;
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static enum as_loss_drops drops_of(const struct as_subject_row *row)
+static enum as_loss_drops drops_of(const struct as_checker_test *row)
 {
 	return row->drops	  ? AS_LOSS_DROPS_ALL
 	       : row->drops_empty ? AS_LOSS_DROPS_EMPTY
@@ -33,7 +33,7 @@ int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_he
 			     as_subject_spec(j->subject), said.len ? ": " : "", as_buf_str(&said));
 	base->called_damaged =
 		got.answer != AS_CHECK_CLEAN &&
-		!(got.answer == AS_CHECK_REPAIRED && as_subject_row_of(j->subject)->rewrites);
+		!(got.answer == AS_CHECK_REPAIRED && as_subject_test(j->subject)->rewrites);
 	if (!rc && health == AS_FSCK_GIVEN && base->called_damaged) {
 		as_subject_describe(&got, &how);
 		rc = as_fail(err, AS_EUSE,
@@ -46,10 +46,10 @@ int as_judge_base(struct as_judge *j, struct as_fsck_base *base, enum as_fsck_he
 	/* What a log says, and what a damage of it does, no description of a tree tells. */
 	if (!rc && health != AS_FSCK_SICK && health != AS_FSCK_DIRTY)
 		base->loss = as_loss_new(as_subject_type(j->subject), base->disk,
-					 drops_of(as_subject_row_of(j->subject)));
+					 drops_of(as_subject_test(j->subject)));
 	if (!rc && got.run.disk)
 		as_damage_diff(&base->writes, base->disk, got.run.disk);
-	if (!rc && got.run.log && as_subject_row_of(j->subject)->rebuilds)
+	if (!rc && got.run.log && as_subject_test(j->subject)->rebuilds)
 		as_excuse_note_rebuilt(base, got.run.log);
 	as_buf_free(&how);
 	as_buf_free(&said);

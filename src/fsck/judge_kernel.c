@@ -28,7 +28,7 @@ static bool promises(const struct as_judge *j, const struct as_fsck_verdict *v)
 
 	if (v->problems & (1u << AS_FSCK_DIED | 1u << AS_FSCK_HANGS | 1u << AS_FSCK_STATUS))
 		return false;
-	if (first == AS_CHECK_CLEAN && as_subject_row_of(j->subject)->trusts)
+	if (first == AS_CHECK_CLEAN && as_subject_test(j->subject)->trusts)
 		return false;
 	return (first == AS_CHECK_CLEAN || first == AS_CHECK_REPAIRED) && v->seen.n > 1 &&
 	       v->seen.run[1]->answer == AS_CHECK_CLEAN;

@@ -13,7 +13,7 @@ static void judge_writes(const struct as_judge *j, struct as_fsck_verdict *v,
 			 const struct as_fsck_base *base, const struct as_damage *damage,
 			 struct as_disk *disk, const struct as_fsck_run *look)
 {
-	const struct as_subject_row *row = as_subject_row_of(j->subject);
+	const struct as_checker_test *row = as_subject_test(j->subject);
 	struct as_buf *words = &v->found[AS_FSCK_WRITES].summary;
 	struct as_damage how = { 0 };
 
@@ -55,7 +55,7 @@ static void judge_check(const struct as_judge *j, struct as_fsck_verdict *v,
 	/* Who only looks cannot replay a log, and sees the disk without it. */
 	if (damage->crashed || base->dirty || !how)
 		return;
-	if (as_excuse_disagrees(as_subject_row_of(j->subject), base, disk, check, first))
+	if (as_excuse_disagrees(as_subject_test(j->subject), base, disk, check, first))
 		return;
 	as_judge_begin(v, AS_FSCK_DISAGREES, damage);
 	as_buf_adds(words, "the run that only looks ");
@@ -77,7 +77,7 @@ static void judge_after(const struct as_judge *j, struct as_fsck_verdict *v,
 
 	judge_writes(j, v, base, damage, second->disk, look);
 	if (v->problems & 1u << AS_FSCK_DISAGREES || look->answer == AS_CHECK_CLEAN ||
-	    as_excuse_disagrees(as_subject_row_of(j->subject), base, v->seen.run[0]->disk, look,
+	    as_excuse_disagrees(as_subject_test(j->subject), base, v->seen.run[0]->disk, look,
 				second))
 		return;
 	as_judge_begin(v, AS_FSCK_DISAGREES, damage);

@@ -9,94 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MIB *(UINT64_C(1) << 20)
 #define COMMAND_WORD "checker:"
 #define OPTS_WORD "{opts}"
 
-static const struct as_subject_row rows[] = {
-#define SUBJECT(n, ...) { .name = n, __VA_ARGS__ },
-#include "fsck/subject.def"
-#undef SUBJECT
-};
-
-const struct as_subject_row *as_subject_row(unsigned i)
+/* The way of the checker that a mode is; NULL: there is none. */
+static const struct as_checker_way *way_of(const struct as_fsck_subject *s,
+					   enum as_subject_mode mode)
 {
-	return i < sizeof(rows) / sizeof(rows[0]) ? &rows[i] : NULL;
-}
+	const unsigned ways[AS_SUBJECT_MODES] = { s->test.repair, s->test.again, s->test.look };
 
-/* ---- Exit statuses --------------------------------------------------------------------------- */
-
-/* Reads one word "N=MEANING" or "N-M=MEANING"; returns what follows it, NULL: it makes no sense. */
-static const char *read_exit(const char *s, long *from, long *to, enum as_check_answer *answer)
-{
-	char *end;
-	size_t len;
-
-	*from = *to = strtol(s, &end, 10);
-	if (end == s)
-		return NULL;
-	if (*end == '-') {
-		s = end + 1;
-		*to = strtol(s, &end, 10);
-		if (end == s)
-			return NULL;
-	}
-	if (*end != '=' || *from < 0 || *to > 255 || *to < *from)
-		return NULL;
-	s = end + 1;
-	len = strcspn(s, " ");
-	for (int i = 0; i < AS_CHECK_ANSWERS; i++) {
-		const char *name = as_check_answer_name((enum as_check_answer)i);
-
-		if (strlen(name) == len && !memcmp(name, s, len)) {
-			*answer = (enum as_check_answer)i;
-			return s + len + strspn(s + len, " ");
-		}
-	}
-	return NULL;
-}
-
-bool as_exits_find(const char *exits, int status, enum as_check_answer *answer)
-{
-	long from, to;
-
-	while (exits && *exits) {
-		exits = read_exit(exits, &from, &to, answer);
-		if (exits && status >= from && status <= to)
-			return true;
-	}
-	*answer = AS_CHECK_FAILED;
-	return false;
-}
-
-int as_exits_vet(const char *exits, struct as_err *err)
-{
-	const char *s = exits + strspn(exits, " ");
-	enum as_check_answer answer;
-	bool named[256] = { false };
-	long from, to;
-
-	if (!*s)
-		return as_fail(err, AS_EUSE, "--exits: no status is named");
-	while (*s) {
-		const char *word = s;
-
-		s = read_exit(s, &from, &to, &answer);
-		for (long i = from; s && i <= to; i++) {
-			if (named[i])
-				return as_fail(err, AS_EUSE,
-					       "--exits: %.*s: %ld has a meaning already",
-					       (int)strcspn(word, " "), word, i);
-			named[i] = true;
-		}
-		if (!s)
-			return as_fail(
-				err, AS_EUSE,
-				"--exits: %.*s: expected STATUS=MEANING or FIRST-LAST=MEANING, "
-				"with clean, repaired, repaired+left, left or failed",
-				(int)strcspn(word, " "), word);
-	}
-	return 0;
+	return ways[mode] < AS_CHECK_WAYS ? &s->checker.ways[ways[mode]] : NULL;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -117,19 +39,20 @@ static bool has_word(const char *list, const char *word, size_t len)
 static int find_row(struct as_fsck_subject *s, const char *spec, const char **opts,
 		    struct as_err *err)
 {
+	const struct as_checker_test *test;
+	const struct as_checker *checker;
 	size_t len = strcspn(spec, ":");
 	struct as_buf known = { 0 };
 
 	*opts = spec[len] ? spec + len + 1 : "";
-	for (unsigned i = 0; as_subject_row(i); i++) {
-		const struct as_subject_row *row = as_subject_row(i);
-
-		if (strlen(row->name) == len && !memcmp(row->name, spec, len)) {
-			s->row = *row;
+	for (unsigned i = 0; (test = as_checker_test_at(i, &checker)); i++) {
+		if (strlen(test->name) == len && !memcmp(test->name, spec, len)) {
+			s->checker = *checker;
+			s->test = *test;
 			as_buf_free(&known);
 			return 0;
 		}
-		as_buf_addf(&known, " %s", row->name);
+		as_buf_addf(&known, " %s", test->name);
 	}
 	as_fail(err, AS_EUSE, "%s: no such checker; known are%s, or checker:COMMAND {disk}", spec,
 		as_buf_str(&known));
@@ -141,14 +64,14 @@ static int find_row(struct as_fsck_subject *s, const char *spec, const char **op
 static int read_opts(struct as_fsck_subject *s, const char *opts, struct as_buf *words,
 		     struct as_err *err)
 {
-	size_t n = strcspn(s->row.types, " ");
-	bool takes = strstr(s->row.repair, OPTS_WORD);
+	size_t n = strcspn(s->checker.types, " ");
+	bool takes = strstr(s->checker.ways[s->test.repair].command, OPTS_WORD);
 
-	s->type = as_xstrndup(s->row.types, n);
+	s->type = as_xstrndup(s->checker.types, n);
 	while (*opts) {
 		size_t len = strcspn(opts, ",");
 
-		if (has_word(s->row.types, opts, len)) {
+		if (has_word(s->checker.types, opts, len)) {
 			free(s->type);
 			s->type = as_xstrndup(opts, len);
 		} else if (takes && !strncmp(opts, "bug=", 4) && len > 4 &&
@@ -156,7 +79,7 @@ static int read_opts(struct as_fsck_subject *s, const char *opts, struct as_buf 
 			as_buf_addf(words, " --bug %.*s", (int)len - 4, opts + 4);
 		} else {
 			return as_fail(err, AS_EUSE, "%s: %.*s: expected %s%s", s->spec, (int)len,
-				       opts, s->row.types, takes ? ", or bug=N" : "");
+				       opts, s->checker.types, takes ? ", or bug=N" : "");
 		}
 		opts += len + (opts[len] == ',');
 	}
@@ -177,13 +100,19 @@ static int own_row(struct as_fsck_subject *s, const struct as_subject_setup *set
 	s->own[2] = setup->check ? as_subject_absolute(setup->check) : NULL;
 	s->own[3] = as_xstrndup(s->own[0], strcspn(s->own[0], " "));
 	s->type = setup->type ? as_xstrdup(setup->type) : NULL;
-	s->row = (struct as_subject_row){ .name = s->own[3],
-					  .types = "",
-					  .repair = s->own[0],
-					  .check = s->own[2],
-					  .exits = s->own[1] ? s->own[1] : FSCK_SUM,
-					  .check_exits = s->own[1] ? NULL : FSCK_SUM_N };
-	if (s->row.check && !strstr(s->row.check, "{disk}"))
+	s->checker = (struct as_checker){
+		.name = s->own[3],
+		.types = "",
+		.ways = { [AS_CHECK_FULL] = { .command = s->own[0] },
+			  [AS_CHECK_LOOK] = { .command = s->own[2], .looks = true } },
+		.exits = s->own[1] ? s->own[1] : AS_FSCK_EXITS,
+		.look_exits = s->own[1] ? NULL : AS_FSCK_LOOK_EXITS,
+	};
+	s->test = (struct as_checker_test){ .name = s->own[3],
+					    .repair = AS_CHECK_FULL,
+					    .again = AS_CHECK_FULL,
+					    .look = s->own[2] ? AS_CHECK_LOOK : AS_CHECK_WAYS };
+	if (s->own[2] && !strstr(s->own[2], "{disk}"))
 		return as_fail(err, AS_EUSE, "--check: the command must have {disk} in it");
 	return setup->exits ? as_exits_vet(setup->exits, err) : 0;
 }
@@ -208,9 +137,9 @@ static char *beside(const char *program)
 	return found ? found : as_xstrdup(program);
 }
 
-static void set_command(struct as_fsck_subject *s, enum as_subject_mode mode, const char *command,
-			const char *opts)
+static void set_command(struct as_fsck_subject *s, enum as_subject_mode mode, const char *opts)
 {
+	const char *command = way_of(s, mode)->command;
 	const char *at = strstr(command, OPTS_WORD);
 	struct as_buf text = { 0 };
 
@@ -236,7 +165,7 @@ static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 			s->tool[mode] = s->tool[i];
 			return 0;
 		}
-	program = s->row.beside ? beside(s->argv[mode][0]) : as_xstrdup(s->argv[mode][0]);
+	program = s->checker.beside ? beside(s->argv[mode][0]) : as_xstrdup(s->argv[mode][0]);
 	dynamic = as_spawn_which(program, path, sizeof(path)) && as_tool_is_dynamic(path);
 	if (dynamic && s->own[0] && !s->probed && as_subject_is_served(program, s->argv[mode]))
 		s->served |= 1u << mode;
@@ -247,8 +176,8 @@ static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 		s->program = as_xstrdup(program);
 	}
 	free(program);
-	if (rc == AS_ELACK && s->row.package)
-		return as_fail_in(err, "%s (package %s)", s->row.name, s->row.package);
+	if (rc == AS_ELACK && s->checker.package)
+		return as_fail_in(err, "%s (package %s)", s->test.name, s->checker.package);
 	return rc;
 }
 
@@ -269,11 +198,9 @@ static int set_up(struct as_fsck_subject *s, const struct as_subject_setup *setu
 			rc = read_opts(s, opts, &words, err);
 	}
 	if (!rc) {
-		set_command(s, AS_SUBJECT_REPAIR, s->row.repair, as_buf_str(&words));
-		set_command(s, AS_SUBJECT_AGAIN, s->row.again ? s->row.again : s->row.repair,
-			    as_buf_str(&words));
-		if (s->row.check)
-			set_command(s, AS_SUBJECT_CHECK, s->row.check, as_buf_str(&words));
+		for (unsigned i = 0; i < AS_SUBJECT_MODES; i++)
+			if (way_of(s, (enum as_subject_mode)i))
+				set_command(s, (enum as_subject_mode)i, as_buf_str(&words));
 	}
 	for (unsigned i = 0; !rc && i < AS_SUBJECT_MODES; i++)
 		if (s->argv[i])
@@ -284,12 +211,12 @@ static int set_up(struct as_fsck_subject *s, const struct as_subject_setup *setu
 
 static char *short_name(const struct as_fsck_subject *s)
 {
-	const char *base = strrchr(s->row.name, '/');
+	const char *base = strrchr(s->test.name, '/');
 	struct as_buf name = { 0 };
 	char *text;
 
-	as_buf_adds(&name, base ? base + 1 : s->row.name);
-	if (s->type && *s->row.types && strchr(s->row.types, ' '))
+	as_buf_adds(&name, base ? base + 1 : s->test.name);
+	if (s->type && *s->checker.types && strchr(s->checker.types, ' '))
 		as_buf_addf(&name, "-%s", s->type);
 	text = as_xstrdup(as_buf_str(&name));
 	as_buf_free(&name);
@@ -373,9 +300,19 @@ const char *as_subject_type(const struct as_fsck_subject *s)
 	return s->type;
 }
 
-const struct as_subject_row *as_subject_row_of(const struct as_fsck_subject *s)
+const struct as_checker_test *as_subject_test(const struct as_fsck_subject *s)
 {
-	return &s->row;
+	return &s->test;
+}
+
+const struct as_checker *as_subject_checker(const struct as_fsck_subject *s)
+{
+	return &s->checker;
+}
+
+const char *as_subject_input(const struct as_fsck_subject *s, enum as_subject_mode mode)
+{
+	return way_of(s, mode)->input;
 }
 
 const char *as_subject_program(const struct as_fsck_subject *s)
@@ -414,23 +351,19 @@ bool as_subject_is_book(const char *books, uint64_t off)
 void as_subject_give_meaning(const struct as_fsck_subject *s, enum as_subject_mode mode,
 			     struct as_subject_run *run)
 {
-	const char *exits =
-		mode == AS_SUBJECT_CHECK && s->row.check_exits ? s->row.check_exits : s->row.exits;
-
 	run->answer = AS_CHECK_FAILED;
 	run->documented = true;
 	if (run->run.ended.how != AS_END_EXIT)
 		return;
-	run->documented = as_exits_find(exits, run->run.ended.status, &run->answer);
-	if (s->row.done && !strstr(as_buf_str(&run->run.output), s->row.done))
-		run->answer = AS_CHECK_FAILED;
+	run->answer = as_checker_answer(&s->checker, way_of(s, mode)->looks, run->run.ended.status,
+					as_buf_str(&run->run.output), &run->documented);
 }
 
 struct as_tool_job as_subject_job(const struct as_fsck_subject *s, enum as_subject_mode mode)
 {
 	return (struct as_tool_job){ .argv = s->argv[mode],
-				     .input = mode == AS_SUBJECT_CHECK ? NULL : s->row.input,
-				     .flags = s->row.block ? AS_TOOL_BLOCK : 0 };
+				     .input = as_subject_input(s, mode),
+				     .flags = s->checker.block ? AS_TOOL_BLOCK : 0 };
 }
 
 /* The mode whose tool this one uses. */

@@ -1,33 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * subject: the checker that is tested: a row of subject.def, or a command of the user's. One run of
- * it costs a fork (tool/tool.h).
+ * subject: the checker that is tested: a test of target/checker.def, or a command of the user's.
+ * One run of it costs a fork (tool/tool.h).
  */
 #ifndef AS_FSCK_SUBJECT_H
 #define AS_FSCK_SUBJECT_H
 
 #include "base/err.h"
 #include "disk/cow.h"
-#include "target/checker_exits.h"
+#include "target/checkers.h"
 #include "tool/stop.h"
 #include "tool/tool.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct as_subject_row {
-	/* subject.def explains them. */
-	const char *name, *types, *repair, *again, *check, *exits, *check_exits, *input, *done;
-	const char *books, *check_books, *caught, *tells, *notices, *harmless;
-	const char *package;
-	uint64_t bytes;
-	bool rewrites, rebuilds, trusts, quiet, partial, drops, drops_empty;
-	bool beside; /* the program comes with assay, and is where assay is */
-	bool block; /* it is shown a block device */
-};
-
-/* Row i, or NULL after the last. */
-const struct as_subject_row *as_subject_row(unsigned i);
 
 enum as_subject_mode { AS_SUBJECT_REPAIR, AS_SUBJECT_AGAIN, AS_SUBJECT_CHECK, AS_SUBJECT_MODES };
 
@@ -66,7 +52,10 @@ void as_subject_free(struct as_fsck_subject *subject); /* takes NULL */
 const char *as_subject_spec(const struct as_fsck_subject *subject); /* as typed */
 const char *as_subject_name(const struct as_fsck_subject *subject); /* for ids: "e2fsck-ext4" */
 const char *as_subject_type(const struct as_fsck_subject *subject); /* NULL: nothing is known */
-const struct as_subject_row *as_subject_row_of(const struct as_fsck_subject *subject);
+const struct as_checker_test *as_subject_test(const struct as_fsck_subject *subject);
+const struct as_checker *as_subject_checker(const struct as_fsck_subject *subject);
+/* What it reads on standard input in that mode; NULL: nothing. */
+const char *as_subject_input(const struct as_fsck_subject *subject, enum as_subject_mode mode);
 /* The path of the program that repairs. */
 const char *as_subject_program(const struct as_fsck_subject *subject);
 bool as_subject_has(const struct as_fsck_subject *subject, enum as_subject_mode mode);
@@ -128,10 +117,5 @@ void as_subject_fork_end(struct as_fsck_subject *subject, unsigned which,
 void as_subject_run_free(struct as_subject_run *run);
 /* How it ended, for people: "exit status 1 (repaired)", "died of SIGSEGV in f". */
 void as_subject_describe(const struct as_subject_run *run, struct as_buf *out);
-
-/* The first words of "NUMBER=MEANING NUMBER-NUMBER=MEANING" that fit a status. False: none does. */
-bool as_exits_find(const char *exits, int status, enum as_check_answer *answer);
-/* AS_EUSE, and the message says what is wrong, unless all of it makes sense. */
-AS_MUST_CHECK int as_exits_vet(const char *exits, struct as_err *err);
 
 #endif

@@ -6,7 +6,8 @@
 #include "fsck/subject.h"
 
 struct as_fsck_subject {
-	struct as_subject_row row; /* of rows[], or what the user said */
+	struct as_checker checker; /* its row, or what the user said */
+	struct as_checker_test test;
 	char *spec, *name, *type;
 	char *command[AS_SUBJECT_MODES]; /* with {disk}; NULL: there is none */
 	char **argv[AS_SUBJECT_MODES];

@@ -33,17 +33,11 @@ static struct mount_instance *of(struct as_instance *i)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* A full check that builds everything anew finds nothing: the quick one is the one that looks. */
-static enum as_check_mode check_mode(const struct as_fstype *type)
-{
-	return type->full_rebuilds ? AS_CHECK_QUICK : AS_CHECK_FULL;
-}
-
 static uint32_t mount_lacks(const struct as_target *target)
 {
 	const struct as_fstype *type = as_target_fstype(target);
 
-	return type->check[check_mode(type)].command ? 0 : AS_INSTANCE_CHECK;
+	return as_fstype_check(type, as_fstype_strictest(type))->command ? 0 : AS_INSTANCE_CHECK;
 }
 
 /* mkfs is a program, so no child of ours is needed. Without a place for a cache it runs each
@@ -225,7 +219,8 @@ static int check_somehow(struct as_instance *i, enum as_check_mode mode, unsigne
 			 enum as_check_answer *answer, struct as_buf *output, struct as_err *err)
 {
 	const struct mount_instance *m = of(i);
-	bool quick = i->args.quick && !m->type->check[mode].direct;
+	const struct as_checker *checker = as_fstype_checker(m->type);
+	bool quick = i->args.quick && !(checker && checker->direct);
 	int rc = AS_ELACK;
 
 	if (quick && i->args.outside && as_outside_is_clean(i->args.outside, m->mount, mode)) {
@@ -244,18 +239,18 @@ static int check_somehow(struct as_instance *i, enum as_check_mode mode, unsigne
 static int mount_check(struct as_instance *i, unsigned deadline_ms,
 		       struct as_instance_checked *checked, struct as_err *err)
 {
-	enum as_check_mode mode = check_mode(of(i)->type);
+	enum as_check_mode mode = as_fstype_strictest(of(i)->type);
 	struct as_buf output = { 0 };
 	enum as_check_answer answer;
 	int rc = check_somehow(i, mode, deadline_ms, &answer, &output, err);
 
 	if (!rc && answer != AS_CHECK_CLEAN) {
 		checked->clean = false;
-		checked->command = of(i)->type->check[mode].command;
+		checked->command = as_fstype_check(of(i)->type, mode)->command;
 		log_output(i, &output);
 		snprintf(checked->why, sizeof(checked->why),
-			 "`%s` of an unmounted disk ended with: %s",
-			 of(i)->type->check[mode].command, as_check_answer_name(answer));
+			 "`%s` of an unmounted disk ended with: %s", checked->command,
+			 as_check_answer_name(answer));
 	}
 	as_buf_free(&output);
 	return rc;

@@ -51,7 +51,7 @@ int as_outside_run(struct as_checkers *checkers, const struct as_fstype *type,
 	if (!rc) {
 		as_buf_adds(output, as_buf_str(&checked.run.output));
 		if (checked.run.ended.how == AS_END_EXIT)
-			*answer = as_fstype_judge(&type->check[mode], checked.run.ended.status,
+			*answer = as_fstype_judge(type, mode, checked.run.ended.status,
 						  as_buf_str(output));
 		else
 			as_checker_describe(&checked, output);
@@ -140,7 +140,7 @@ static int check(struct serving *s, enum as_check_answer *answer, struct as_buf 
 	int rc;
 
 	*answer = AS_CHECK_FAILED;
-	if (mode >= AS_CHECK_MODES || !s->type->check[mode].command || len > room)
+	if (mode >= AS_CHECK_MODES || !as_fstype_check(s->type, mode)->command || len > room)
 		return as_fail(err, AS_EUSE, "a question that makes no sense");
 	rc = as_dump_load(dump, len, s->disk, err);
 	if (!rc)
@@ -156,7 +156,7 @@ static int recover(struct serving *s, uint64_t number, struct as_err *err)
 	struct as_checked checked = { 0 };
 	int rc;
 
-	if (mode >= AS_CHECK_MODES || !s->type->check[mode].command)
+	if (mode >= AS_CHECK_MODES || !as_fstype_check(s->type, mode)->command)
 		return as_fail(err, AS_EUSE, "a question that makes no sense");
 	rc = as_outside_load(o, as_disk_size(s->disk), &s->crashed, number, &s->loaded, err);
 	if (rc)

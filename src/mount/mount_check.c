@@ -62,14 +62,14 @@ static void say_cut(const struct as_ended *ended, unsigned deadline_ms, struct a
 int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsigned deadline_ms,
 		   enum as_check_answer *answer, struct as_buf *output, struct as_err *err)
 {
-	const struct as_checker *checker = &m->type->check[mode];
+	const struct as_checker_way *way = as_fstype_check(m->type, mode);
 	struct as_fstype_disks disks = { .journal = m->journal_copy,
 					 .size_bytes = as_medium_bd(m->medium)->size_bytes -
 						       m->type->journal_bytes };
 	struct as_buf own = { 0 };
 	struct as_spawn spawn = { .deadline_ms = deadline_ms,
 				  .output = output ? output : &own,
-				  .input = checker->input };
+				  .input = way->input };
 	struct as_ended ended;
 	struct as_loop *loop = NULL;
 	char **argv = NULL, **envp = NULL;
@@ -77,15 +77,15 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsig
 
 	as_assert(!m->mounted);
 	*answer = AS_CHECK_CLEAN;
-	if (!checker->command)
+	if (!way->command)
 		return 0;
 	rc = copy_disk(m, err);
-	if (!rc && checker->direct)
+	if (!rc && as_fstype_checker(m->type)->direct)
 		rc = as_loop_new(m->copy, 0, &loop, err);
 	if (rc)
 		goto out;
 	disks.disk = loop ? as_loop_path(loop) : m->copy;
-	argv = as_fstype_argv(checker->command, &disks);
+	argv = as_fstype_argv(way->command, &disks);
 	spawn.argv = argv;
 	spawn.envp = envp = m->type->journal_bytes ? as_fstype_envp(m->type) : NULL;
 	rc = as_spawn_run(&spawn, &ended, err);
@@ -93,9 +93,9 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsig
 	if (!rc)
 		say_cut(&ended, deadline_ms, spawn.output);
 	if (!rc)
-		*answer = ended.how == AS_END_EXIT
-				  ? as_fstype_judge(checker, ended.status, as_buf_str(spawn.output))
-				  : AS_CHECK_FAILED;
+		*answer = ended.how == AS_END_EXIT ? as_fstype_judge(m->type, mode, ended.status,
+								     as_buf_str(spawn.output))
+						   : AS_CHECK_FAILED;
 	if (!rc && keep)
 		rc = take_copy(m, err);
 out:

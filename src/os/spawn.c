@@ -15,6 +15,7 @@
 #include "os/memory.h"
 #include "os/patience.h"
 #include "os/stuck.h"
+#include "os/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -498,7 +499,7 @@ out:
 
 int as_spawn_run(const struct as_spawn *spawn, struct as_ended *ended, struct as_err *err)
 {
-	struct as_buf path_env = { 0 };
+	struct as_buf path_env = { 0 }, temp_env = { 0 };
 	char path[4096];
 	int rc;
 
@@ -506,12 +507,14 @@ int as_spawn_run(const struct as_spawn *spawn, struct as_ended *ended, struct as
 		return as_fail(err, AS_ELACK, "%s: no such program", spawn->argv[0]);
 	as_buf_adds(&path_env, "PATH=");
 	as_spawn_path(&path_env);
+	as_buf_addf(&temp_env, "TMPDIR=%s", as_temp_place());
 	{
 		char lc_all[] = "LC_ALL=C", tz[] = "TZ=UTC";
-		char *const fixed[] = { path_env.data, lc_all, tz, NULL };
+		char *const fixed[] = { path_env.data, lc_all, tz, temp_env.data, NULL };
 
 		rc = run_program(spawn, path, spawn->envp ? spawn->envp : fixed, ended, err);
 	}
 	as_buf_free(&path_env);
+	as_buf_free(&temp_env);
 	return rc;
 }

@@ -28,7 +28,7 @@ struct as_ended {
 
 struct as_spawn {
 	char *const *argv; /* argv[0] is looked up in PATH */
-	char *const *envp; /* NULL: a small fixed environment (PATH, LC_ALL=C, TZ=UTC) */
+	char *const *envp; /* NULL: a small fixed environment (PATH, LC_ALL=C, TZ=UTC, TMPDIR) */
 	const char *cwd; /* NULL: unchanged */
 	unsigned deadline_ms; /* 0: none */
 	struct as_buf *output; /* stdout and stderr together, NULL: /dev/null */

@@ -31,6 +31,14 @@ struct as_temp {
 	int fd;
 };
 
+const char *as_temp_place(void)
+{
+	const char *place = getenv("TMPDIR");
+	struct stat st;
+
+	return place && *place == '/' && !stat(place, &st) && S_ISDIR(st.st_mode) ? place : "/tmp";
+}
+
 /* ---- Leftovers ------------------------------------------------------------------------------- */
 
 /* Whether it belongs to our user, so that we may remove it. */
@@ -98,6 +106,7 @@ int as_temp_new(const char *place, struct as_temp **out, struct as_err *err)
 	struct as_temp *temp = as_xcalloc(1, sizeof(*temp));
 	int rc = EAGAIN;
 
+	place = place ? place : as_temp_place();
 	sweep(place);
 	for (int i = 0; i < ATTEMPTS && rc == EAGAIN; i++)
 		rc = try(place, temp);

@@ -11,7 +11,10 @@
 
 struct as_temp;
 
-/* `place` is a folder, such as "/tmp". */
+/* Where temporary files belong: $TMPDIR, if it names a folder by its whole path; else /tmp. */
+const char *as_temp_place(void);
+
+/* `place` is a folder, such as "/dev/shm"; NULL: as_temp_place(). */
 AS_MUST_CHECK int as_temp_new(const char *place, struct as_temp **temp, struct as_err *err);
 const char *as_temp_path(const struct as_temp *temp);
 void as_temp_free(struct as_temp *temp); /* removes it with everything in it; takes NULL */

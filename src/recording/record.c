@@ -15,13 +15,10 @@
  *   4. Afterwards the file system may have turned itself off, if its contract says so: EIO and
  *      EROFS are no findings. Nor is a mount that refuses (AS_MEANS_FAILED_NO_MOUNT).
  *   5. A library (AS_INSTANCE_STRICT) undoes what fails. So its workload goes on and is judged, and
- *      an fsync that succeeds after one that failed promises what both were to make stable. Where
- *      its contract says otherwise (AS_MEANS_SYNC_FORGETS), the record ends with one that failed.
- *   6. With others, the record ends with the first operation that failed or that the model cannot
- *      follow. They may have kept half of it, and fsync(2) of Linux marks pages as clean that could
- *      not be written, so a later fsync that succeeds says nothing about them.
- *      It ends before an operation that wrote less than it was to: what the failure has left of the
- *      rest is not known, of a library neither.
+ *      an fsync that succeeds after one that failed promises what both were to make stable.
+ *   6. Where the record ends at a fault, and why, is told by the column "crash" of
+ *      trial/excuse.def: with others than libraries, at the first operation that failed or that the
+ *      model cannot follow.
  *   7. With others, sync and umount promise nothing once a fault has hit: they answer 0 whatever
  *      happened. Nor does fsync of a type without a log: its inodes and directories are in blocks
  *      of the device, and if one of these could not be written back earlier, no file knows of it.
@@ -139,7 +136,8 @@ static void look(struct rec *r, const struct as_op *op, const struct as_outcome 
 	struct as_op stat = as_op_make(AS_OP_FSTAT);
 	struct as_outcome got;
 
-	if (op->code != AS_OP_FSYNC || answer->ret < 0)
+	/* With faults it would be a call that meets them, or moves them to another operation. */
+	if (op->code != AS_OP_FSYNC || answer->ret < 0 || r->args->plan)
 		return;
 	stat.fd = op->fd;
 	as_instance_do(r->instance, (uint32_t)r->op, &stat, &got);
@@ -157,7 +155,7 @@ static bool has_hit(struct rec *r)
 {
 	struct as_recording *out = r->out;
 
-	if (!out->fired && r->args->plan && as_instance_fault_hit(r->instance)) {
+	if (!out->fired && as_trial_hit(&r->trial)) {
 		out->fired = true;
 		out->fired_from = (size_t)(r->op + 1);
 		if (r->args->fresh.traits->quirks & AS_QUIRK_FAILED_NO_MOUNT)
@@ -169,58 +167,28 @@ static bool has_hit(struct rec *r)
 	return out->fired;
 }
 
-/* Whether a fault explains an answer that the model does not allow. */
-static bool is_excused(struct rec *r, const struct as_outcome *got)
+/* Rule 2: an operation that failed, and that is explained. */
+static bool excused(void *ctx, uint32_t i, const struct as_op *op, const struct as_outcome *got,
+		    bool closed)
 {
-	if (!has_hit(r))
-		return false;
-	if (!r->strict)
-		return true;
-	return got->ret < 0 && as_traits_failed_answer(r->args->fresh.traits, got->err);
-}
+	static const struct as_outcome done = { 0 };
+	struct rec *r = ctx;
+	bool going = closed ? as_history_add_unsure(r->out->history, op, &done)
+			    : as_history_add_failed(r->out->history, op, got);
 
-/* Whether it is known what the target did of an operation that failed. */
-static bool is_undone(const struct rec *r, const struct as_op *op, const struct as_outcome *got)
-{
-	switch (op->code) {
-	case AS_OP_MOUNT:
-	case AS_OP_UMOUNT:
-	case AS_OP_CRASH:
-		return false;
-	default:
-		return r->strict && !as_op_writes_then_syncs(op) &&
-		       !(as_op_table[op->code].calls == AS_CALLS_MANY && got->done);
-	}
-}
-
-/* Rules 2, 5 and 6. False: nothing is done after it. */
-static bool follow_fault(struct rec *r, const struct as_op *op, const struct as_outcome *got)
-{
-	struct as_outcome closed = { 0 };
-	bool going = is_undone(r, op, got);
-
-	r->failed = true;
-	if ((as_op_table[op->code].persists != AS_PERSISTS_NOTHING || as_op_makes_all_stable(op) ||
-	     as_op_closes(op->code)) &&
-	    r->args->fresh.traits->quirks & AS_QUIRK_SYNC_FORGETS)
-		going = false;
-	if (as_model_view_in_doubt(r->model, op))
-		going = false;
-	/* The slot is free whatever close answers. */
-	if (as_op_closes(op->code) && as_model_judge(r->model, op, &closed, &r->verdict))
-		going &= as_history_add_unsure(r->out->history, op, &closed);
-	else
-		going &= as_history_add_failed(r->out->history, op, got);
+	(void)i;
 	keep_answer(r, op, got, true);
 	return going;
 }
 
 /* Rules 3 and 7, for an answer that the model allows. */
-static bool follow_answer(struct rec *r, const struct as_op *op, const struct as_outcome *got)
+static bool agreed(void *ctx, uint32_t i, const struct as_op *op, const struct as_outcome *got)
 {
+	struct rec *r = ctx;
 	bool all = as_op_makes_all_stable(op);
 	struct as_outcome unsure = *got;
 
+	(void)i;
 	if (!r->strict && has_hit(r) && got->ret >= 0 && (all || !r->logs)) {
 		if (!as_history_add_unsure(r->out->history, op, got))
 			return false;
@@ -269,43 +237,65 @@ static bool is_repaired(const struct rec *r)
 	return !recovery.impossible && !recovery.by_mount;
 }
 
-/* False: nothing is done after it. */
-static bool run_op(struct rec *r, size_t i)
+static bool before(void *ctx, uint32_t i, const struct as_op *op)
 {
-	const struct as_op *op = &r->out->seq->ops[i];
-	enum as_finding_kind kind;
-	struct as_outcome got;
-	const char *why;
+	struct rec *r = ctx;
 
 	r->op = (int64_t)i;
 	as_buf_clear(&r->text);
 	r->args->step(r->args->ctx, r->op);
 	write_back(r);
-	/* What the mount would find, the model does not know. */
-	if (op->code == AS_OP_CRASH && (r->failed || is_repaired(r)))
+	/* What the mount would find, the model does not know, and a checker writes around the
+	 * recorder. */
+	if (op->code == AS_OP_CRASH && (r->trial.unsure || is_repaired(r)))
 		return false;
 	if (op->code == AS_OP_CRASH && r->strict)
 		cut_power(r);
-	as_instance_do(r->instance, (uint32_t)i, op, &got);
-	if (got.ret >= 0 && as_op_makes_all_stable(op))
+	return true;
+}
+
+static void answered(void *ctx, uint32_t i, const struct as_op *op, const struct as_outcome *got)
+{
+	struct rec *r = ctx;
+
+	(void)i;
+	if (got->ret >= 0 && as_op_makes_all_stable(op))
 		as_instance_flush(r->instance);
-	why = as_instance_trouble(r->instance, &kind);
-	if (why && !as_record_went_wrong(r, kind, why) && kind != AS_FIND_SILENT)
-		return false;
 	(void)has_hit(r);
-	/* A type that is full drops data, and the model does not know which: the record ends. What
-	 * was stable before is so after it, too. */
-	if (got.ret < 0 && got.err == ENOSPC &&
-	    as_model_traits(r->model)->quirks & AS_QUIRK_FULL_DROPS) {
-		(void)follow_fault(r, op, &got);
-		return false;
-	}
-	if (as_model_judge(r->model, op, &got, &r->verdict))
-		return (!has_hit(r) || !as_op_fell_short(op, got.ret)) &&
-		       follow_answer(r, op, &got);
-	if (is_excused(r, &got))
-		return follow_fault(r, op, &got);
-	return as_record_went_wrong(r, r->verdict.kind, as_buf_str(&r->verdict.why));
+}
+
+static void wrong(void *ctx, uint32_t i, const struct as_op *op, enum as_finding_kind kind,
+		  const char *why, bool noted)
+{
+	(void)i;
+	(void)op;
+	(void)noted;
+	as_record_went_wrong(ctx, kind, why);
+}
+
+static const struct as_trial_ops observers = { .before = before,
+					       .answered = answered,
+					       .agreed = agreed,
+					       .excused = excused,
+					       .wrong = wrong };
+
+static void judge_open(struct rec *r)
+{
+	r->trial = (struct as_trial){ .ops = &observers,
+				      .ctx = r,
+				      .way = AS_TRIAL_CRASH,
+				      .target = r->args->target,
+				      .traits = r->args->fresh.traits,
+				      .instance = r->instance,
+				      .plan = r->args->plan };
+}
+
+/* False: nothing is done after it. */
+static bool run_op(struct rec *r, size_t i)
+{
+	struct as_outcome got;
+
+	return as_trial_goes_on(as_trial_op(&r->trial, (uint32_t)i, &r->out->seq->ops[i], &got));
 }
 
 static int add_close(void *ctx, int slot, uint32_t ino, int64_t flags)
@@ -322,7 +312,7 @@ void as_record_add_end(struct rec *r)
 {
 	struct as_op umount = as_op_make(AS_OP_UMOUNT);
 
-	(void)as_model_each_open(r->model, add_close, r->out->seq);
+	(void)as_model_each_open(r->trial.model, add_close, r->out->seq);
 	as_seq_add(r->out->seq, &umount);
 }
 
@@ -330,15 +320,15 @@ static bool tree_agrees(struct rec *r)
 {
 	struct as_instance_reader reader = as_instance_reads(r->instance);
 	struct as_buf why = { 0 };
-	bool differs;
+	bool agrees;
 
-	if (!r->args->compare || !as_model_mounted(r->model) || has_hit(r))
+	if (!r->args->compare || !as_model_mounted(r->trial.model) || has_hit(r))
 		return true;
-	differs = as_model_compare(r->model, reader.ops, reader.ctx, &why);
-	if (differs)
+	agrees = as_trial_tree_agrees(&r->trial, &reader, NULL, &why);
+	if (!agrees)
 		as_record_went_wrong(r, AS_FIND_TREE, as_buf_str(&why));
 	as_buf_free(&why);
-	return !differs;
+	return agrees;
 }
 
 static int run_all(struct rec *r)
@@ -349,7 +339,7 @@ static int run_all(struct rec *r)
 	for (size_t i = 0; i < out->seq->n && going; i++)
 		going = run_op(r, i);
 	going = going && tree_agrees(r);
-	if (!going || !as_model_mounted(r->model) || r->args->open_end)
+	if (!going || !as_model_mounted(r->trial.model) || r->args->open_end)
 		return 0;
 	as_record_add_end(r);
 	for (size_t i = out->n_ops; i < out->seq->n && going; i++)
@@ -362,7 +352,7 @@ static int run_all(struct rec *r)
 static void begin_with(struct rec *r, const struct as_model *model)
 {
 	r->out->history = as_history_new(model, &r->policy);
-	r->model = as_model_copy(model);
+	r->trial.model = as_model_copy(model);
 }
 
 /* With what the mount made of a crashed disk. False: the workload cannot begin. */
@@ -398,6 +388,8 @@ static bool begin(struct rec *r)
 	if (r->args->crashed)
 		return begin_with_found(r);
 	begin_with(r, r->args->fresh.model);
+	if (!r->args->still)
+		as_model_follow_times(r->trial.model, as_target_opts(r->args->target));
 	return true;
 }
 
@@ -411,8 +403,8 @@ static void tear_down(struct rec *r)
 	if (r->early)
 		as_mount_write_soon(false);
 	as_chooser_free(r->early);
-	as_model_free(r->model);
-	as_verdict_free(&r->verdict);
+	as_model_free(r->trial.model);
+	as_trial_end(&r->trial);
 	as_buf_free(&r->text);
 }
 
@@ -428,12 +420,13 @@ int as_record(const struct as_record_args *args, struct as_recording *out, struc
 	out->upto = as_xcalloc(1, sizeof(*out->upto));
 	rc = set_up(&r, err);
 	if (!rc) {
+		judge_open(&r);
 		args->step(args->ctx, -1);
 		as_instance_set_op(r.instance, AS_RECLOG_NO_OP);
 		mounted = as_instance_mount(r.instance);
 		if (mounted && !args->crashed)
 			begin_with(&r, args->fresh.model);
-		if (mounted && !has_hit(&r))
+		if (mounted && !as_trial_excuses_mount(&r.trial, -mounted))
 			as_record_went_wrong(&r, AS_FIND_MOUNT, as_errno_name(-mounted));
 		else if (!mounted && begin(&r))
 			rc = args->race ? as_record_race(&r, err) : run_all(&r);

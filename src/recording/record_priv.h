@@ -5,20 +5,19 @@
 
 #include "recording/orders.h"
 #include "recording/record.h"
+#include "trial/trial.h"
 
 struct rec {
 	const struct as_record_args *args;
 	struct as_recording *out;
 	struct as_instance *instance;
-	struct as_model *model;
+	struct as_trial trial; /* what is known of the workload, and its model */
 	struct as_policy policy;
-	struct as_verdict verdict;
 	struct as_buf text;
 	size_t answers_cap, upto_cap;
 	bool strict; /* AS_INSTANCE_STRICT */
 	bool logs; /* the type has a log */
 	int64_t op; /* in flight; -1: the mount */
-	bool failed; /* an operation, because of a fault: it may be on the disk, or not */
 	struct as_chooser *early; /* NULL: nothing is written early */
 	struct as_race_delay *delay; /* of the disk; NULL: there is no race */
 };

@@ -54,16 +54,16 @@ static bool judge(struct rec *r, const struct as_race_history *history,
 {
 	struct as_race_verdict verdict;
 	enum as_finding_kind kind;
-	const char *trouble = as_instance_trouble(r->instance, &kind);
+	const char *trouble = as_trial_trouble(&r->trial, &kind);
 	bool fine = false;
 
 	if (trouble)
 		return as_record_went_wrong(r, kind, trouble);
-	as_race_judge(history, r->model, as_instance_vfs(r->instance), watch, &verdict);
+	as_race_judge(history, r->trial.model, as_instance_vfs(r->instance), watch, &verdict);
 	r->out->counted = verdict.raced;
 	if (verdict.last) {
-		as_model_free(r->model);
-		r->model = as_model_copy(verdict.last);
+		as_model_free(r->trial.model);
+		r->trial.model = as_model_copy(verdict.last);
 		fine = true;
 	} else if (verdict.gave_up) {
 		r->out->unjudged = true;
@@ -76,32 +76,77 @@ static bool judge(struct rec *r, const struct as_race_history *history,
 	return fine;
 }
 
-/* closed: the executors of the threads are gone, and with them their descriptors. */
-static bool run_end(struct rec *r, struct as_orders *orders, const struct as_op *op, size_t i,
-		    bool closed)
-{
-	uint64_t begin = r->out->until++;
-	struct as_outcome got = { 0 };
-	enum as_finding_kind kind;
-	const char *why;
+/* The operations after the race, by one thread. */
+struct ending {
+	struct rec *r;
+	struct as_orders *orders;
+	bool closed; /* the executors of the threads are gone, and with them their descriptors */
+	uint64_t begin;
+};
 
-	r->op = (int64_t)i;
-	r->args->step(r->args->ctx, r->op);
-	if (op->code == AS_OP_UMOUNT || !closed)
-		as_instance_do(r->instance, (uint32_t)r->out->until, op, &got);
-	if (got.ret >= 0 && as_op_makes_all_stable(op))
-		as_instance_flush(r->instance);
-	as_orders_add(orders, op, &got, begin, r->out->until++);
-	as_instance_set_op(r->instance, (uint32_t)r->out->until);
-	r->out->answers[i] = got;
-	r->out->answers[i].data = NULL;
-	r->out->answers[i].payload = AS_PAYLOAD_NONE;
-	why = as_instance_trouble(r->instance, &kind);
-	if (why)
-		return as_record_went_wrong(r, kind, why);
-	if (!as_model_judge(r->model, op, &got, &r->verdict))
-		return as_record_went_wrong(r, r->verdict.kind, as_buf_str(&r->verdict.why));
+static bool before(void *ctx, uint32_t i, const struct as_op *op)
+{
+	struct ending *e = ctx;
+
+	(void)op;
+	e->begin = e->r->out->until++;
+	e->r->op = (int64_t)i;
+	e->r->args->step(e->r->args->ctx, e->r->op);
 	return true;
+}
+
+static void carry_out(void *ctx, uint32_t i, const struct as_op *op, struct as_outcome *got)
+{
+	struct ending *e = ctx;
+
+	(void)i;
+	*got = (struct as_outcome){ 0 };
+	if (op->code == AS_OP_UMOUNT || !e->closed)
+		as_instance_do(e->r->instance, (uint32_t)e->r->out->until, op, got);
+}
+
+static void answered(void *ctx, uint32_t i, const struct as_op *op, const struct as_outcome *got)
+{
+	struct ending *e = ctx;
+	struct as_recording *out = e->r->out;
+
+	if (got->ret >= 0 && as_op_makes_all_stable(op))
+		as_instance_flush(e->r->instance);
+	as_orders_add(e->orders, op, got, e->begin, out->until++);
+	as_instance_set_op(e->r->instance, (uint32_t)out->until);
+	out->answers[i] = *got;
+	out->answers[i].data = NULL;
+	out->answers[i].payload = AS_PAYLOAD_NONE;
+}
+
+static void wrong(void *ctx, uint32_t i, const struct as_op *op, enum as_finding_kind kind,
+		  const char *why, bool noted)
+{
+	(void)i;
+	(void)op;
+	(void)noted;
+	as_record_went_wrong(((struct ending *)ctx)->r, kind, why);
+}
+
+static const struct as_trial_ops observers = { .before = before,
+					       .carry_out = carry_out,
+					       .answered = answered,
+					       .wrong = wrong };
+
+static bool run_end(struct rec *r, struct ending *ending, size_t from)
+{
+	struct as_trial trial = r->trial;
+	struct as_outcome got;
+	bool going = true;
+
+	r->trial.ops = &observers;
+	r->trial.ctx = ending;
+	for (size_t i = from; i < r->out->seq->n && going; i++)
+		going = as_trial_goes_on(
+			as_trial_op(&r->trial, (uint32_t)i, &r->out->seq->ops[i], &got));
+	r->trial.ops = trial.ops;
+	r->trial.ctx = trial.ctx;
+	return going;
 }
 
 /* Takes the calls of the history. */
@@ -109,8 +154,8 @@ static void go_on(struct rec *r, struct as_race_history *history, const struct a
 {
 	struct as_recording *out = r->out;
 	size_t n = history->n;
-	struct as_orders *orders;
-	bool going = true, closed = !history->atomic;
+	struct ending ending = { .r = r, .closed = !history->atomic };
+	bool going;
 
 	as_record_add_end(r);
 	out->answers = as_xcalloc(out->seq->n + 1, sizeof(*out->answers));
@@ -120,15 +165,14 @@ static void go_on(struct rec *r, struct as_race_history *history, const struct a
 		out->answers[i].payload = AS_PAYLOAD_NONE;
 	}
 	out->until = history->until;
-	orders = as_orders_new(first, &r->policy, history);
-	for (size_t i = n; i < out->seq->n && going; i++)
-		going = run_end(r, orders, &out->seq->ops[i], i, closed);
+	ending.orders = as_orders_new(first, &r->policy, history);
+	going = run_end(r, &ending, n);
 	out->n_ops = out->seq->n;
-	out->upto[0] = as_orders_digest(orders);
+	out->upto[0] = as_orders_digest(ending.orders);
 	if (going)
-		out->orders = orders;
+		out->orders = ending.orders;
 	else
-		as_orders_free(orders);
+		as_orders_free(ending.orders);
 }
 
 int as_record_race(struct rec *r, struct as_err *err)
@@ -145,7 +189,7 @@ int as_record_race(struct rec *r, struct as_err *err)
 				   .tick = tick,
 				   .plays = plays,
 				   .ctx = r };
-	struct as_model *first = as_model_copy(r->model);
+	struct as_model *first = as_model_copy(r->trial.model);
 	struct as_race_history history = { 0 };
 	int rc;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * step_check: the steps of checkers that are programs (tool/checker.h). The row of the type says
- * what their exit status means (target/checker_exits.h). A checker that dies, hangs (then it is
+ * what their exit status means (target/checker.def). A checker that dies, hangs (then it is
  * killed with its process group) or tries to change something beside its disk (which is refused)
  * has an end of its own.
  *
@@ -25,32 +25,33 @@ void as_step_worker_check_end(struct as_step_worker *w)
 #define AGAIN 2 /* times that a checker is run again which did not come to an end */
 
 /* "e2fsck -f -y": the command without its disk. */
-static void add_command(const struct as_checker *checker, struct as_buf *out)
+static void add_command(const char *command, struct as_buf *out)
 {
-	const char *disk = strstr(checker->command, " {disk}");
-	size_t len = disk ? (size_t)(disk - checker->command) : strlen(checker->command);
+	const char *disk = strstr(command, " {disk}");
+	size_t len = disk ? (size_t)(disk - command) : strlen(command);
 
-	as_buf_addf(out, "`%.*s`", (int)len, checker->command);
+	as_buf_addf(out, "`%.*s`", (int)len, command);
 }
 
 /* The problem that it named. */
-static void add_words(const struct as_checker *checker, const char *output, struct as_buf *out)
+static void add_words(const char *command, const char *output, struct as_buf *out)
 {
 	struct as_buf problem = { 0 };
 
-	if (as_checker_problem(checker->command, output, &problem))
+	if (as_checker_problem(command, output, &problem))
 		as_buf_addf(out, ": %s", as_buf_str(&problem));
 	as_buf_free(&problem);
 }
 
-static void judge(const struct as_checker *checker, const struct as_tool_result *run,
-		  struct as_stepped *stepped)
+static void judge(const struct as_fstype *type, enum as_check_mode mode,
+		  const struct as_tool_result *run, struct as_stepped *stepped)
 {
+	const char *command = as_fstype_check(type, mode)->command;
 	enum as_check_answer answer = AS_CHECK_FAILED;
 	struct as_buf *why = &stepped->why;
 
 	as_buf_adds(why, "fsck: ");
-	add_command(checker, why);
+	add_command(command, why);
 	if (run->ended.how == AS_END_SIGNAL) {
 		stepped->end = AS_DIED;
 		as_buf_addf(why, " died of %s",
@@ -62,19 +63,19 @@ static void judge(const struct as_checker *checker, const struct as_tool_result 
 		as_buf_adds(why, " did not come to an end and was killed");
 		return;
 	}
-	answer = as_fstype_judge(checker, run->ended.status, as_buf_str(&run->output));
+	answer = as_fstype_judge(type, mode, run->ended.status, as_buf_str(&run->output));
 	stepped->repaired = answer == AS_CHECK_REPAIRED;
 	if (answer != AS_CHECK_CLEAN && answer != AS_CHECK_REPAIRED) {
 		stepped->end = AS_REFUSED;
 		as_buf_addf(why, " ended with %s", as_check_answer_name(answer));
-		add_words(checker, as_buf_str(&run->output), why);
+		add_words(command, as_buf_str(&run->output), why);
 	} else if (run->refused) {
 		stepped->end = AS_COMPLAINED;
 		as_buf_addf(why, " tried to change something beside its disk: %s",
 			    run->first_refused);
 	} else if (stepped->repaired) {
 		as_buf_adds(why, " repaired");
-		add_words(checker, as_buf_str(&run->output), why);
+		add_words(command, as_buf_str(&run->output), why);
 	} else {
 		as_buf_clear(why);
 	}
@@ -84,7 +85,7 @@ static void judge(const struct as_checker *checker, const struct as_tool_result 
 static void take(struct as_step_worker *w, enum as_check_mode mode, struct as_tool_result *run,
 		 struct as_stepped *stepped)
 {
-	judge(&w->rules.programs->check[mode], run, stepped);
+	judge(w->rules.programs, mode, run, stepped);
 	stepped->disk = run->disk;
 	run->disk = NULL;
 	/* A log that is not complete proves nothing. */

@@ -163,9 +163,9 @@ void as_recipe_kept(const struct as_recipe *recipe, struct as_buf *out)
 
 	as_buf_adds(out, MARGIN "zstd -d disk.img.zst\n" MARGIN "mkdir mnt\n");
 	put_mount(recipe, out);
-	if (type->check[AS_CHECK_FULL].command) {
+	if (as_fstype_check(type, AS_CHECK_FULL)->command) {
 		as_buf_adds(out, MARGIN "umount mnt\n");
-		put_command(type->check[AS_CHECK_FULL].command, NULL, 0, out);
+		put_command(as_fstype_check(type, AS_CHECK_FULL)->command, NULL, 0, out);
 	}
 }
 

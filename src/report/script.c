@@ -177,11 +177,17 @@ static void put_function(struct as_buf *out, const char *name, const char *env, 
 	free(words);
 }
 
-static void put_good(struct as_buf *out, const struct as_checker *checker, bool power)
+static void put_good(struct as_buf *out, const struct as_fstype *type, enum as_check_mode mode,
+		     bool power)
 {
+	const struct as_checker *checker = as_fstype_checker(type);
+	bool looks = checker->ways[mode].looks;
+	/* The script looks at the status alone. */
+	const char *said = checker->done ? checker->done : "";
+
 	as_buf_adds(out, "good='");
 	for (int status = 0; status < 16; status++) {
-		enum as_check_answer answer = as_fstype_answer(checker, status);
+		enum as_check_answer answer = as_checker_answer(checker, looks, status, said, NULL);
 
 		/* After a power cut a repair is no mistake. */
 		if (answer == AS_CHECK_CLEAN || (power && answer == AS_CHECK_REPAIRED))
@@ -191,19 +197,15 @@ static void put_good(struct as_buf *out, const struct as_checker *checker, bool 
 }
 
 /* Repairs of what was not wrong, a line each; those that depend on others are left out. */
-static void put_harmless(struct as_buf *out, const char *words)
+static void put_harmless(struct as_buf *out, const struct as_checker *checker)
 {
 	struct as_buf lines = { 0 };
 
-	while (words && *words) {
-		size_t len = strcspn(words, "|");
-
-		if (!memchr(words, '>', len)) {
+	for (const struct as_checker_line *row = checker->lines; row && row->text; row++)
+		if (row->meaning == AS_LINE_HARMLESS && !strpbrk(row->text, "<>")) {
 			as_buf_adds(&lines, lines.len ? "\n" : "");
-			as_buf_add(&lines, words, len);
+			as_buf_adds(&lines, row->text);
 		}
-		words += len + (words[len] == '|');
-	}
 	if (lines.len)
 		put_value(out, "harmless", as_buf_str(&lines));
 	as_buf_free(&lines);
@@ -223,8 +225,9 @@ static uint64_t size_of(const struct as_letter *l)
 static void put_type(const struct as_letter *l)
 {
 	const struct as_fstype *type = l->recipe.type;
-	const struct as_checker *checker =
-		&type->check[type->full_rebuilds ? AS_CHECK_QUICK : AS_CHECK_FULL];
+	enum as_check_mode mode = as_fstype_strictest(type);
+	const struct as_checker_way *way = as_fstype_check(type, mode);
+	const char *quick = as_fstype_check(type, AS_CHECK_QUICK)->command;
 	struct as_buf text = { 0 };
 
 	put_value(l->out, "type", type->type ? type->type : "");
@@ -239,19 +242,15 @@ static void put_type(const struct as_letter *l)
 	put_value(l->out, "size", type->mkfs ? as_buf_str(&text) : "");
 	if (type->mkfs)
 		put_function(l->out, "make_fs", type->env, type->mkfs, type->used ? FILL_USED : "");
-	if (checker->command && !checker->input) {
-		put_good(l->out, checker, is_power(l));
-		put_harmless(l->out, checker->harmless);
-		put_function(l->out, "check_fs", NULL, checker->command, "timeout -k 5 120 ");
+	if (way->command && !way->input) {
+		put_good(l->out, type, mode, is_power(l));
+		put_harmless(l->out, as_fstype_checker(type));
+		put_function(l->out, "check_fs", NULL, way->command, "timeout -k 5 120 ");
 	}
 	/* Its log is replayed by the checker, not by the kernel. */
-	if (is_power(l) && type->replayed_by_checker && type->check[AS_CHECK_QUICK].command)
-		put_function(l->out, "replay_fs", NULL, type->check[AS_CHECK_QUICK].command,
-			     "timeout -k 5 120 ");
-	put_value(l->out, "replay",
-		  is_power(l) && type->replayed_by_checker && type->check[AS_CHECK_QUICK].command
-			  ? "yes"
-			  : "");
+	if (is_power(l) && type->replayed_by_checker && quick)
+		put_function(l->out, "replay_fs", NULL, quick, "timeout -k 5 120 ");
+	put_value(l->out, "replay", is_power(l) && type->replayed_by_checker && quick ? "yes" : "");
 	put_value(l->out, "server", type->server ? "yes" : "");
 	if (type->server)
 		put_function(l->out, "serve", NULL, type->server, "exec ");

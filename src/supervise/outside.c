@@ -58,7 +58,7 @@ static void find_programs(const struct as_fstype *type, char paths[AS_CHECK_MODE
 	size_t n = 0;
 
 	for (int i = 0; i < AS_CHECK_MODES; i++) {
-		const char *command = type->check[i].command;
+		const char *command = as_fstype_check(type, (enum as_check_mode)i)->command;
 		char **words = command ? as_fstype_argv(command, &none) : NULL;
 
 		if (words && as_spawn_which(words[0], paths[n], PATH_BYTES) &&

@@ -110,7 +110,7 @@ void as_search_find_spots(struct sym_search *s, uint32_t base)
 			      .pool = pool,
 			      .fields = s->setup->places->of[base],
 			      .changes = &s->setup->bases[base].writes,
-			      .books = as_subject_row_of(s->subject)->books };
+			      .books = as_subject_test(s->subject)->books };
 	/* Otherwise the user has said which bytes are unknown. */
 	size_t n = x.fields && s->setup->suite ? as_fields_n(x.fields) : 0;
 

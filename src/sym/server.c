@@ -243,7 +243,7 @@ static int spawn(struct as_sym_server *s, struct as_fsck_subject *subject, struc
 			       &(struct as_fstype_disks){ .disk = disk });
 	for (int i = 0; words[i] && n < 63; i++)
 		argv[n++] = i ? words[i] : (char *)as_subject_program(subject);
-	c.in = input_fd(as_subject_row_of(subject)->input);
+	c.in = input_fd(as_subject_input(subject, AS_SUBJECT_REPAIR));
 	s->pid = fork();
 	if (!s->pid)
 		be_child(&c, parent);
@@ -310,7 +310,7 @@ static int open_disk(struct as_sym_server *s, struct as_disk *disk, struct as_er
 
 static int open_files(struct as_sym_server *s, struct as_disk *disk, struct as_err *err)
 {
-	int rc = as_temp_new(access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm", &s->temp, err);
+	int rc = as_temp_new(access("/dev/shm", W_OK) ? NULL : "/dev/shm", &s->temp, err);
 
 	if (!rc)
 		rc = open_disk(s, disk, err);

@@ -1,61 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* checker_words: see checker_words.h; the lines are in checker_words.def. */
+/* checker_words: see checker_words.h; what lines mean is in target/checker.def. */
 #include "symptom/checker_words.h"
 
 #include "base/finding.h"
+#include "target/checkers.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #define PROBLEM_BYTES 160 /* of a line that is kept */
 
-enum meaning { NOISE, HAS_NOISE, FOLLOWS, HAS_FOLLOWS, HAS_MILD, NAME };
-
-static const struct row {
-	const char *program;
-	enum meaning meaning;
-	const char *words;
-} rows[] = {
-#define WORDS(program, meaning, words) { program, meaning, words },
-#include "symptom/checker_words.def"
-#undef WORDS
-};
-
-#define NROWS (sizeof(rows) / sizeof(*rows))
-
-/* "/sbin/e2fsck -fn" is e2fsck. */
-static bool is_of(const struct row *row, const char *command)
-{
-	size_t len = strcspn(command, " ");
-
-	while (memchr(command, '/', len)) {
-		size_t skip = (size_t)((const char *)memchr(command, '/', len) - command) + 1;
-
-		command += skip;
-		len -= skip;
-	}
-	return !strcmp(row->program, "*") ||
-	       (strlen(row->program) == len && !memcmp(row->program, command, len));
-}
-
-static bool fits(const struct row *row, const char *line, size_t len)
-{
-	size_t n = strlen(row->words);
-
-	if (row->meaning == HAS_NOISE || row->meaning == HAS_FOLLOWS || row->meaning == HAS_MILD)
-		return memmem(line, len, row->words, n);
-	return row->meaning != NAME && n <= len && !memcmp(line, row->words, n);
-}
-
 enum rank { SAYS_NOTHING, SAYS_WHAT_IS_MILD, SAYS_WHAT_FOLLOWS, SAYS_A_PROBLEM };
 
 static const enum rank ranks[] = {
-	[NOISE] = SAYS_NOTHING,		[HAS_NOISE] = SAYS_NOTHING,
-	[FOLLOWS] = SAYS_WHAT_FOLLOWS,	[HAS_FOLLOWS] = SAYS_WHAT_FOLLOWS,
-	[HAS_MILD] = SAYS_WHAT_IS_MILD,
+	[AS_LINE_NOISE] = SAYS_NOTHING,
+	[AS_LINE_HAS_NOISE] = SAYS_NOTHING,
+	[AS_LINE_DID] = SAYS_NOTHING,
+	[AS_LINE_FOLLOWS] = SAYS_WHAT_FOLLOWS,
+	[AS_LINE_HAS_FOLLOWS] = SAYS_WHAT_FOLLOWS,
+	[AS_LINE_TELLS] = SAYS_WHAT_FOLLOWS,
+	[AS_LINE_HAS_MILD] = SAYS_WHAT_IS_MILD,
+	[AS_LINE_HARMLESS] = SAYS_WHAT_IS_MILD,
 };
 
-static enum rank rank_of(const char *command, const char *line, size_t len)
+/* What we say of a checker that could not end its own output (mount/mount_check.c). */
+static const struct as_checker_line ours[] = {
+	{ AS_LINE_HAS_FOLLOWS, "the checker did not end within" },
+	{ AS_LINE_HAS_FOLLOWS, "the checker died of" },
+	{ AS_LINE_NOISE, NULL },
+};
+
+/* What is known of the lines of a checker, "" for a library's; NULL: nothing. */
+static const struct as_checker_line *lines_of(const char *command)
+{
+	const struct as_checker *checker = as_checker_find(command);
+
+	return checker ? checker->lines : NULL;
+}
+
+/* What is harmless after something else need not be in order by itself. */
+static bool ranks_by(const struct as_checker_line *row)
+{
+	return row->meaning != AS_LINE_HARMLESS || !strchr(row->text, '>');
+}
+
+static enum rank rank_of(const struct as_checker_line *rows, const char *output, const char *line,
+			 size_t len)
 {
 	bool has_letter = false;
 
@@ -64,9 +54,12 @@ static enum rank rank_of(const char *command, const char *line, size_t len)
 			     (unsigned char)line[i] >= 0x80;
 	if (!has_letter)
 		return SAYS_NOTHING;
-	for (size_t i = 0; i < NROWS; i++)
-		if (is_of(&rows[i], command) && fits(&rows[i], line, len))
-			return ranks[rows[i].meaning];
+	for (; rows && rows->text; rows++)
+		if (ranks_by(rows) && as_checker_line_fits(rows, output, line, len))
+			return ranks[rows->meaning];
+	for (rows = ours; rows->text; rows++)
+		if (as_checker_line_fits(rows, output, line, len))
+			return ranks[rows->meaning];
 	return SAYS_A_PROBLEM;
 }
 
@@ -87,15 +80,16 @@ static size_t without_question(const char *line, size_t len)
 
 bool as_checker_problem(const char *command, const char *output, struct as_buf *out)
 {
+	const struct as_checker_line *rows = lines_of(command);
+	const char *all = output, *found = NULL;
 	enum rank best = SAYS_NOTHING;
-	const char *found = NULL;
 	size_t found_len = 0;
 
 	while (*output && best < SAYS_A_PROBLEM) {
 		size_t len = strcspn(output, "\n"), blank = strspn(output, " ");
 		const char *line = blank < len ? output + blank : output;
 		size_t line_len = len - (size_t)(line - output);
-		enum rank rank = rank_of(command, line, line_len);
+		enum rank rank = rank_of(rows, all, line, line_len);
 
 		if (rank > best) {
 			best = rank;
@@ -114,13 +108,11 @@ static const char *bare_name(const char *command, const char *text)
 {
 	const char *first = NULL;
 
-	for (size_t i = 0; i < NROWS; i++) {
-		const char *at = rows[i].meaning == NAME && is_of(&rows[i], command)
-					 ? strstr(text, rows[i].words)
-					 : NULL;
+	for (const struct as_checker_line *row = lines_of(command); row && row->text; row++) {
+		const char *at = row->meaning == AS_LINE_NAME ? strstr(text, row->text) : NULL;
 
-		if (at && (!first || at + strlen(rows[i].words) < first))
-			first = at + strlen(rows[i].words);
+		if (at && (!first || at + strlen(row->text) < first))
+			first = at + strlen(row->text);
 	}
 	return first && *first && *first != '"' && *first != '\'' ? first : NULL;
 }

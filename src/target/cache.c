@@ -10,6 +10,7 @@
 
 #include "os/dir.h"
 #include "os/share.h"
+#include "os/temp.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -64,11 +65,11 @@ static bool try_tmp(const char *tmp, struct as_buf *path)
 
 int as_cache_folder(const char *room, struct as_buf *path, struct as_err *err)
 {
-	if (!try_home(path) && !try_tmp("/var/tmp", path) && !try_tmp("/tmp", path))
-		return as_fail(
-			err, AS_ELACK,
-			"no folder for a cache: neither the home nor /var/tmp nor /tmp takes "
-			"one that is the user's alone");
+	if (!try_home(path) && !try_tmp("/var/tmp", path) && !try_tmp(as_temp_place(), path))
+		return as_fail(err, AS_ELACK,
+			       "no folder for a cache: neither the home nor /var/tmp nor %s takes "
+			       "one that is the user's alone",
+			       as_temp_place());
 	as_buf_addf(path, "/%s", room);
 	if (!make_private(as_buf_str(path)))
 		return as_fail(err, AS_EIO, "%s: cannot be made, or is not the user's alone",

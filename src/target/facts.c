@@ -140,7 +140,8 @@ static void choose_ways(const struct as_fstype *type, struct as_recovery *recove
 	uint32_t checkers = 0;
 
 	for (int mode = 0; mode < AS_CHECK_MODES; mode++)
-		if (type->check[mode].command && !(mode == AS_CHECK_FULL && type->full_rebuilds))
+		if (as_fstype_check(type, mode)->command &&
+		    !(mode == AS_CHECK_FULL && as_fstype_strictest(type) != AS_CHECK_FULL))
 			checkers |= 1u << mode;
 	if (type->replayed_by_checker) {
 		recovery->by_checkers = checkers;
@@ -157,9 +158,9 @@ static void choose_ways(const struct as_fstype *type, struct as_recovery *recove
 
 static struct as_recovery recovery_of_type(const struct as_fstype *type)
 {
-	enum as_check_mode strictest = type->full_rebuilds ? AS_CHECK_QUICK : AS_CHECK_FULL;
+	enum as_check_mode strictest = as_fstype_strictest(type);
 	struct as_recovery recovery = {
-		.strictest = type->check[strictest].command ? strictest : AS_CHECK_MODES,
+		.strictest = as_fstype_check(type, strictest)->command ? strictest : AS_CHECK_MODES,
 		.ways_agree = type->guarantee != AS_GUARANTEE_REPAIR,
 		.rereads = type->unreplayed,
 		.shows_commit = type->unreplayed && type->shows_commit,

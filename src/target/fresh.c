@@ -128,7 +128,7 @@ static int make(const struct as_fstype *type, const char *folder, struct as_medi
 	struct as_temp *temp;
 	int fd, rc;
 
-	rc = as_temp_new(folder ? folder : "/tmp", &temp, err);
+	rc = as_temp_new(folder, &temp, err);
 	if (rc)
 		return rc;
 	as_buf_addf(&path, "%s/disk", as_temp_path(temp));

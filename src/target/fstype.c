@@ -41,6 +41,36 @@ const struct as_fstype *as_fstype_find(const char *name)
 	return NULL;
 }
 
+const struct as_checker *as_fstype_checker(const struct as_fstype *type)
+{
+	if (type->own.exits)
+		return &type->own;
+	return type->checker ? as_checker_find(type->checker) : NULL;
+}
+
+const struct as_checker_way *as_fstype_check(const struct as_fstype *type, enum as_check_mode mode)
+{
+	static const struct as_checker_way none;
+	const struct as_checker *checker = as_fstype_checker(type);
+
+	return checker ? &checker->ways[mode] : &none;
+}
+
+enum as_check_mode as_fstype_strictest(const struct as_fstype *type)
+{
+	const struct as_checker *checker = as_fstype_checker(type);
+
+	return checker && checker->full_rebuilds ? AS_CHECK_QUICK : AS_CHECK_FULL;
+}
+
+enum as_check_answer as_fstype_judge(const struct as_fstype *type, enum as_check_mode mode,
+				     int exit_status, const char *output)
+{
+	const struct as_checker *checker = as_fstype_checker(type);
+
+	return as_checker_judge(checker, checker->ways[mode].looks, exit_status, output);
+}
+
 /* ---- Commands ------------------------------------------------------------------------------ */
 
 /* Words for execvp(3); there is a NULL after the last. */
@@ -129,13 +159,6 @@ void as_fstype_free_words(char **words)
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-const char *as_check_mode_name(enum as_check_mode mode)
-{
-	static const char *const names[AS_CHECK_MODES] = { "quick", "default", "full" };
-
-	return names[mode];
-}
-
 const char *as_guarantee_name(enum as_guarantee guarantee)
 {
 	static const char *const names[] = { "prefix", "object", "repair" };
@@ -160,9 +183,10 @@ bool as_fstype_lacks_tools(const struct as_fstype *type, struct as_buf *why)
 		return true;
 	}
 	for (int i = -2; i < AS_CHECK_MODES; i++) {
-		const char *command = i == -2	? type->server
-				      : i == -1 ? type->mkfs
-						: type->check[i].command;
+		const char *command =
+			i == -2	  ? type->server
+			: i == -1 ? type->mkfs
+				  : as_fstype_check(type, (enum as_check_mode)i)->command;
 
 		if (command && !program_is_here(command)) {
 			as_buf_addf(why, "%.*s (package %s)", (int)strcspn(command, " "), command,

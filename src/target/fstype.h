@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "target/checker_exits.h"
+#include "target/checkers.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,26 +83,6 @@ enum as_crash_trait {
 	AS_CRASH_COPIES_AHEAD = 1048576,
 };
 
-/* quick: what a machine does when it boots, default: repair what shows, full: look at
- * everything. */
-enum as_check_mode { AS_CHECK_QUICK, AS_CHECK_DEFAULT, AS_CHECK_FULL, AS_CHECK_MODES };
-
-struct as_checker {
-	/* Words separated by blanks; {disk} is the disk's path, {journal} that of its journal.
-	 * NULL: there is none. */
-	const char *command;
-	/* See checker_exits.h. A status that is not listed means that it failed. */
-	const char *exits;
-	const char *input; /* what it reads on standard input; NULL: nothing */
-	/* If every repair has one of these, which are separated by '|', nothing was wrong; may be
-	 * NULL. BEFORE>WORD: WORD is one if BEFORE was told before it. */
-	const char *harmless;
-	/* How lines begin that tell of no repair, separated by '|'. NULL: only lines with "? yes"
-	 * or "FIXED" tell of one. */
-	const char *progress;
-	bool direct; /* opens with O_DIRECT, which a file on tmpfs may refuse: it gets a device */
-};
-
 struct as_fstype {
 	const char *name; /* what a person types */
 	const char *help; /* a few words */
@@ -129,9 +109,10 @@ struct as_fstype {
 	const char *journal_mount;
 	/* Why it writes to its disk when a read-only mount is unmounted; NULL: it does not. */
 	const char *readonly_writes;
-	struct as_checker check[AS_CHECK_MODES];
-	/* The full checker rewrites the disk whatever it finds, so the quick one judges. */
-	bool full_rebuilds;
+	/* The row of checker.def that examines it; NULL: nobody does, or `own`. */
+	const char *checker;
+	/* In place of that row, if it has statuses: a variant's, or a user's. */
+	struct as_checker own;
 	/* After a power cut the quick checker replays the log; the kernel does not. */
 	bool replayed_by_checker;
 	/* All of them can be run on a disk as a power cut left it: they replay the log as the
@@ -164,6 +145,16 @@ const struct as_fstype *as_fstype_at(unsigned i);
 /* The number of its row; a number after the last for a type that is not in the table. */
 unsigned as_fstype_index(const struct as_fstype *type);
 
+/* Who examines its disks; NULL: nobody does. */
+const struct as_checker *as_fstype_checker(const struct as_fstype *type);
+/* How; the command is NULL if nobody does. */
+const struct as_checker_way *as_fstype_check(const struct as_fstype *type, enum as_check_mode mode);
+/* The mode that says whether a disk is in order. */
+enum as_check_mode as_fstype_strictest(const struct as_fstype *type);
+/* What a run in that mode came to: as_checker_judge(). */
+enum as_check_answer as_fstype_judge(const struct as_fstype *type, enum as_check_mode mode,
+				     int exit_status, const char *output);
+
 /* What a command of the table works on. `journal` is NULL if the type has no second disk. */
 struct as_fstype_disks {
 	const char *disk, *journal;
@@ -175,7 +166,6 @@ char **as_fstype_argv(const char *command, const struct as_fstype_disks *disks);
 char **as_fstype_envp(const struct as_fstype *type);
 void as_fstype_free_words(char **words); /* takes NULL */
 
-const char *as_check_mode_name(enum as_check_mode mode);
 const char *as_guarantee_name(enum as_guarantee guarantee);
 
 /* Whether something is missing to make such a disk, such as a package, or whether it can never be

@@ -56,8 +56,10 @@ int as_target_open_fuse(struct as_target *t, const char *rest, struct as_err *er
 				   .block_bytes = 4096,
 				   .mount = "",
 				   .guarantee = AS_GUARANTEE_REPAIR };
+	if (fsck)
+		own->own = (struct as_checker){ .name = "", .exits = "0=clean" };
 	for (int i = 0; fsck && i < AS_CHECK_MODES; i++)
-		own->check[i] = (struct as_checker){ .command = fsck + 6, .exits = "0=clean" };
+		own->own.ways[i].command = fsck + 6;
 	rc = as_server_argv(own->server, &any, &argv, err);
 	if (rc)
 		return as_fail_in(err, "target fuse");
@@ -69,7 +71,7 @@ int as_target_open_fuse(struct as_target *t, const char *rest, struct as_err *er
 			       own->server);
 	rc = check_plain("mkfs", own->mkfs, err);
 	if (!rc)
-		rc = check_plain("fsck", own->check[0].command, err);
+		rc = check_plain("fsck", own->own.ways[0].command, err);
 	t->fstype = own;
 	t->name = as_xstrdup("fuse");
 	t->block_bytes = own->block_bytes;

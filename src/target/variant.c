@@ -248,18 +248,20 @@ struct as_fstype as_variants_apply(const struct as_variants *v, const struct as_
 				   struct as_buf *commands)
 {
 	size_t mkfs_at = write_command(v, type->mkfs, add_words, commands);
+	const struct as_checker *checker = as_fstype_checker(type);
 	struct as_fstype changed = *type;
 	size_t check_at[AS_CHECK_MODES];
 
 	for (int i = 0; i < AS_CHECK_MODES; i++)
-		if (type->check[i].command)
-			check_at[i] =
-				write_command(v, type->check[i].command, add_check_words, commands);
+		if (checker)
+			check_at[i] = write_command(v, checker->ways[i].command, add_check_words,
+						    commands);
 	/* The buffer does not move any more. */
 	changed.mkfs = commands->data + mkfs_at;
-	for (int i = 0; i < AS_CHECK_MODES; i++)
-		if (type->check[i].command)
-			changed.check[i].command = commands->data + check_at[i];
+	if (checker)
+		changed.own = *checker;
+	for (int i = 0; checker && i < AS_CHECK_MODES; i++)
+		changed.own.ways[i].command = commands->data + check_at[i];
 	for (unsigned i = 0; i < NVARIANTS; i++)
 		if (as_variants_has(v, i))
 			change(&changed, &table[i]);

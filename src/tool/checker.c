@@ -105,8 +105,8 @@ int as_checker_run(struct as_checkers *c, const struct as_fstype *type, enum as_
 		   struct as_disk *disk, unsigned flags, struct as_checked *checked,
 		   struct as_err *err)
 {
-	const struct as_checker *row = &type->check[mode];
-	const struct as_tool_job job = { .input = row->input,
+	const struct as_checker_way *way = as_fstype_check(type, mode);
+	const struct as_tool_job job = { .input = way->input,
 					 .flags = flags,
 					 .fail_read = c->fail_read };
 	int rc;
@@ -114,11 +114,13 @@ int as_checker_run(struct as_checkers *c, const struct as_fstype *type, enum as_
 	c->fail_read = 0;
 	memset(checked, 0, sizeof(*checked));
 	checked->answer = AS_CHECK_FAILED;
-	if (!row->command)
+	if (!way->command)
 		return as_fail(err, AS_EUSE, "%s has no checker", type->name);
-	rc = run_command(c, type, row->command, &job, disk, &checked->run, err);
+	rc = run_command(c, type, way->command, &job, disk, &checked->run, err);
 	if (!rc && checked->run.ended.how == AS_END_EXIT)
-		checked->answer = as_fstype_answer(row, checked->run.ended.status);
+		checked->answer = as_checker_answer(as_fstype_checker(type), way->looks,
+						    checked->run.ended.status,
+						    as_buf_str(&checked->run.output), NULL);
 	return rc;
 }
 

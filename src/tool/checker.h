@@ -2,7 +2,7 @@
 /*
  * checker: runs mkfs and the checkers of the table of file system types (target/fstype.def) on
  * disks of ours. Each program is loaded once and stays ready (see tool.h), so that checking the
- * next disk costs a fork. What an exit status means is in target/checker_exits.h.
+ * next disk costs a fork. What an exit status means is in target/checker.def.
  */
 #ifndef AS_TOOL_CHECKER_H
 #define AS_TOOL_CHECKER_H
@@ -16,7 +16,7 @@
 struct as_checkers;
 
 struct as_checked {
-	/* By its exit status (target/checker_exits.h); after a signal or at the deadline it is
+	/* By its exit status (target/checker.def); after a signal or at the deadline it is
 	 * AS_CHECK_FAILED. */
 	enum as_check_answer answer;
 	struct as_tool_result run;

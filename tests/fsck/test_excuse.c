@@ -66,7 +66,7 @@ static struct as_disk *after(const struct rig *r, uint64_t off, unsigned char va
 	return disk;
 }
 
-static bool differs(const struct rig *r, const struct as_subject_row *row,
+static bool differs(const struct rig *r, const struct as_checker_test *row,
 		    enum as_subject_mode mode, uint64_t off)
 {
 	struct as_disk *disk = after(r, off, 77);
@@ -85,7 +85,7 @@ static void test_books(void **state)
 {
 	static const char *const broken[] = { "", " ", "7", "7-", "-7", "x-y", "9-8" };
 	struct rig *r = *state;
-	struct as_subject_row row = { .books = "100-103 2000-2000" };
+	struct as_checker_test row = { .books = "100-103 2000-2000" };
 
 	assert_true(as_subject_is_book(row.books, 100));
 	assert_true(as_subject_is_book(row.books, 103));
@@ -109,7 +109,7 @@ static void test_books(void **state)
 static void test_healthy_writes(void **state)
 {
 	struct rig *r = *state;
-	struct as_subject_row row = { 0 };
+	struct as_checker_test row = { 0 };
 	struct as_disk *disk = as_disk_snapshot(r->base.disk);
 
 	poke(disk, 300, 1);
@@ -127,7 +127,7 @@ static void test_healthy_writes(void **state)
 static void test_rebuilt(void **state)
 {
 	struct rig *r = *state;
-	struct as_subject_row row = { .rebuilds = true };
+	struct as_checker_test row = { .rebuilds = true };
 	struct as_reclog *log = as_reclog_new(as_disk_bd(r->base.disk), AS_RECLOG_READS, 0);
 	unsigned char sector[AS_DISK_SECTOR_BYTES];
 
@@ -163,8 +163,8 @@ static void test_silent(void **state)
 	struct as_fsck_run told = { .answer = AS_CHECK_CLEAN,
 				    .output = "x: ***** FILE SYSTEM WAS MODIFIED *****\n" };
 	struct as_fsck_run mute = { .answer = AS_CHECK_CLEAN, .output = "Fix? yes\nx: 3 files\n" };
-	const struct as_subject_row tells = { .tells = "***** FILE SYSTEM WAS MODIFIED *****" };
-	const struct as_subject_row quiet = { .quiet = true }, plain = { 0 };
+	const struct as_checker_test tells = { .tells = "***** FILE SYSTEM WAS MODIFIED *****" };
+	const struct as_checker_test quiet = { .quiet = true }, plain = { 0 };
 
 	(void)state;
 	assert_true(as_excuse_silent(&tells, &told));
@@ -175,7 +175,7 @@ static void test_silent(void **state)
 
 struct disagreement {
 	const char *what;
-	struct as_subject_row row;
+	struct as_checker_test row;
 	const char *look, *repair; /* outputs */
 	enum as_check_answer look_answer, repair_answer;
 	uint64_t off; /* that the repair changes; 0: nothing */
@@ -201,7 +201,7 @@ static const struct disagreement disagreements[] = {
 	  700,
 	  false },
 	{ "harmless",
-	  { .harmless = "no lost+found" },
+	  { .unseen = "no lost+found" },
 	  "",
 	  "no lost+found\n",
 	  AS_CHECK_CLEAN,
@@ -209,7 +209,7 @@ static const struct disagreement disagreements[] = {
 	  700,
 	  true },
 	{ "not harmless",
-	  { .harmless = "no lost+found" },
+	  { .unseen = "no lost+found" },
 	  "no lost+found\n",
 	  "no root\n",
 	  AS_CHECK_CLEAN,
@@ -300,12 +300,9 @@ static void test_orphans(void **state)
 		{ "Free blocks count wrong (828, counted=830).\nFix? yes\n", false },
 	};
 	struct rig *r = *state;
-	const struct as_subject_row *row = NULL;
+	const struct as_checker_test *row = as_checker_find("e2fsck")->tests;
 
-	for (unsigned i = 0; as_subject_row(i); i++)
-		if (!strcmp(as_subject_row(i)->name, "e2fsck"))
-			row = as_subject_row(i);
-	assert_non_null(row);
+	assert_string_equal(row->name, "e2fsck");
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct as_fsck_run check = { .answer = AS_CHECK_CLEAN,
 					     .output = "12/256 files\n",

@@ -62,10 +62,17 @@ static void test_exits(void **state)
 		(void)as_exits_find(wrong[i], 0, &answer);
 	}
 	/* Every row says what its statuses mean. */
-	for (unsigned i = 0; as_subject_row(i); i++) {
-		assert_int_equal(as_exits_vet(as_subject_row(i)->exits, &err), 0);
-		assert_true(as_exits_find(as_subject_row(i)->exits, 0, &answer));
-		assert_int_equal(answer, AS_CHECK_CLEAN);
+	for (unsigned i = 0; as_checker_at(i); i++) {
+		const char *const both[] = { as_checker_at(i)->exits,
+					     as_checker_at(i)->look_exits };
+
+		for (unsigned k = 0; k < 2; k++) {
+			if (!both[k])
+				continue;
+			assert_int_equal(as_exits_vet(both[k], &err), 0);
+			assert_true(as_exits_find(both[k], 0, &answer));
+			assert_int_equal(answer, AS_CHECK_CLEAN);
+		}
 	}
 }
 
@@ -257,7 +264,7 @@ static void same_as_whole(const char *checker)
 	setup.whole = true;
 	assert_int_equal(as_subject_open(&setup, &r.from_main, &err), 0);
 	assert_int_equal(as_generic_make(r.store, as_subject_type(r.subject),
-					 as_subject_row_of(r.subject)->bytes, &r.generic, &err),
+					 as_subject_checker(r.subject)->bytes, &r.generic, &err),
 			 0);
 	r.judge = as_judge_new(r.subject);
 	r.base.disk = as_disk_snapshot(r.generic.disk);

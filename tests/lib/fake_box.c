@@ -51,7 +51,7 @@ static int start(const struct as_box_options *options, struct as_box *box, struc
 {
 	char sh[] = "sh", c[] = "-c", path[] = "PATH=/usr/bin:/bin", text[8192], folder[1024];
 	char *argv[] = { sh, c, text, folder, NULL }, *envp[] = { path, NULL };
-	int rc = as_box_open_folder(box, "/tmp", err);
+	int rc = as_box_open_folder(box, NULL, err);
 
 	snprintf(text, sizeof(text), "version=%u\n%s%s", AS_WIRE_VERSION, begin, fake.script);
 	snprintf(folder, sizeof(folder), "%s", fake.folder);

@@ -389,8 +389,8 @@ static void check_subject(const char *what, unsigned deadline_ms, struct as_step
 {
 	char command[3 * PATH_MAX];
 	struct as_fstype type = { .name = "subject",
-				  .check = {
-					  { .command = command, .exits = "0=clean 1=repaired" } } };
+				  .own = { .ways = { { .command = command } },
+					   .exits = "0=clean 1=repaired" } };
 	const struct as_recover_options options = { .deadline_ms = deadline_ms };
 	struct as_recoverer *recoverer;
 	struct as_chunks *store;
@@ -443,10 +443,11 @@ static void test_checkers_that_go_wrong(void **state)
 
 static void test_no_such_checker(void **state)
 {
-	static const struct as_fstype type = { .name = "none",
-					       .package = "none-utils",
-					       .check = { { .command = "fsck.none {disk}",
-							    .exits = "0=clean" } } };
+	static const struct as_fstype type = {
+		.name = "none",
+		.package = "none-utils",
+		.own = { .ways = { { .command = "fsck.none {disk}" } }, .exits = "0=clean" }
+	};
 	const struct as_recover_options options = { 0 };
 	struct as_recoverer *recoverer = recoverer_of(&type, &options);
 	struct as_chunks *store = as_chunks_new();

@@ -2,7 +2,7 @@
 /* checker_words: the problem that a checker names, and which problems are the same. */
 #include "symptom/checker_words.h"
 
-#include "target/fstype.h"
+#include "target/checkers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -177,32 +177,30 @@ static void test_nothing(void **state)
 	as_buf_free(&problem);
 }
 
-/* What a row of a type calls harmless never names a finding where something else is said. */
+/* What a row calls harmless never names a finding where something else is said. */
 static void test_harmless(void **state)
 {
-	const struct as_fstype *type;
+	const struct as_checker *checker;
 	unsigned n = 0;
 
 	(void)state;
-	for (unsigned i = 0; (type = as_fstype_at(i)); i++)
-		for (unsigned mode = 0; mode < AS_CHECK_MODES; mode++) {
-			const char *words = type->check[mode].harmless;
+	for (unsigned i = 0; (checker = as_checker_at(i)); i++)
+		for (const struct as_checker_line *row = checker->lines; row->text; row++) {
+			struct as_buf output = { 0 }, problem = { 0 };
+			const char *before = strchr(row->text, '>'),
+				   *after = strchr(row->text, '<');
 
-			for (size_t len; words && *words; words += len + (words[len] == '|')) {
-				struct as_buf output = { 0 }, problem = { 0 };
-				const char *word = strchr(words, '>');
-
-				len = strcspn(words, "|");
-				word = word && word < words + len ? word + 1 : words;
-				as_buf_addf(&output, "%.*s\nInode 5 is bad\n",
-					    (int)(words + len - word), word);
-				assert_true(as_checker_problem(type->check[mode].command,
-							       as_buf_str(&output), &problem));
-				assert_string_equal(as_buf_str(&problem), "Inode 5 is bad");
-				as_buf_free(&output);
-				as_buf_free(&problem);
-				n++;
-			}
+			if (row->meaning != AS_LINE_HARMLESS)
+				continue;
+			as_buf_addf(&output, "%.*s\n%s\nInode 5 is bad\n",
+				    after ? (int)(after - row->text) : 200,
+				    before ? before + 1 : row->text, after ? after + 1 : "");
+			assert_true(
+				as_checker_problem(checker->name, as_buf_str(&output), &problem));
+			assert_string_equal(as_buf_str(&problem), "Inode 5 is bad");
+			as_buf_free(&output);
+			as_buf_free(&problem);
+			n++;
 		}
 	assert_true(n > 20);
 }

@@ -38,16 +38,17 @@ static void test_rows(void **state)
 		assert_true(type->default_bytes >= type->min_bytes);
 		assert_int_equal(type->default_bytes % 512, 0);
 		for (int i = 0; i < AS_CHECK_MODES; i++) {
-			const struct as_checker *checker = &type->check[i];
+			enum as_check_mode mode = (enum as_check_mode)i;
+			const char *command = as_fstype_check(type, mode)->command;
 
-			/* All or none. */
-			assert_true(!checker->command == !type->check[0].command);
-			if (!checker->command)
+			/* All or none, by the row that is named. */
+			assert_true(!command == !type->checker);
+			if (!command)
 				continue;
-			assert_non_null(strstr(checker->command, "{disk}"));
-			assert_int_equal(as_fstype_answer(checker, 0), AS_CHECK_CLEAN);
-			assert_int_equal(as_fstype_answer(checker, 127), AS_CHECK_FAILED);
-			assert_int_equal(as_fstype_answer(checker, -1), AS_CHECK_FAILED);
+			assert_non_null(strstr(command, "{disk}"));
+			assert_ptr_equal(as_checker_find(command), as_fstype_checker(type));
+			assert_int_equal(as_fstype_judge(type, mode, 127, ""), AS_CHECK_FAILED);
+			assert_int_equal(as_fstype_judge(type, mode, -1, ""), AS_CHECK_FAILED);
 		}
 	}
 	assert_true(n >= 18);
@@ -108,9 +109,10 @@ static void test_answers(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
-		struct as_checker checker = { .command = "x", .exits = answers[i].exits };
+		const struct as_checker checker = { .name = "x", .exits = answers[i].exits };
 
-		assert_int_equal(as_fstype_answer(&checker, answers[i].status), answers[i].want);
+		assert_int_equal(as_checker_answer(&checker, false, answers[i].status, "", NULL),
+				 answers[i].want);
 	}
 }
 
@@ -163,11 +165,12 @@ static const struct {
 
 static void test_judged(void **state)
 {
-	const struct as_checker *checker = &as_fstype_find("ext4")->check[AS_CHECK_FULL];
+	const struct as_fstype *type = as_fstype_find("ext4");
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
-		assert_int_equal(as_fstype_judge(checker, judged[i].status, judged[i].output),
+		assert_int_equal(as_fstype_judge(type, AS_CHECK_FULL, judged[i].status,
+						 judged[i].output),
 				 judged[i].want);
 }
 
@@ -185,17 +188,18 @@ static void test_impossible(void **state)
 /* Of xfs_repair, every line that is not one of progress tells of a repair. */
 static void test_judged_by_progress(void **state)
 {
-	const struct as_checker *checker = &as_fstype_find("xfs")->check[AS_CHECK_FULL];
+	const struct as_fstype *type = as_fstype_find("xfs");
 	static const char flags[] = "Phase 4 - check for duplicate blocks...\n        - agno = 0\n"
 				    "clearing reflink flag on inodes when possible\n\ndone\n";
 	static const char worse[] = "Phase 2 - using internal log\nbad magic number\n"
 				    "clearing reflink flag on inodes when possible\ndone\n";
 
 	(void)state;
-	assert_int_equal(as_fstype_judge(checker, 4, flags), AS_CHECK_CLEAN);
-	assert_int_equal(as_fstype_judge(checker, 4, worse), AS_CHECK_REPAIRED);
-	assert_int_equal(as_fstype_judge(checker, 4, "Phase 1\ndone\n"), AS_CHECK_REPAIRED);
-	assert_int_equal(as_fstype_judge(checker, 0, flags), AS_CHECK_CLEAN);
+	assert_int_equal(as_fstype_judge(type, AS_CHECK_FULL, 4, flags), AS_CHECK_CLEAN);
+	assert_int_equal(as_fstype_judge(type, AS_CHECK_FULL, 4, worse), AS_CHECK_REPAIRED);
+	assert_int_equal(as_fstype_judge(type, AS_CHECK_FULL, 4, "Phase 1\ndone\n"),
+			 AS_CHECK_REPAIRED);
+	assert_int_equal(as_fstype_judge(type, AS_CHECK_FULL, 0, flags), AS_CHECK_CLEAN);
 }
 
 /* What a row draws is taken by the type; these were refused, changed what is read, or did not keep
@@ -214,36 +218,75 @@ static void test_options_not_drawn(void **state)
 		assert_null(strstr(as_fstype_find(never[i].type)->draw, never[i].option));
 }
 
+/* What fsck.fat 4.2 prints of a disk of FAT32 that was not unmounted. */
+#define FAT_SMALL                                                                         \
+	"Warning: Filesystem is FAT32 according to fat_length and fat32_length fields,\n" \
+	"  but has only 1984 clusters, less than the required minimum of 65525.\n"        \
+	"  This may lead to problems on some systems.\n"
+#define FAT_DIFFERENT(bytes)                                                            \
+	"fsck.fat 4.2 (2021-01-31)\n"                                                   \
+	"There are differences between boot sector and its backup.\n"                   \
+	"This is mostly harmless. Differences: (offset:original/backup)\n  " bytes "\n" \
+	"  Not automatically fixing this.\nStarting check/repair pass.\n"
+#define FAT_DIRTY                                                                         \
+	"Dirty bit is set. Fs was not properly unmounted and some data may be corrupt.\n" \
+	" Automatically removing dirty bit.\n"
+#define FAT_SUM "Starting verification pass.\n/dev/x: 0 files, 1/1984 clusters\n"
+#define FAT_CHANGED "\n*** Filesystem was changed ***\nWriting changes.\n"
+
 static void test_judged_dirty(void **state)
 {
-	const struct as_checker *checker = &as_fstype_find("vfat")->check[AS_CHECK_FULL];
-	static const char dirty[] = "fsck.fat 4.2 (2021-01-31)\n"
-				    "Cannot initialize conversion from codepage 850 to X: Y\n"
-				    "Dirty bit is set. Fs was not properly unmounted.\n"
-				    " Automatically removing dirty bit.\n",
-			  more[] = "Dirty bit is set.\n/A\n  Contains a free cluster.\n";
+	static const struct {
+		const char *output;
+		enum as_check_answer want;
+	} rows[] = {
+		{ "fsck.fat 4.2 (2021-01-31)\n"
+		  "Cannot initialize conversion from codepage 850 to X: Y\n" FAT_DIRTY FAT_SUM,
+		  AS_CHECK_CLEAN },
+		{ FAT_DIRTY FAT_CHANGED FAT_SUM, AS_CHECK_CLEAN },
+		{ "Dirty bit is set.\n/A\n  Contains a free cluster.\n" FAT_SUM,
+		  AS_CHECK_REPAIRED },
+		/* The mark is in one of two boot sectors. */
+		{ FAT_DIFFERENT("65:01/00") FAT_DIRTY FAT_SUM, AS_CHECK_CLEAN },
+		{ FAT_SMALL FAT_DIFFERENT("65:01/00") FAT_DIRTY FAT_SUM, AS_CHECK_CLEAN },
+		{ FAT_DIFFERENT("65:00/01") FAT_DIRTY FAT_SUM, AS_CHECK_CLEAN },
+		{ FAT_DIFFERENT("65:03/02") FAT_DIRTY FAT_SUM, AS_CHECK_CLEAN },
+		/* Something else is different, too, or instead. */
+		{ FAT_DIFFERENT("65:01/00, 71:4e/00") FAT_DIRTY FAT_SUM, AS_CHECK_REPAIRED },
+		{ FAT_DIFFERENT("65:01/00, 71:41/20") FAT_DIRTY FAT_SUM, AS_CHECK_REPAIRED },
+		{ FAT_DIFFERENT("165:01/00") FAT_DIRTY FAT_SUM, AS_CHECK_REPAIRED },
+		{ FAT_DIFFERENT("65:02/00") FAT_DIRTY FAT_SUM, AS_CHECK_REPAIRED },
+		{ FAT_DIFFERENT("65:01/00") FAT_DIRTY "/A\n  Contains a free cluster.\n" FAT_SUM,
+		  AS_CHECK_REPAIRED },
+		/* It died, which it tells by the same status. */
+		{ FAT_DIFFERENT("65:01/00") "Got 0 bytes instead of 8192 at 512\n",
+		  AS_CHECK_FAILED },
+		{ "Logical sector size is zero.\n", AS_CHECK_FAILED },
+	};
+	const struct as_fstype *type = as_fstype_find("vfat");
 
 	(void)state;
-	assert_int_equal(as_fstype_judge(checker, 1, dirty), AS_CHECK_CLEAN);
-	assert_int_equal(as_fstype_judge(checker, 1, more), AS_CHECK_REPAIRED);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(as_fstype_judge(type, AS_CHECK_FULL, 1, rows[i].output),
+				 rows[i].want);
 }
 
 static void test_judged_minix(void **state)
 {
-	const struct as_checker *checker = &as_fstype_find("minix")->check[AS_CHECK_FULL];
+	const struct as_fstype *type = as_fstype_find("minix");
 	static const char mode[] = "Forcing filesystem check.\nInode 3 mode not cleared.\n---\n"
 				   "FILE SYSTEM HAS BEEN CHANGED\n---\n",
 			  more[] = "Inode 3 mode not cleared.\nZone 9: marked in use.\n";
 
 	(void)state;
-	assert_int_equal(as_fstype_judge(checker, 3, mode), AS_CHECK_CLEAN);
-	assert_int_equal(as_fstype_judge(checker, 3, more), AS_CHECK_REPAIRED);
+	assert_int_equal(as_fstype_judge(type, AS_CHECK_FULL, 3, mode), AS_CHECK_CLEAN);
+	assert_int_equal(as_fstype_judge(type, AS_CHECK_FULL, 3, more), AS_CHECK_REPAIRED);
 }
 
 /* An inode that was removed while it was open is freed first, and then what it had. */
 static void test_judged_gfs2(void **state)
 {
-	const struct as_checker *checker = &as_fstype_find("gfs2")->check[AS_CHECK_FULL];
+	const struct as_fstype *type = as_fstype_find("gfs2");
 #define CLEANED "RGs: Consistent: 1   Cleaned: 1   Inconsistent: 0   Fixed: 0   Total: 2\n"
 #define FREED                                                                     \
 	"Block 2341 (0x925) bitmap says 1 (data) but FSCK saw 0 (free)\nFixed.\n" \
@@ -269,7 +312,8 @@ static void test_judged_gfs2(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_int_equal(as_fstype_judge(checker, 1, rows[i].output), rows[i].want);
+		assert_int_equal(as_fstype_judge(type, AS_CHECK_FULL, 1, rows[i].output),
+				 rows[i].want);
 }
 
 /* What only a checker makes whole needs one; without, nothing is promised. */
@@ -280,7 +324,8 @@ static void test_repaired(void **state)
 	(void)state;
 	for (unsigned i = 0; (type = as_fstype_at(i)); i++)
 		if (type->guarantee == AS_GUARANTEE_REPAIR && !type->impossible &&
-		    !type->check[AS_CHECK_FULL].command && !(type->crash & AS_CRASH_NOTHING))
+		    !as_fstype_check(type, AS_CHECK_FULL)->command &&
+		    !(type->crash & AS_CRASH_NOTHING))
 			fail_msg("%s: nothing repairs it", type->name);
 }
 

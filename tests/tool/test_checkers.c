@@ -365,7 +365,7 @@ static int first_diff(void *ctx, uint64_t index, const unsigned char *a, const u
 	return 1;
 }
 
-static struct as_disk *plain_result(const struct as_fstype *type, const struct as_checker *row,
+static struct as_disk *plain_result(const struct as_fstype *type, const struct as_checker_way *row,
 				    struct as_disk *disk, bool clock, unsigned deadline_ms,
 				    struct as_ended *ended)
 {
@@ -419,7 +419,7 @@ static void run_patiently(const struct as_fstype *type, enum as_check_mode mode,
 static void compare_one(const struct as_fstype *type, enum as_check_mode mode, struct as_disk *disk,
 			struct as_checkers *checkers, unsigned number, struct tally *tally)
 {
-	const struct as_checker *row = &type->check[mode];
+	const struct as_checker_way *row = as_fstype_check(type, mode);
 	const unsigned patience_ms = PATIENCE * DEADLINE_MS;
 	struct as_disk *plain, *again;
 	struct as_checked checked;

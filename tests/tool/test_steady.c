@@ -51,13 +51,13 @@ static bool same(struct as_medium *a, struct as_medium *b)
 static bool is_clean(const struct as_target *target, struct as_medium *medium)
 {
 	const struct as_fstype *type = as_target_fstype(target);
-	enum as_check_mode mode = type->full_rebuilds ? AS_CHECK_QUICK : AS_CHECK_FULL;
+	enum as_check_mode mode = as_fstype_strictest(type);
 	struct as_checkers *checkers;
 	struct as_checked checked;
 	struct as_err err = { 0 };
 	bool clean;
 
-	if (!type->check[mode].command)
+	if (!as_fstype_check(type, mode)->command)
 		return true;
 	checkers = as_checkers_new(NULL);
 	clean = !as_checker_run(checkers, type, mode, as_medium_disk(medium), 0, &checked, &err) &&

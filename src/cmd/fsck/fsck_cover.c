@@ -23,7 +23,7 @@ int as_fsck_covering_open(const struct as_args *args, struct as_fsck_covering *c
 		c->cover.own = as_sym_cover_new();
 		return 0;
 	}
-	rc = as_temp_new("/tmp", &c->folder, err);
+	rc = as_temp_new(NULL, &c->folder, err);
 	for (unsigned i = 0; !rc && as_fsck_cover_row(i); i++)
 		if (!strcmp(as_fsck_cover_row(i)->name, name))
 			c->cover.row = as_fsck_cover_row(i);

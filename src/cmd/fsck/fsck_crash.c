@@ -139,7 +139,7 @@ static int record_boxed(const struct as_args *args, const struct as_fsck_crashes
 	struct as_run_stats stats = { 0 };
 	struct as_temp *temp = NULL;
 	struct as_cli_box box = { 0 };
-	int rc = as_temp_new("/tmp", &temp, err);
+	int rc = as_temp_new(NULL, &temp, err);
 
 	for (size_t i = 0; i < c->n; i++)
 		jobs[i] = (struct as_boxed_job){ .name = as_buf_str(&c->names[i]),

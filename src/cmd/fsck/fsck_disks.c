@@ -120,7 +120,7 @@ static const char *const symbolic[] = { "range",      "each",  "solved",
 
 int as_fsck_open_disks(struct as_fsck_session *s, struct as_err *err)
 {
-	const struct as_subject_row *row = as_subject_row_of(s->subject);
+	const uint64_t bytes = as_subject_checker(s->subject)->bytes;
 	const char *path = as_args_text(s->args, "disk", NULL), *type = as_subject_type(s->subject);
 	enum as_generic_kind kind = AS_GENERIC_PLAIN;
 	uint64_t size;
@@ -160,7 +160,7 @@ int as_fsck_open_disks(struct as_fsck_session *s, struct as_err *err)
 	} else {
 		as_assert(as_generic_kind_find(as_args_text(s->args, "content", "generic"), &kind));
 		s->bases->name = as_generic_kind_name(kind);
-		size = as_args_number(s->args, "size", kind == AS_GENERIC_PLAIN ? row->bytes : 0);
+		size = as_args_number(s->args, "size", kind == AS_GENERIC_PLAIN ? bytes : 0);
 		rc = fits_memory("--size", size, err);
 		if (!rc)
 			rc = as_generic_make_kind(s->store, type, size, kind, &s->generic, err);
@@ -186,7 +186,7 @@ int as_fsck_open_model(struct as_fsck_session *s, struct as_err *err)
 		.type = as_subject_type(s->subject),
 		.layout = as_args_text(s->args, "layout", NULL),
 		.older = s->generic.fresh,
-		.books = as_subject_row_of(s->subject)->books,
+		.books = as_subject_test(s->subject)->books,
 		.seed = s->state.seed,
 		.where = !strcmp(where, "any")	  ? AS_CORRUPT_ANYWHERE
 			 : !strcmp(where, "data") ? AS_CORRUPT_DATA

@@ -50,12 +50,14 @@ static bool is_there(const char *spec)
 static struct checkers checkers_of(const struct as_args *args)
 {
 	struct checkers list = { .chosen = args->n_operands };
+	const struct as_checker_test *test;
 
 	for (int i = 0; i < args->n_operands && list.n < CHECKERS_MAX; i++)
 		list.spec[list.n++] = args->operands[i];
-	for (unsigned i = 0; !list.chosen && as_subject_row(i) && list.n < CHECKERS_MAX; i++)
-		if (!as_subject_row(i)->trusts && is_there(as_subject_row(i)->name))
-			list.spec[list.n++] = as_subject_row(i)->name;
+	for (unsigned i = 0;
+	     !list.chosen && (test = as_checker_test_at(i, NULL)) && list.n < CHECKERS_MAX; i++)
+		if (!test->trusts && is_there(test->name))
+			list.spec[list.n++] = test->name;
 	return list;
 }
 

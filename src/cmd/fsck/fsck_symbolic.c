@@ -114,7 +114,7 @@ int as_symbolic_open(const struct as_args *args, const struct as_fsck_subject *s
 	struct as_places_setup setup = { .bases = bases,
 					 .n = n,
 					 .type = as_subject_type(subject),
-					 .books = as_subject_row_of(subject)->books,
+					 .books = as_subject_test(subject)->books,
 					 .layout = as_args_text(args, "layout", NULL),
 					 .suite = as_args_has(args, "suite"),
 					 .differs = differs,

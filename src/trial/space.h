@@ -20,8 +20,8 @@
  *
  * It is the last thing that happens to a disk. The model does not follow it.
  */
-#ifndef AS_CHILD_SPACE_H
-#define AS_CHILD_SPACE_H
+#ifndef AS_TRIAL_SPACE_H
+#define AS_TRIAL_SPACE_H
 
 #include "base/buf.h"
 #include "model/model.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* space: see space.h. */
-#include "child/space.h"
+#include "trial/space.h"
 
 #include <errno.h>
 
