@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SILENCE_MS 1500 /* a beat comes once, so this long is a hang */
+#define SILENCE_MS 4000 /* a beat comes once, so this long is a hang */
 #define ASKS 2
 
 enum ends { ANSWERED, DIED, HUNG, FAILED };
@@ -70,7 +70,7 @@ static const struct row {
 	  "" },
 	{ "it hangs", "up; beat; next; sleep 100", { HUNG, HUNG }, HUNG, "" },
 	{ "it floods the console",
-	  "up; beat; next; while :; do yes 'F2FS-fs: something' | head -c 9000000; beat; done",
+	  "up; beat; next; while :; do yes 'F2FS-fs: something' | head -c 300000; beat; done",
 	  { HUNG, HUNG },
 	  DIED,
 	  "" },
