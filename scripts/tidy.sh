@@ -63,10 +63,11 @@ arrows() {
 	trace     work calls
 	record    calls trace
 	cover     work calls trace
-	damage    work disk host target tool box klog instance snapshot trace
+	damage    work disk host target tool box klog instance supervise snapshot trace
 	fsck      work symptom disk target tool layout damage cuts recording
 	cross     disk target layout snapshot damage fsck
 	sym       disk target tool box layout damage fsck
+	guest     work box supervise scenario check damage
 	swarm     work target
 	figure    cover
 	dossier   work model disk host target vfs legal
@@ -75,7 +76,7 @@ arrows() {
 	cli       work model symptom gen disk host target box vfs race reduce instance child run
 	cli       supervise crash scenario hunt kernel cover progress figure dossier report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
-	cmd       scenario hunt check damage fsck cross sym swarm
+	cmd       scenario hunt check damage fsck cross sym guest swarm
 	cmd       layout trace record cover figure dossier report join cli labfs kernel progress
 	cmd       bench
 	END

@@ -35,15 +35,19 @@ void as_guest_programs_add(struct as_guest_programs *p, const struct as_fstype *
 	for (int i = 0; i < AS_CHECK_MODES; i++)
 		if (as_fstype_check(type, (enum as_check_mode)i)->command)
 			add(&p->optional, as_fstype_check(type, (enum as_check_mode)i)->command);
+	if (type->guest_bytes > p->mem_bytes)
+		p->mem_bytes = type->guest_bytes;
 }
 
-void as_guest_programs_set(const struct as_guest_programs *p, struct as_box_options *options)
+void as_guest_programs_set(struct as_guest_programs *p, struct as_box_options *options)
 {
 	static const char *const none[] = { NULL };
 
 	options->programs = p->programs.n ? (const char *const *)p->programs.names : none;
 	options->optional = p->optional.n ? (const char *const *)p->optional.names : none;
 	options->modules = p->modules.n ? (const char *const *)p->modules.names : none;
+	if (options->mem_bytes == p->mem_set)
+		options->mem_bytes = p->mem_set = p->mem_bytes;
 }
 
 static void free_names(struct as_guest_names *list)
@@ -59,4 +63,5 @@ void as_guest_programs_free(struct as_guest_programs *p)
 	free_names(&p->programs);
 	free_names(&p->optional);
 	free_names(&p->modules);
+	p->mem_bytes = p->mem_set = 0;
 }

@@ -400,7 +400,7 @@ int as_inbox_open(const struct as_checking *c, const struct as_run_options *opti
 int as_inbox_run(struct as_inbox *inbox, const char *name, const struct as_seq *seq, bool *found,
 		 struct as_err *err)
 {
-	struct as_boxed_job job = { name, seq };
+	struct as_boxed_job job = { .name = name, .seq = seq };
 	struct as_run_stats stats = { 0 };
 	int rc = as_boxed_give(inbox->session, &job, 1, &stats, err);
 

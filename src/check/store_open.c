@@ -2,12 +2,12 @@
 /* store_open: making a store, and taking up the one that a file has: see store.c. */
 #include "check/search.h"
 #include "check/store_priv.h"
+#include "os/memory.h"
 #include "os/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,14 +17,6 @@
 #define LINE_BYTES 160u
 #define LINES_MAX_BYTES ((size_t)UINT32_MAX)
 #define SLOTS_MIN 1024u
-
-static void *map(size_t bytes, int fd)
-{
-	int how = fd < 0 ? MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, how, fd, 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
 
 static int not_ours(struct as_err *err)
 {
@@ -70,9 +62,9 @@ static int map_all(struct as_store *s, int fd, off_t file_size, uint32_t max, st
 	if (fd >= 0 && (ftruncate(fd, (off_t)s->file_bytes) ||
 			(errno = posix_fallocate(fd, 0, sizeof(*s->header)))))
 		return as_fail_errno(err, errno, "cannot keep states in a file");
-	s->header = map(s->file_bytes, fd);
-	s->heap = map(s->heap_bytes, -1);
-	s->slots = map(s->slot_bytes, -1);
+	s->header = as_memory_reserve(s->file_bytes, fd);
+	s->heap = as_memory_reserve(s->heap_bytes, -1);
+	s->slots = as_memory_reserve(s->slot_bytes, -1);
 	if (!s->header || !s->heap || !s->slots)
 		return as_fail_errno(err, errno, "cannot map memory for %u states", max);
 	s->state = (struct as_store_state *)(void *)(s->header + 1);
@@ -245,11 +237,8 @@ void as_store_close(struct as_store *s)
 {
 	if (!s)
 		return;
-	if (s->header)
-		munmap(s->header, s->file_bytes);
-	if (s->heap)
-		munmap(s->heap, s->heap_bytes);
-	if (s->slots)
-		munmap(s->slots, s->slot_bytes);
+	as_memory_give_back(s->header, s->file_bytes);
+	as_memory_give_back(s->heap, s->heap_bytes);
+	as_memory_give_back(s->slots, s->slot_bytes);
 	as_shared_free(s, sizeof(*s));
 }

@@ -8,18 +8,10 @@
 
 #include "base/buf.h"
 #include "cli/cli.h"
-#include "work/seq.h"
-
-struct as_cli_job {
-	const char *path; /* where it is read from */
-	const char *name; /* for people */
-	struct as_seq *seq;
-	struct as_buf spec; /* the target: the option --target, or what the file says */
-	uint64_t size_bytes; /* of the disk; 0: the target's own */
-};
+#include "scenario/series.h"
 
 struct as_cli_jobs {
-	struct as_cli_job *jobs;
+	struct as_series_job *jobs;
 	size_t n, cap;
 	struct as_buf list; /* the text that names point into */
 };
@@ -44,7 +36,5 @@ AS_MUST_CHECK int as_cli_jobs_add_file(struct as_cli_jobs *all, const char *path
 AS_MUST_CHECK int as_cli_join_wear(const struct as_args *args, struct as_buf *spec,
 				   struct as_err *err);
 void as_cli_jobs_free(struct as_cli_jobs *all);
-/* Whether both run on the same target, with a disk of the same size. */
-bool as_cli_jobs_alike(const struct as_cli_job *a, const struct as_cli_job *b);
 
 #endif

@@ -104,7 +104,7 @@ struct crash_session {
 	struct as_crash_options options;
 	struct as_target *target;
 	struct as_crasher *crasher;
-	const struct as_cli_job *current; /* whose target is loaded */
+	const struct as_series_job *current; /* whose target is loaded */
 	struct as_cli_output out;
 	struct as_run_stats stats;
 	struct as_crash_counts counts;
@@ -139,12 +139,12 @@ static uint64_t budget_of(const struct crash_session *s, const struct as_target 
 						     : as_crash_budget(target, false);
 }
 
-static int get_ready(struct crash_session *s, const struct as_cli_job *job, struct as_err *err)
+static int get_ready(struct crash_session *s, const struct as_series_job *job, struct as_err *err)
 {
 	struct as_crash_options options = s->options;
 	int rc;
 
-	if (s->current && as_cli_jobs_alike(s->current, job))
+	if (s->current && as_series_alike(s->current, job))
 		return 0;
 	as_crasher_free(s->crasher);
 	as_cli_wear_say(s->target, false, s->out.json, s->out.chain);
@@ -227,7 +227,7 @@ static void say_all(const struct crash_session *s)
 	as_buf_free(&line);
 }
 
-static int crash_one(struct crash_session *s, const struct as_cli_job *job, struct as_err *err)
+static int crash_one(struct crash_session *s, const struct as_series_job *job, struct as_err *err)
 {
 	struct as_crash_counts counts = { 0 };
 	struct as_run_result result = { 0 };
@@ -285,7 +285,7 @@ static int box_size(const struct crash_session *s, const char *spec, uint64_t *s
 static int crash_boxed(struct crash_session *s, const struct as_cli_jobs *all, size_t *first,
 		       struct as_err *err)
 {
-	const struct as_cli_job *job = &all->jobs[*first];
+	const struct as_series_job *job = &all->jobs[*first];
 	struct crash_talk talk = { s, as_buf_str(&job->spec) };
 	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
 	uint64_t size_bytes = job->size_bytes;
@@ -295,8 +295,9 @@ static int crash_boxed(struct crash_session *s, const struct as_cli_jobs *all, s
 	struct as_crash_options options = s->options;
 	int rc = box_size(s, talk.spec, &size_bytes, &options.budget, err);
 
-	for (; *first < all->n && as_cli_jobs_alike(job, &all->jobs[*first]); ++*first)
-		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
+	for (; *first < all->n && as_series_alike(job, &all->jobs[*first]); ++*first)
+		jobs[n++] = (struct as_boxed_job){ .name = all->jobs[*first].name,
+						   .seq = all->jobs[*first].seq };
 	if (!rc)
 		rc = as_cli_box_open(s->args, talk.spec, size_bytes, &box, err);
 	if (!rc) {

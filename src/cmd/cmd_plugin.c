@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/rows.h"
 #include "cli/runs.h"
+#include "cli/stopping.h"
 #include "cli/trust.h"
 #include "disk/flash.h"
 #include "os/spawn.h"
@@ -117,7 +118,7 @@ static int describe(const struct as_target *target, struct as_buf *out, struct a
 	return 0;
 }
 
-static void told(void *ctx, const struct as_cli_job *job, size_t done,
+static void told(void *ctx, const struct as_series_job *job, size_t done,
 		 const struct as_run_result *result)
 {
 	(void)job;
@@ -135,8 +136,7 @@ static int smoke(const struct as_args *args, const char *spec, bool flat, struct
 	static const struct {
 		const char *name, *scenario;
 	} rows[] = { { "sequential", "sequential" }, { "crash", "crash:record=sound" } };
-	struct as_cli_job job = { .path = "smoke", .name = "smoke" };
-	struct as_cli_jobs all = { .jobs = &job, .n = 1 };
+	struct as_series_job job = { .path = "smoke", .name = "smoke" };
 	struct as_run_stats stats = { 0 };
 	struct as_cli_output out;
 	int64_t start_us = as_now_us();
@@ -151,17 +151,19 @@ static int smoke(const struct as_args *args, const char *spec, bool flat, struct
 		goto out;
 	as_buf_adds(&job.spec, spec);
 	for (size_t i = 0; i < 2 && !rc; i++) {
-		struct as_cli_runs runs = { .told = told,
-					    .ctx = (void *)rows[i].name,
-					    .sinks = out.chain };
+		struct as_series runs = { .told = told,
+					 .ctx = (void *)rows[i].name,
+					 .leaves = as_cli_runs_say,
+					 .sinks = out.chain };
 		size_t done = 0;
 
 		rc = as_cli_run_options(args, &runs.options, err);
+		runs.options.stop = as_cli_stop_catch();
 		if (!rc)
 			rc = as_scenario_find(rows[i].scenario, &runs.scenario, &runs.params, err);
 		if (!rc)
-			rc = as_cli_runs_next(&runs, &all, &done, &stats, err);
-		as_cli_runs_close(&runs);
+			rc = as_series_next(&runs, &job, 1, &done, &stats, err);
+		as_series_close(&runs);
 	}
 	stats.wall_us = as_now_us() - start_us;
 	rc = as_cli_output_close(&out, &stats, rc, err);

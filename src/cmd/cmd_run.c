@@ -70,7 +70,7 @@ static void say_workload(const char *name, const char *spec, const struct as_run
 #define SWEEPS_MAX 8u
 
 struct run_session {
-	struct as_cli_runs runs;
+	struct as_series runs;
 	enum as_sweep sweeps[SWEEPS_MAX]; /* one after the other; runs.options has the one of now */
 	size_t n_sweeps;
 	struct as_cli_cov cov;
@@ -82,12 +82,12 @@ struct run_talk {
 	bool json, together;
 	struct as_sink *sinks;
 	struct as_live *live;
-	struct as_cli_runs *runs;
+	struct as_series *runs;
 };
 
-static void count_sweep(struct as_cli_runs *runs, const struct as_run_result *r)
+static void count_sweep(struct as_series *runs, const struct as_run_result *r)
 {
-	runs->swept |= as_cli_has_swept(r);
+	runs->swept |= as_run_has_swept(r);
 	runs->n_swept++;
 	runs->n_complete += r->swept;
 	runs->points += r->points;
@@ -102,7 +102,7 @@ static void show(struct as_live *live, const struct as_run_result *r, size_t don
 	as_live_add_done(live, done);
 }
 
-static void told(void *ctx, const struct as_cli_job *job, size_t done,
+static void told(void *ctx, const struct as_series_job *job, size_t done,
 		 const struct as_run_result *result)
 {
 	const struct run_talk *talk = ctx;
@@ -149,7 +149,7 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 		     struct run_session *r, struct as_cli_output *out, struct as_run_stats *stats,
 		     struct as_err *err)
 {
-	const struct as_cli_job *job = &all->jobs[*first];
+	const struct as_series_job *job = &all->jobs[*first];
 	struct run_talk talk = { .spec = as_buf_str(&job->spec),
 				 .json = out->json,
 				 .sinks = out->talk,
@@ -162,8 +162,9 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 	int rc = as_cli_share_open(out, &share, err);
 
 	as_cli_stop_release();
-	for (; *first < all->n && as_cli_jobs_alike(job, &all->jobs[*first]); ++*first)
-		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
+	for (; *first < all->n && as_series_alike(job, &all->jobs[*first]); ++*first)
+		jobs[n++] = (struct as_boxed_job){ .name = all->jobs[*first].name,
+						   .seq = all->jobs[*first].seq };
 	if (!rc)
 		rc = as_cli_box_open(args, talk.spec, job->size_bytes, &box, err);
 	if (!rc) {
@@ -284,10 +285,12 @@ static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all,
 	while (i < all->n && !rc && !as_cli_unheard()) {
 		as_cli_show_where(out->live, args, as_buf_str(&all->jobs[i].spec), 1);
 		as_live_phase(out->live, all->jobs[i].name);
-		if (as_cli_wants_box(args, as_buf_str(&all->jobs[i].spec)))
+		if (as_cli_wants_box(args, as_buf_str(&all->jobs[i].spec))) {
 			rc = run_boxed(args, all, &i, r, out, stats, err);
-		else
-			rc = as_cli_runs_next(&r->runs, all, &i, stats, err);
+		} else {
+			r->runs.options.stop = as_cli_stop_catch();
+			rc = as_series_next(&r->runs, all->jobs, all->n, &i, stats, err);
+		}
 		if (!rc)
 			rc = as_cli_output_failed(out, err);
 	}
@@ -347,13 +350,13 @@ static int open_cov(const struct as_args *args, const struct as_cli_jobs *all,
 }
 
 /* A fault before the first operation tests the mount. */
-static bool tested_mount(const struct as_cli_runs *b, const struct as_run_stats *stats)
+static bool tested_mount(const struct as_series *b, const struct as_run_stats *stats)
 {
 	return !stats->findings && stats->workloads && !stats->ops && b->options.faults;
 }
 
 /* A run that tested nothing is an error: success would say that something was tested. */
-static int check_something(const struct as_cli_runs *b, const struct as_run_stats *stats,
+static int check_something(const struct as_series *b, const struct as_run_stats *stats,
 			   struct as_err *err)
 {
 	if (stats->findings || tested_mount(b, stats))
@@ -371,7 +374,7 @@ static int check_something(const struct as_cli_runs *b, const struct as_run_stat
 }
 
 /* "All" is said only if every sweep came to its end by itself. */
-static void say_swept(const struct as_cli_runs *b, struct as_sink *sinks)
+static void say_swept(const struct as_series *b, struct as_sink *sinks)
 {
 	unsigned long long points = b->points, left = b->n_swept - b->n_complete;
 
@@ -392,8 +395,10 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 		   struct as_err *err)
 {
 	struct run_talk talk = { .together = as_args_has(args, "together") };
-	struct run_session r = { .runs = {
-					 .together = talk.together, .told = told, .ctx = &talk } };
+	struct run_session r = { .runs = { .together = talk.together,
+					   .told = told,
+					   .leaves = as_cli_runs_say,
+					   .ctx = &talk } };
 	struct as_run_stats stats = { 0 };
 	struct as_buf faults = { 0 };
 	struct as_cli_output out;
@@ -419,7 +424,7 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 	talk.runs = &r.runs;
 	rc = open_cov(args, all, &out, &r, err);
 	if (!rc && as_args_has(args, "known") &&
-	    as_cli_runs_known(&r.runs, as_args_text(args, "known", ""), err))
+	    as_series_known(&r.runs, as_args_text(args, "known", ""), err))
 		rc = as_fail_in(err, "--known");
 	talk.sinks = r.runs.sinks;
 	if (!rc)
@@ -444,7 +449,7 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 	else if (!rc)
 		rc = check_something(&r.runs, &stats, err);
 out:
-	as_cli_runs_close(&r.runs);
+	as_series_close(&r.runs);
 	rc = as_cli_cov_close(&r.cov, rc, err);
 	as_buf_free(&faults);
 	return rc;

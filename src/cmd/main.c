@@ -15,7 +15,7 @@
 	X(run) X(hunt) X(crash) X(check) X(replay) X(reduce) X(explain) X(report)           \
 	X(watch) X(merge) X(fsck) X(cov) X(gen) X(import) X(ops) X(fmt) X(emit_c)           \
 	X(targets) X(plugin) X(doctor) X(disk) X(recover) X(kernel) X(swarm) X(bench) X(demo) \
-	X(help) X(engine) X(check_outside) X(fsck_kernel)
+	X(help) X(engine) X(check_outside)
 /* clang-format on */
 
 #define X(name) extern const struct as_command as_cmd_##name;

@@ -9,7 +9,6 @@
 #include "crew/ended.h"
 #include "host/trail.h"
 #include "instance/outside.h"
-#include "os/spawn.h"
 #include "recover/recover.h"
 #include "target/fstype.h"
 

@@ -15,6 +15,7 @@
 #include "crash/dedup.h"
 #include "crash/judge.h"
 #include "host/host.h"
+#include "os/spawn.h"
 #include "os/stack.h"
 #include "progress/stats.h"
 #include "recording/draw.h"

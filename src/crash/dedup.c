@@ -7,9 +7,9 @@
 
 #include "base/digests.h"
 #include "base/err.h"
+#include "os/memory.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #define MOST_SLOTS ((size_t)1 << 24)
 
@@ -25,10 +25,9 @@ _Static_assert(AS_DEDUP_MAX == MOST_SLOTS / 4 * 3, "a table is full at three qua
 
 struct as_dedup *as_dedup_new(void)
 {
-	struct as_dedup *dedup = mmap(NULL, DEDUP_BYTES, PROT_READ | PROT_WRITE,
-				      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct as_dedup *dedup = as_memory_reserve(DEDUP_BYTES, -1);
 
-	if (dedup == MAP_FAILED)
+	if (!dedup)
 		as_out_of_memory(DEDUP_BYTES);
 	as_table_place(&dedup->set.table, dedup->place, PLACE_BYTES);
 	return dedup;
@@ -36,8 +35,7 @@ struct as_dedup *as_dedup_new(void)
 
 void as_dedup_free(struct as_dedup *dedup)
 {
-	if (dedup)
-		munmap(dedup, DEDUP_BYTES);
+	as_memory_give_back(dedup, DEDUP_BYTES);
 }
 
 bool as_dedup_has(struct as_dedup *dedup, struct as_digest key)

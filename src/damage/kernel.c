@@ -5,9 +5,10 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/table.h"
-#include "disk/image.h"
+#include "damage/disk_host.h"
 #include "os/spawn.h"
 #include "target/fstype.h"
+#include "work/parse.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -106,18 +107,18 @@ static int put(int fd, const struct as_buf *data, struct as_err *err)
 static int in_child(void *ctx)
 {
 	const struct word_child *c = ctx;
-	struct as_kernel_host *host = NULL;
+	struct as_disk_host *host = NULL;
 	struct as_word word = { 0 };
 	struct as_buf answer = { 0 };
 	int rc;
 
 	if (c->text) {
-		rc = as_kernel_host_make(c->target, as_buf_str(c->image), c->image->len, c->text,
-					 &answer, c->err);
+		rc = as_disk_host_make(c->target, as_buf_str(c->image), c->image->len, c->text,
+				       &answer, c->err);
 	} else {
-		rc = as_kernel_host_open(c->target, &host, c->err);
+		rc = as_disk_host_open(c->target, &host, c->err);
 		if (!rc)
-			rc = as_kernel_host_ask(host, c->disk, &word, c->err);
+			rc = as_disk_host_ask(host, c->disk, &word, c->err);
 		if (!rc)
 			as_word_print(&word, &answer);
 	}
@@ -178,8 +179,9 @@ static int ask(struct as_fsck_kernel *k, struct as_disk *disk, struct as_word *w
 		rc = as_image_encode(disk, &image, err);
 		if (!rc)
 			rc = as_kernel_box_give(k->box,
-						&(struct as_kernel_request){ .what = "ask",
-									     .image = &image },
+						&(struct as_boxed_job){ .name = "mount",
+									.request = AS_WIRE_MOUNT,
+									.image = &image },
 						&answer, word, err);
 	} else {
 		struct word_child c = { .target = k->target, .disk = as_disk_snapshot(disk) };
@@ -245,6 +247,20 @@ int as_fsck_kernel_ask(struct as_fsck_kernel *k, struct as_disk *disk, const str
 	return 0;
 }
 
+static int make_boxed(struct as_kernel_box *box, const struct as_buf *image, const char *workload,
+		      struct as_buf *answer, struct as_word *word, struct as_err *err)
+{
+	struct as_boxed_job job = { .name = "make", .request = AS_WIRE_MAKE, .image = image };
+	struct as_seq *seq = NULL;
+	int rc = as_parse_text("generic", workload, strlen(workload), &seq, err);
+
+	job.seq = seq;
+	if (!rc)
+		rc = as_kernel_box_give(box, &job, answer, word, err);
+	as_seq_free(seq);
+	return rc;
+}
+
 int as_fsck_kernel_make(struct as_fsck_kernel *k, struct as_disk *fresh, const char *workload,
 			struct as_chunks *store, struct as_disk **made, struct as_err *err)
 {
@@ -254,10 +270,7 @@ int as_fsck_kernel_make(struct as_fsck_kernel *k, struct as_disk *fresh, const c
 
 	*made = NULL;
 	if (!rc && k->box) {
-		rc = as_kernel_box_give(k->box,
-					&(struct as_kernel_request){
-						.what = "make", .image = &image, .text = workload },
-					&answer, &word, err);
+		rc = make_boxed(k->box, &image, workload, &answer, &word, err);
 	} else if (!rc) {
 		struct word_child c = { .target = k->target, .image = &image, .text = workload };
 

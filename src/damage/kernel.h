@@ -68,11 +68,4 @@ AS_MUST_CHECK int as_fsck_kernel_make(struct as_fsck_kernel *kernel, struct as_d
 				      const char *workload, struct as_chunks *store,
 				      struct as_disk **made, struct as_err *err);
 
-/* ---- In the sandbox ---- */
-
-/* The command of this program that serves a sandbox; its operands are the target and the path of
- * the folder that is shared. Requests come as lines on standard input, answers go there. */
-#define AS_FSCK_KERNEL_COMMAND "fsck-kernel"
-AS_MUST_CHECK int as_fsck_kernel_serve(const char *target, const char *share, struct as_err *err);
-
 #endif

@@ -3,7 +3,7 @@
  * kernel_word: what a kernel said of a disk, as bytes: a line with the lengths, then the texts and
  * the tree. A sandbox writes it, so that a reader believes no length.
  */
-#include "damage/kernel_priv.h"
+#include "damage/disk_host.h"
 
 #include "snapshot/tree.h"
 

@@ -3,12 +3,12 @@
 #include "disk/serve_pipe.h"
 
 #include "disk/serve.h"
+#include "os/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define PIPE_BYTES (2 * AS_SERVE_PIECE_BYTES)
@@ -54,9 +54,7 @@ void as_serve_settle(struct as_serve *serve)
 	/* Once: while the spare memory is taken out, the server has none, and a thread that was
 	 * here before may be in mmap(2). */
 	if (!pipe->settled) {
-		/* Refused where memory may not be locked: then there is the spare memory alone. */
-		if (!mlockall(MCL_CURRENT))
-			munlockall();
+		as_memory_bring_in();
 		touch_spare();
 		pipe->settled = true;
 	}

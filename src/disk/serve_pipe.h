@@ -22,8 +22,9 @@
  * of a page takes as much room there as a page. */
 #define AS_SERVE_PIECE_BYTES (1u << 19)
 
-/* The first member of struct as_serve: as_serve_settle() is here. All pages of the process are
- * brought into memory before its first mmap(2), with some more that malloc can hand out. */
+/* The first member of struct as_serve: as_serve_settle() is here. All pages of the process,
+ * but for reserved ones (os/memory.h), are brought into memory before its first mmap(2), with some
+ * more that malloc can hand out. */
 struct as_serve_pipe {
 	bool used;
 	int fd[2];

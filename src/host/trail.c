@@ -2,8 +2,9 @@
 /* trail: see trail.h. */
 #include "host/trail.h"
 
+#include "os/memory.h"
+
 #include <string.h>
-#include <sys/mman.h>
 
 #define TRAIL_BYTES ((size_t)256 << 20)
 
@@ -26,16 +27,12 @@ const char *as_trail_fn_name(enum as_trail_fn fn)
 
 struct as_trail *as_trail_new(void)
 {
-	void *map = mmap(NULL, TRAIL_BYTES, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return map == MAP_FAILED ? NULL : map;
+	return as_memory_reserve(TRAIL_BYTES, -1);
 }
 
 void as_trail_free(struct as_trail *trail)
 {
-	if (trail)
-		munmap(trail, TRAIL_BYTES);
+	as_memory_give_back(trail, TRAIL_BYTES);
 }
 
 bool as_trail_is_full(const struct as_trail *trail)

@@ -80,7 +80,7 @@ static int run_boxed(struct as_lane *lane, const struct as_scenario_work *work, 
 	int rc;
 
 	for (size_t i = 0; i < n; i++)
-		jobs[i] = (struct as_boxed_job){ work->names[i], work->seqs[i] };
+		jobs[i] = (struct as_boxed_job){ .name = work->names[i], .seq = work->seqs[i] };
 	rc = write_known(lane, err);
 	if (!rc)
 		rc = as_boxed_give(lane->session, jobs, n, &stats, err);

@@ -5,11 +5,11 @@
  */
 #include "os/limit.h"
 
+#include "os/memory.h"
 #include "os/sanitizer.h"
 
 #include <stdint.h>
 #include <sys/resource.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #define MEMORY_MIN ((uint64_t)1 << 30)
@@ -28,13 +28,12 @@ void as_limit_memory(void)
 {
 #ifndef SANITIZED
 	struct rlimit memory;
-	struct sysinfo info;
-	uint64_t most = MEMORY_MAX;
+	uint64_t machine = as_memory_machine(), most = MEMORY_MAX;
 
 	if (as_sanitizer_is())
 		return;
-	if (!sysinfo(&info) && (uint64_t)info.totalram * info.mem_unit / 2 < most)
-		most = (uint64_t)info.totalram * info.mem_unit / 2;
+	if (machine && machine / 2 < most)
+		most = machine / 2;
 	if (most < MEMORY_MIN)
 		most = MEMORY_MIN;
 	if (getrlimit(RLIMIT_DATA, &memory) || memory.rlim_cur <= most)

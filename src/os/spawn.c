@@ -12,6 +12,7 @@
  */
 #include "os/spawn.h"
 
+#include "os/memory.h"
 #include "os/patience.h"
 #include "os/stuck.h"
 #include "os/temp.h"
@@ -349,6 +350,22 @@ void as_spawn_be_silent(void)
 		close(null);
 }
 
+/* From here on kills are counted: once, and for all that are forked later. */
+static void know_kills(void)
+{
+	static bool known;
+
+	if (!known)
+		(void)as_memory_killed();
+	known = true;
+}
+
+/* Whether the kernel has ended it because memory ran out: that says nothing of what is tested. */
+static bool was_killed(const struct as_ended *ended)
+{
+	return ended->how == AS_END_SIGNAL && ended->status == SIGKILL && as_memory_killed();
+}
+
 int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn_limits *limits,
 			  struct as_ended *ended, struct as_err *err)
 {
@@ -356,6 +373,7 @@ int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn
 	volatile uint64_t *oom = oom_counter();
 
 	*oom = 0;
+	know_kills();
 	w.pid = as_spawn_child(AS_BIRTH_GROUP | AS_BIRTH_PLAIN);
 	if (!w.pid) {
 		as_oom_tell(oom);
@@ -364,6 +382,11 @@ int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn
 	if (w.pid < 0)
 		return as_fail_errno(err, errno, "cannot fork");
 	watch_child(&w, limits, ended);
+	if (!*oom && was_killed(ended))
+		return as_fail(err, AS_ENOMEM,
+			       "a process of ours was killed because memory ran out: %llu MiB are "
+			       "too few",
+			       (unsigned long long)as_memory_machine() >> 20);
 	return *oom ? as_fail_oom(err, *oom) : 0;
 }
 

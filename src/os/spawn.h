@@ -55,8 +55,8 @@ AS_MUST_CHECK int as_spawn_run(const struct as_spawn *spawn, struct as_ended *en
 
 /* Runs fn(ctx) in a forked child, whose exit status is what fn returns. The caller may share memory
  * or a pipe with it. `alive` (may be NULL) is a counter in shared memory that the child keeps
- * raising: the deadline counts from its last change. A child that runs out of memory is an error of
- * ours (AS_ENOMEM). */
+ * raising: the deadline counts from its last change. A child that runs out of memory, or that the
+ * kernel kills because there is none left, is an error of ours (AS_ENOMEM). */
 AS_MUST_CHECK int as_spawn_fork(int (*fn)(void *ctx), void *ctx, unsigned deadline_ms,
 				const volatile uint64_t *alive, struct as_ended *ended,
 				struct as_err *err);

@@ -30,7 +30,7 @@
 #define DRAIN_BYTES ((size_t)1 << 20) /* at a time */
 #define COUNTS_US 500000 /* how often counts are taken */
 
-static void free_box(struct as_boxed_session *b)
+void as_boxed_drop(struct as_boxed_session *b)
 {
 	as_boxed_outside_end(b);
 	as_box_free(b->box);
@@ -73,6 +73,8 @@ static int start(struct as_boxed_session *b, struct as_err *err)
 		if (!b->done[i])
 			b->list[b->n_list++] = i;
 	if (b->box) {
+		if (b->death && b->begun)
+			as_boxed_forget_console(b);
 		b->box->state->job = 0;
 		rc = as_boxed_write_work(b, err);
 	} else {
@@ -154,7 +156,7 @@ static int watch(struct as_boxed_session *b, enum as_boxed_end *end, struct as_e
 		drain(b);
 		follow_sweep(b);
 		rc = as_boxed_take_events(b, &reported, err);
-		if (reported && *end == BOXED_RUNS && !b->how->options.faults &&
+		if (reported && *end == BOXED_RUNS && !b->death && !b->how->options.faults &&
 		    !b->how->options.sweep)
 			*end = BOXED_COMPLAINED;
 		if (!b->once && *end == BOXED_RUNS && b->n_finished == b->n_list)
@@ -199,11 +201,11 @@ static int run_rest(struct as_boxed_session *b, struct as_err *err)
 	as_boxed_take_counts(b);
 	if (!rc)
 		rc = as_boxed_judge(b, end, err);
-	if (strstr(as_buf_str(&b->console), "Out of memory: Killed process"))
+	if (as_boxed_lacked_memory(b))
 		as_emit_note(b->how->notes,
 			     "the sandbox ran out of memory: this may have caused its "
 			     "findings; --uml-mem gives it more");
-	free_box(b);
+	as_boxed_drop(b);
 	return rc;
 }
 
@@ -270,7 +272,7 @@ void as_boxed_close(struct as_boxed_session *b)
 		as_box_end(b->box);
 		as_boxed_take_counts(b);
 	}
-	free_box(b);
+	as_boxed_drop(b);
 	as_boxed_free_texts(b);
 	free(b);
 }

@@ -14,11 +14,15 @@
 #include "host/medium.h"
 #include "progress/stats.h"
 #include "run/run.h"
+#include "supervise/wire.h"
 #include "work/seq.h"
 
 struct as_boxed_job {
 	const char *name; /* for people */
-	const struct as_seq *seq;
+	const struct as_seq *seq; /* of a request with a workload; else NULL */
+	/* AS_WIRE_RUN, unless it is given to as_boxed_ask(): */
+	enum as_wire_request request;
+	const struct as_buf *image; /* the disk of the request; NULL: it has none */
 };
 
 /* Where an engine was when its kernel died, from its state in the shared memory. */
@@ -83,6 +87,26 @@ AS_MUST_CHECK int as_boxed_open(const struct as_boxed *boxed, struct as_boxed_se
 AS_MUST_CHECK int as_boxed_give(struct as_boxed_session *session, const struct as_boxed_job *jobs,
 				size_t n_jobs, struct as_run_stats *stats, struct as_err *err);
 void as_boxed_close(struct as_boxed_session *session); /* takes NULL */
+
+/* What became of a kernel that was asked. */
+struct as_boxed_death {
+	bool died; /* it did not live to answer */
+	bool hung; /* it gave no answer in time */
+	/* What it reported, and the same without names and numbers; "": nothing. What it printed
+	 * since it was asked. */
+	struct as_buf title, signature, log;
+};
+
+/*
+ * One request that is answered (as_wire_requests), in the session's sandbox: *answer is what the
+ * engine wrote, unless death->died. A sandbox that served other requests before may suffer from
+ * what those did to its kernel, and one that did not come up from what else the machine had to do:
+ * then it is asked once more, in a new one.
+ */
+AS_MUST_CHECK int as_boxed_ask(struct as_boxed_session *session, const struct as_boxed_job *job,
+			       struct as_buf *answer, struct as_boxed_death *death,
+			       struct as_err *err);
+void as_boxed_death_free(struct as_boxed_death *death);
 
 /* Runs all of them, whatever they do to their kernel. */
 AS_MUST_CHECK int as_boxed_run(const struct as_boxed *boxed, const struct as_boxed_job *jobs,

@@ -45,6 +45,11 @@ struct as_boxed_session {
 	struct as_buf title, signature; /* of that report */
 	bool engine_saw; /* the engine has reported what the kernel said, and the operation */
 
+	/* Of a request that is answered; NULL: workloads are run. */
+	struct as_buf *answer;
+	struct as_boxed_death *death;
+	uint64_t asked; /* its number */
+
 	struct as_box *outside; /* runs checkers for the engine; NULL: it was not asked yet */
 	bool outside_asked; /* and has not answered */
 	unsigned kills; /* in a row, without a workload between */
@@ -80,6 +85,8 @@ AS_MUST_CHECK int as_boxed_write_work(const struct as_boxed_session *b, struct a
 void as_boxed_in_path(const struct as_boxed_session *b, const char *name, struct as_buf *out);
 #define AS_BOXED_JOB "job"
 #define AS_BOXED_WORK "work"
+/* In BOXED_OUT. */
+#define AS_BOXED_ANSWER "answer"
 
 /* hang.c: */
 struct as_boxed_clocks {
@@ -93,6 +100,15 @@ struct as_boxed_clocks {
 enum as_boxed_end as_boxed_look(const struct as_boxed_session *b, struct as_boxed_clocks *clocks);
 /* How long the guest waits for progress until it reports that the engine is stuck. */
 unsigned as_boxed_stuck_ms(const struct as_boxed *how);
+
+/* boxed.c: ends the box, if there is one; the next work gets a new one. */
+void as_boxed_drop(struct as_boxed_session *b);
+
+/* ask.c: the engine says that the answer to that request is there. *done: it is. */
+AS_MUST_CHECK int as_boxed_take_answer(struct as_boxed_session *b, uint64_t number, bool *done,
+				       struct as_err *err);
+/* The box has ended before it was. */
+void as_boxed_note_death(struct as_boxed_session *b, enum as_boxed_end end);
 
 /* verdict.c: what the end of the box means. */
 AS_MUST_CHECK int as_boxed_judge(struct as_boxed_session *b, enum as_boxed_end end,
@@ -119,6 +135,10 @@ void as_boxed_take_console(struct as_boxed_session *b, const char *data, size_t 
 /* Adds the line that the end of the console has most often, without the time and so on; nothing if
  * it has no whole line. The same flood gives the same line, but for its numbers. */
 void as_boxed_add_repeated(const struct as_boxed_session *b, struct as_buf *out);
+/* Whether its kernel has killed a process because memory ran out. */
+bool as_boxed_lacked_memory(const struct as_boxed_session *b);
+/* Forgets what was said so far, but not that the boot is over. */
+void as_boxed_forget_console(struct as_boxed_session *b);
 void as_boxed_clear_console(struct as_boxed_session *b);
 void as_boxed_free_console(struct as_boxed_session *b);
 

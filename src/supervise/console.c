@@ -174,15 +174,25 @@ void as_boxed_add_repeated(const struct as_boxed_session *b, struct as_buf *out)
 	free(text);
 }
 
-void as_boxed_clear_console(struct as_boxed_session *b)
+bool as_boxed_lacked_memory(const struct as_boxed_session *b)
+{
+	return strstr(as_buf_str(&b->console), "Out of memory: Killed process");
+}
+
+void as_boxed_forget_console(struct as_boxed_session *b)
 {
 	as_kmsg_scan_free(b->scan);
 	b->scan = as_kmsg_scan_new(NULL, on_report, b);
 	b->weight = AS_KMSG_INFO;
-	b->begun = false;
 	as_buf_clear(&b->console);
 	as_buf_clear(&b->title);
 	as_buf_clear(&b->signature);
+}
+
+void as_boxed_clear_console(struct as_boxed_session *b)
+{
+	as_boxed_forget_console(b);
+	b->begun = false;
 }
 
 void as_boxed_free_console(struct as_boxed_session *b)

@@ -72,6 +72,13 @@ static int on_hello(struct as_boxed_session *b, unsigned version, struct as_err 
 				    version, AS_WIRE_VERSION);
 }
 
+/* Whether it can be of what the engine was given: of a disk nothing is told but the answer. */
+static bool is_due(const struct as_boxed_session *b, enum as_wire_kind kind)
+{
+	return !b->death || kind == AS_WIRE_HELLO || kind == AS_WIRE_NOTE ||
+	       kind == AS_WIRE_ANSWER || kind == AS_WIRE_ERROR;
+}
+
 /* *done: it ends a workload. */
 static int on_event(struct as_boxed_session *b, struct as_wire_event *event, bool *done,
 		    struct as_err *err)
@@ -79,6 +86,8 @@ static int on_event(struct as_boxed_session *b, struct as_wire_event *event, boo
 	if (event->kind != AS_WIRE_HELLO && event->kind != AS_WIRE_ERROR && !b->greeted)
 		return as_fail(err, AS_EUSE,
 			       "the engine in the sandbox did not say its version of the wire");
+	if (!is_due(b, event->kind))
+		return 0;
 	switch (event->kind) {
 	case AS_WIRE_HELLO:
 		return on_hello(b, event->version, err);
@@ -100,6 +109,8 @@ static int on_event(struct as_boxed_session *b, struct as_wire_event *event, boo
 		on_done(b, event->done, &event->result, false);
 		*done = true;
 		break;
+	case AS_WIRE_ANSWER:
+		return as_boxed_take_answer(b, event->number, done, err);
 	case AS_WIRE_TOLD:
 		as_emit_told(b->how->notes, event->text);
 		break;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * give: what the engine in a box is given to read, in the folder that the box shares with us: its
- * job, its work (wire.h), the workloads, the signatures that were met before. This folder is ours;
- * the engine writes to others, which belong to it.
+ * job, its work (wire.h), workloads and disks, the signatures that were met before. This folder is
+ * ours; the engine writes to others, which belong to it.
  */
 #include "supervise/boxed_priv.h"
 
@@ -13,22 +13,32 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define TEXT ".txt"
+#define IMAGE ".image"
 #define KNOWN_MAX_BYTES ((size_t)64 << 20)
 
-static void file_name(size_t job, char *name, size_t cap)
+static void file_name(size_t job, const char *ending, char *name, size_t cap)
 {
-	snprintf(name, cap, "%06zu.txt", job);
+	snprintf(name, cap, "%06zu%s", job, ending);
 }
 
-static int write_workload(const struct as_boxed_session *b, size_t job, struct as_err *err)
+/* The files that a request comes with. */
+static int write_files(const struct as_boxed_session *b, size_t i, struct as_err *err)
 {
+	const struct as_boxed_job *job = &b->jobs[i];
 	struct as_buf text = { 0 };
 	char name[32];
-	int rc;
+	int rc = 0;
 
-	file_name(job, name, sizeof(name));
-	as_print_seq(b->jobs[job].seq, &text);
-	rc = as_share_write(b->in_fd, name, as_buf_str(&text), text.len, err);
+	if (job->seq) {
+		file_name(i, TEXT, name, sizeof(name));
+		as_print_seq(job->seq, &text);
+		rc = as_share_write(b->in_fd, name, as_buf_str(&text), text.len, err);
+	}
+	if (job->image && !rc) {
+		file_name(i, IMAGE, name, sizeof(name));
+		rc = as_share_write(b->in_fd, name, as_buf_str(job->image), job->image->len, err);
+	}
 	as_buf_free(&text);
 	return rc;
 }
@@ -38,26 +48,49 @@ void as_boxed_in_path(const struct as_boxed_session *b, const char *name, struct
 	as_buf_addf(out, "%s/" BOXED_IN "/%s", b->how->sandbox->share_path, name);
 }
 
-/* Each workload as it is called in the sandbox, with the name that people know it by. */
+/* The paths in an item. */
+struct item_paths {
+	struct as_buf text, image;
+};
+
+/* As it is called in the sandbox, with the name that people know it by. */
+static struct as_wire_item item_of(const struct as_boxed_session *b, size_t i,
+				   struct item_paths *paths, const struct as_buf *answer)
+{
+	const struct as_boxed_job *job = &b->jobs[i];
+	char name[32];
+
+	file_name(i, TEXT, name, sizeof(name));
+	as_boxed_in_path(b, name, &paths->text);
+	file_name(i, IMAGE, name, sizeof(name));
+	as_boxed_in_path(b, name, &paths->image);
+	return (struct as_wire_item){ .request = job->request,
+				      .path = as_buf_str(&paths->text),
+				      .name = job->name,
+				      .image = as_buf_str(&paths->image),
+				      .answer = as_buf_str(answer),
+				      .number = b->asked };
+}
+
 static int write_list(const struct as_boxed_session *b, struct as_err *err)
 {
+	struct item_paths *paths = as_xcalloc(b->n_list + 1, sizeof(*paths));
 	struct as_wire_work work = { .n = b->n_list };
-	struct as_buf text = { 0 }, *paths = as_xcalloc(b->n_list + 1, sizeof(*paths));
-	char name[32];
+	struct as_buf text = { 0 }, answer = { 0 };
 	int rc;
 
+	as_buf_addf(&answer, "%s/" BOXED_OUT "/" AS_BOXED_ANSWER, b->how->sandbox->share_path);
 	work.items = as_xcalloc(b->n_list + 1, sizeof(*work.items));
-	for (size_t i = 0; i < b->n_list; i++) {
-		file_name(b->list[i], name, sizeof(name));
-		as_boxed_in_path(b, name, &paths[i]);
-		work.items[i] =
-			(struct as_wire_item){ as_buf_str(&paths[i]), b->jobs[b->list[i]].name };
-	}
+	for (size_t i = 0; i < b->n_list; i++)
+		work.items[i] = item_of(b, b->list[i], &paths[i], &answer);
 	as_wire_work_print(&work, &text);
 	rc = as_share_write(b->in_fd, AS_BOXED_WORK, as_buf_str(&text), text.len, err);
-	for (size_t i = 0; i < b->n_list; i++)
-		as_buf_free(&paths[i]);
+	for (size_t i = 0; i < b->n_list; i++) {
+		as_buf_free(&paths[i].text);
+		as_buf_free(&paths[i].image);
+	}
 	free(paths);
+	as_buf_free(&answer);
 	as_wire_work_free(&work);
 	as_buf_free(&text);
 	return rc;
@@ -68,7 +101,7 @@ int as_boxed_write_work(const struct as_boxed_session *b, struct as_err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < b->n_list && !rc; i++)
-		rc = write_workload(b, b->list[i], err);
+		rc = write_files(b, b->list[i], err);
 	return rc ? rc : write_list(b, err);
 }
 

@@ -267,7 +267,7 @@ static bool sweep_goes_on(struct as_boxed_session *b, size_t job, const struct a
 	return true;
 }
 
-void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_end end)
+static void find_in_run(struct as_boxed_session *b, size_t job, enum as_boxed_end end)
 {
 	const struct as_seq *seq = b->jobs[job].seq;
 	struct as_child_shared *sh = copy_shared(b, seq->n);
@@ -294,4 +294,14 @@ void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_
 	b->stats->workloads++;
 	if (b->how->workload)
 		b->how->workload(b->how->ctx, &b->jobs[job], &r);
+}
+
+void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_end end)
+{
+	if (!b->death) {
+		find_in_run(b, job, end);
+		return;
+	}
+	as_boxed_note_death(b, end);
+	b->done[job] = true;
 }

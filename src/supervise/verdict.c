@@ -20,6 +20,10 @@ static int engine_ended(struct as_boxed_session *b, int status, struct as_err *e
 	const char *said = as_buf_str(&b->complaint);
 	int code;
 
+	/* What is asked of a disk is no finding about our engine. */
+	if (!WIFEXITED(status) && b->death)
+		return as_fail(err, AS_EIO, "the engine in the sandbox died of %s",
+			       as_signal_name(WTERMSIG(status)));
 	if (!WIFEXITED(status)) {
 		as_boxed_post_mortem(b, as_boxed_in_flight(b), BOXED_ENDED);
 		return 0;
@@ -30,7 +34,9 @@ static int engine_ended(struct as_boxed_session *b, int status, struct as_err *e
 		said += 7;
 	code = b->lacks || WEXITSTATUS(status) == 3 ? AS_ELACK : AS_EUSE;
 	if (*said)
-		return as_fail(err, code, "%s", said);
+		return as_fail(err, code, "%s%s", said,
+			       as_boxed_lacked_memory(b) ? "; --uml-mem gives the sandbox more"
+							 : "");
 	return as_fail(
 		err, code,
 		"the engine in the sandbox ended before its work was done: status %d, %zu of "
@@ -173,6 +179,9 @@ int as_boxed_judge(struct as_boxed_session *b, enum as_boxed_end end, struct as_
 				       : engine_ended(b, state->status, err);
 	if (end == BOXED_ENDED && !own_kernel && !was_killed(b->box->status))
 		return engine_ended(b, b->box->status, err);
+	/* It has said why it does not answer; the end of its kernel is nothing about a disk. */
+	if (b->death && b->gave_up)
+		return as_fail(err, b->lacks ? AS_ELACK : AS_EIO, "%s", as_buf_str(&b->complaint));
 	describe_end(b, end, how, sizeof(how));
 	if (b->weight < AS_KMSG_CRASH &&
 	    (end == BOXED_STOPPED || (end == BOXED_ENDED && (was_killed(b->box->status) ||

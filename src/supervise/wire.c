@@ -231,6 +231,12 @@ void as_wire_job_free(struct as_wire_job *job)
 
 /* ---- Work ------------------------------------------------------------------------------------ */
 
+const struct as_wire_row as_wire_requests[AS_WIRE_REQUESTS] = {
+	[AS_WIRE_RUN] = { .name = "run", .text = true },
+	[AS_WIRE_MAKE] = { .name = "make", .text = true, .image = true, .answer = true },
+	[AS_WIRE_MOUNT] = { .name = "mount", .image = true, .answer = true },
+};
+
 void as_wire_work_print(const struct as_wire_work *work, struct as_buf *out)
 {
 	struct as_json json;
@@ -239,13 +245,47 @@ void as_wire_work_print(const struct as_wire_work *work, struct as_buf *out)
 	as_json_key(&json, "work");
 	as_json_array(&json);
 	for (size_t i = 0; i < work->n; i++) {
+		const struct as_wire_item *item = &work->items[i];
+		const struct as_wire_row *row = &as_wire_requests[item->request];
+
 		as_json_object(&json);
-		as_json_kstr(&json, "path", work->items[i].path);
-		as_json_kstr(&json, "name", work->items[i].name);
+		as_json_kstr(&json, "request", row->name);
+		as_json_kstr(&json, "name", item->name);
+		if (row->text)
+			as_json_kstr(&json, "path", item->path);
+		if (row->image)
+			as_json_kstr(&json, "image", item->image);
+		if (row->answer) {
+			as_json_kstr(&json, "answer", item->answer);
+			as_json_kuint(&json, "number", item->number);
+		}
 		as_json_end(&json);
 	}
 	as_json_end(&json);
 	end(&json);
+}
+
+/* False: it is no request of ours, or lacks a file of its row. */
+static bool parse_item(const json_t *object, struct as_wire_item *item)
+{
+	const char *request = text_of(object, "request");
+	json_int_t number = json_integer_value(json_object_get(object, "number"));
+	const struct as_wire_row *row;
+	unsigned i = 0;
+
+	*item = (struct as_wire_item){ .path = text_of(object, "path"),
+				       .name = text_of(object, "name"),
+				       .image = text_of(object, "image"),
+				       .answer = text_of(object, "answer"),
+				       .number = number > 0 ? (uint64_t)number : 0 };
+	while (request && i < AS_WIRE_REQUESTS && strcmp(request, as_wire_requests[i].name))
+		i++;
+	if (!request || i == AS_WIRE_REQUESTS || !item->name)
+		return false;
+	item->request = (enum as_wire_request)i;
+	row = &as_wire_requests[i];
+	return (item->path || !row->text) && (item->image || !row->image) &&
+	       (item->answer || !row->answer);
 }
 
 int as_wire_work_parse(const char *text, size_t len, struct as_wire_work *work, struct as_err *err)
@@ -261,14 +301,14 @@ int as_wire_work_parse(const char *text, size_t len, struct as_wire_work *work, 
 		rc = as_fail(err, AS_EUSE, "the wire: this is not a work message");
 	json_array_foreach(items, i, item)
 	{
-		const char *path = text_of(item, "path"), *name = text_of(item, "name");
+		struct as_wire_item got;
 
-		if (!path || !name)
+		if (!parse_item(item, &got))
 			rc = as_fail(err, AS_EUSE, "the wire: work: item %zu is not valid", i);
 		if (rc)
 			break;
 		AS_ARRAY_ROOM(work->items, work->n, work->cap);
-		work->items[work->n++] = (struct as_wire_item){ path, name };
+		work->items[work->n++] = got;
 	}
 	if (rc)
 		as_wire_work_free(work);
@@ -292,7 +332,7 @@ static const struct {
 	[AS_WIRE_AGAIN] = { "again", "signature" }, [AS_WIRE_NOTE] = { "note", "text" },
 	[AS_WIRE_WORKLOAD] = { "workload", NULL },  [AS_WIRE_BATCH] = { "batch", NULL },
 	[AS_WIRE_ERROR] = { "error", "text" },	    [AS_WIRE_CHECK] = { "check", NULL },
-	[AS_WIRE_TOLD] = { "told", "text" },
+	[AS_WIRE_ANSWER] = { "answer", NULL },	    [AS_WIRE_TOLD] = { "told", "text" },
 };
 
 void as_wire_event_print(const struct as_wire_event *event, struct as_buf *out)
@@ -313,6 +353,9 @@ void as_wire_event_print(const struct as_wire_event *event, struct as_buf *out)
 	case AS_WIRE_BATCH:
 		as_json_kuint(&json, "done", event->done);
 		as_run_result_print(&json, &event->result);
+		break;
+	case AS_WIRE_ANSWER:
+		as_json_kuint(&json, "number", event->number);
 		break;
 	case AS_WIRE_WORKLOAD:
 		as_run_result_print(&json, &event->result);
@@ -370,6 +413,10 @@ static enum as_wire_parsed parse_members(struct as_wire_event *event)
 		n = json_integer_value(json_object_get(object, "done"));
 		event->done = n > 0 ? (uint64_t)n : 0;
 		as_run_result_parse(object, &event->result);
+		break;
+	case AS_WIRE_ANSWER:
+		n = json_integer_value(json_object_get(object, "number"));
+		event->number = n > 0 ? (uint64_t)n : 0;
 		break;
 	case AS_WIRE_WORKLOAD:
 		as_run_result_parse(object, &event->result);

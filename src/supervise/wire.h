@@ -5,7 +5,8 @@
  *
  * To the engine:
  *	a job, once, in the file that the engine's command line names
- *	work, in a file that the job names. For an engine that stays up, the file is replaced, and
+ *	work, in a file that the job names: requests (as_wire_requests), each with its files. For an
+ *	engine that stays up, the file is replaced, and
  *	each time the line AS_WIRE_GO on the engine's standard input says so
  * To the supervisor:
  *	events, a line each; the first is a hello
@@ -26,7 +27,7 @@
 #include "base/finding_json.h"
 #include "run/run.h"
 
-#define AS_WIRE_VERSION 1u
+#define AS_WIRE_VERSION 2u
 #define AS_WIRE_LINE_MAX_BYTES ((size_t)32 << 20) /* longest event */
 #define AS_WIRE_TEXT_MAX_BYTES ((size_t)2000) /* longest note or error; the rest is cut off */
 #define AS_WIRE_TOLD_MAX_BYTES ((size_t)1 << 20) /* longest text of a scenario */
@@ -59,11 +60,28 @@ AS_MUST_CHECK int as_wire_job_parse(const char *text, size_t len, struct as_wire
 				    struct as_err *err);
 void as_wire_job_free(struct as_wire_job *job);
 
-/* Workloads, in the order in which they are run. */
+/* What an engine can be asked for: the rows of as_wire_requests. */
+enum as_wire_request {
+	AS_WIRE_RUN, /* run a workload as the job says, with events about it */
+	AS_WIRE_MAKE, /* carry out a workload on a disk; the answer is the disk that it leaves */
+	AS_WIRE_MOUNT, /* visit a disk that may be damaged; the answer is what was met there */
+	AS_WIRE_REQUESTS,
+};
+
+extern const struct as_wire_row {
+	const char *name;
+	bool text, image, answer; /* the files that it comes with, and that it writes */
+} as_wire_requests[AS_WIRE_REQUESTS];
+
+/* Requests, in the order in which they are carried out. */
 struct as_wire_work {
 	struct as_wire_item {
-		const char *path;
+		enum as_wire_request request;
+		const char *path; /* of the workload; "": none */
 		const char *name; /* that people know it by */
+		const char *image; /* path of the disk (disk/image.h); NULL: none */
+		const char *answer; /* path of the file that gets the answer; NULL: none */
+		uint64_t number; /* that the event of its answer says */
 	} * items;
 	size_t n, cap;
 	struct json_t *object;
@@ -85,6 +103,7 @@ enum as_wire_kind {
 	AS_WIRE_BATCH, /* done, result: of the next workloads, which are done */
 	AS_WIRE_ERROR, /* text, lacks: why the engine gives up */
 	AS_WIRE_CHECK, /* a disk waits for its checker: see instance/outside.h */
+	AS_WIRE_ANSWER, /* number: of the request whose answer is in its file */
 	AS_WIRE_TOLD, /* text: of a scenario, for who gave it the workload: see base/event.h */
 	AS_WIRE_KINDS,
 };
@@ -95,7 +114,7 @@ struct as_wire_event {
 	struct as_finding_record finding;
 	const char *text;
 	bool lacks; /* the machine lacks something */
-	uint64_t done;
+	uint64_t done, number;
 	struct as_run_result result;
 	struct json_t *object;
 };

@@ -98,6 +98,7 @@ struct as_fstype {
 	bool steady; /* its disks are to be the same every time (tool/steady.h) */
 	bool used; /* what mkfs leaves alone on a disk is not zeros, but old data */
 	uint64_t min_bytes, default_bytes;
+	uint64_t guest_bytes; /* memory that its guest needs; 0: what any guest has */
 	uint32_t block_bytes; /* the smallest unit of data as mkfs above makes it */
 	/* The last bytes of a disk are a second disk, which has the journal (apart.h); 0: they are
 	 * not. Then {journal} in the commands is its path, and {size} does not count it. */

@@ -16,6 +16,7 @@
 
 #include "os/elf.h"
 #include "os/elf_needs.h"
+#include "os/memory.h"
 #include "os/patience.h"
 #include "os/spawn.h"
 #include "os/stack.h"
@@ -39,6 +40,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define RECORD_BYTES (UINT64_C(256) << 20)
+#define RECORD_PART 8 /* of the machine's memory */
 #define KILL_MS 5000 /* for killed processes to end */
 #define START_MS 20000 /* to load and link a program, on a busy machine */
 #define QUIET_MS 25
@@ -236,6 +239,14 @@ out:
 	return rc;
 }
 
+/* A record is repeated on a disk, so that it is in memory twice; and several may be kept. */
+static uint64_t record_max(void)
+{
+	uint64_t machine = as_memory_machine(), most = RECORD_BYTES;
+
+	return machine && machine / RECORD_PART < most ? machine / RECORD_PART : most;
+}
+
 int as_tool_start(const char *program, const struct as_tool_setup *setup, struct as_tool **out,
 		  struct as_err *err)
 {
@@ -257,7 +268,7 @@ int as_tool_start(const char *program, const struct as_tool_setup *setup, struct
 	if (!tool->limits.output_bytes)
 		tool->limits.output_bytes = 1 << 20;
 	if (!tool->limits.record_bytes)
-		tool->limits.record_bytes = 256 << 20;
+		tool->limits.record_bytes = record_max();
 	if (strlen(tool->disk_path) >= AS_SHIM_PATH_BYTES)
 		rc = as_fail(err, AS_EUSE, "%s: too long a path for a disk", tool->disk_path);
 	else if (!as_spawn_which(program, path, sizeof(path)))

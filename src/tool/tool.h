@@ -37,7 +37,9 @@ struct as_tool_setup {
 	const struct as_halt *halt; /* a run that is not over then is AS_ESTOP; may be NULL */
 	uint64_t memory_bytes; /* limit of address space; 0: 2 GiB */
 	size_t output_bytes; /* how much output is kept; the rest is dropped; 0: 1 MiB */
-	uint64_t record_bytes; /* limit of the record of one run; 0: 256 MiB */
+	/* Limit of the record of one run; 0: 256 MiB, but an eighth of the machine's memory at
+	 * most. */
+	uint64_t record_bytes;
 	/* It is run as if it were static: it may run other programs, which the shim cannot. */
 	bool served;
 };

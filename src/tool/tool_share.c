@@ -25,18 +25,15 @@
 #define KEEP_BYTES (UINT64_C(8) << 20)
 #define MOST_BYTES (UINT64_C(64) << 10) /* the largest piece that is read at a time */
 
-static int make_shared(const char *name, uint64_t len, int *fd, void *map_out, struct as_err *err)
+static int make_shared(struct as_tool *tool, struct as_err *err)
 {
-	void *map = MAP_FAILED;
-
-	*fd = as_memory_file(name);
-	if (*fd >= 0 && !ftruncate(*fd, (off_t)len))
-		map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-	if (map == MAP_FAILED)
-		return as_fail_errno(err, errno, "cannot share %llu bytes of memory with a checker",
-				     (unsigned long long)len);
-	*(void **)map_out = map;
-	return 0;
+	tool->share_fd = as_memory_file("assay-share");
+	if (tool->share_fd >= 0 && !ftruncate(tool->share_fd, (off_t)tool->share_bytes))
+		tool->head = as_memory_reserve(tool->share_bytes, tool->share_fd);
+	return tool->head ? 0
+			  : as_fail_errno(err, errno,
+					  "cannot share %llu bytes of memory with a checker",
+					  (unsigned long long)tool->share_bytes);
 }
 
 int as_tool_share_new(struct as_tool *tool, struct as_err *err)
@@ -46,7 +43,7 @@ int as_tool_share_new(struct as_tool *tool, struct as_err *err)
 	if (tool->disk_fd < 0 || tool->in_fd < 0)
 		return as_fail_errno(err, errno, "cannot make a disk in memory");
 	tool->share_bytes = AS_SHIM_HEAD_BYTES + (tool->limits.record_bytes & ~UINT64_C(7));
-	return make_shared("assay-share", tool->share_bytes, &tool->share_fd, &tool->head, err);
+	return make_shared(tool, err);
 }
 
 void as_tool_share_free(struct as_tool *tool)
@@ -54,8 +51,7 @@ void as_tool_share_free(struct as_tool *tool)
 	as_tool_forget(tool);
 	if (tool->bytes)
 		munmap(tool->bytes, tool->map_bytes);
-	if (tool->head)
-		munmap(tool->head, tool->share_bytes);
+	as_memory_give_back(tool->head, tool->share_bytes);
 	if (tool->disk_fd >= 0)
 		close(tool->disk_fd);
 	if (tool->share_fd >= 0)

@@ -6,10 +6,12 @@
 #include "tests/lib/skip.h"
 
 #include "base/buf.h"
+#include "box/guest_programs.h"
 #include "box/sandbox.h"
 #include "os/share.h"
 #include "os/spawn.h"
 #include "os/temp.h"
+#include "target/fstype.h"
 #include "tests/lib/tmpdir.h"
 
 #include <dirent.h>
@@ -321,13 +323,36 @@ static void test_state(void **state)
 	close(fd);
 }
 
+/* A guest gets what the type that needs most says, and what the user says before that. */
+static void test_memory(void **state)
+{
+	const struct as_fstype *small = as_fstype_find("ext4"), *large = as_fstype_find("gfs2");
+	struct as_box_options options = { 0 }, said = { .mem_bytes = AS_UML_MEM_MIN };
+	struct as_guest_programs programs = { 0 };
+
+	(void)state;
+	assert_true(large->guest_bytes > AS_UML_MEM_DEFAULT);
+	as_guest_programs_add(&programs, small);
+	as_guest_programs_set(&programs, &options);
+	assert_int_equal(options.mem_bytes, small->guest_bytes);
+	as_guest_programs_add(&programs, large);
+	as_guest_programs_add(&programs, small);
+	as_guest_programs_set(&programs, &options);
+	assert_int_equal(options.mem_bytes, large->guest_bytes);
+	as_guest_programs_free(&programs);
+	as_guest_programs_add(&programs, large);
+	as_guest_programs_set(&programs, &said);
+	assert_int_equal(said.mem_bytes, AS_UML_MEM_MIN);
+	as_guest_programs_free(&programs);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table), cmocka_unit_test(test_echo),
 		cmocka_unit_test(test_death), cmocka_unit_test(test_walls),
 		cmocka_unit_test(test_share), cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_state),
+		cmocka_unit_test(test_state), cmocka_unit_test(test_memory),
 	};
 
 	if (getpid() == 1 && !strcmp(argv[0], "/init"))

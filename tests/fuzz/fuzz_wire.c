@@ -105,6 +105,42 @@ static void take(struct as_boxed_session *b, const char *data, size_t len, size_
 	}
 }
 
+/* The same, by an engine that was asked for an answer. There is no file with one, so that it never
+ * comes; and nothing is found. */
+static void ask(const char *data, size_t len, size_t step)
+{
+	struct as_boxed how = { .target = "lab" };
+	struct as_boxed_job job = { .name = "w", .request = AS_WIRE_MOUNT };
+	struct as_buf answer = { 0 };
+	struct as_boxed_death death = { 0 };
+	struct as_run_stats stats = { 0 };
+	struct as_box_state box_state = { 0 };
+	struct as_box box = { .share_fd = -1, .state = &box_state };
+	bool done[1] = { false };
+	size_t list[1] = { 0 };
+	struct as_boxed_session b = { .how = &how,
+				      .jobs = &job,
+				      .n_jobs = 1,
+				      .done = done,
+				      .list = list,
+				      .n_list = 1,
+				      .stats = &stats,
+				      .answer = &answer,
+				      .death = &death,
+				      .asked = 1,
+				      .box = &box };
+
+	as_boxed_clear(&b);
+	b.greeted = true;
+	take(&b, data, len, step);
+	as_assert(!b.pending && !stats.workloads && !stats.findings && !answer.len);
+	as_boxed_note_death(&b, BOXED_ENDED);
+	as_assert(death.died && (!death.title.len || death.log.len));
+	as_boxed_death_free(&death);
+	as_buf_free(&answer);
+	as_boxed_free_texts(&b);
+}
+
 static void run(const char *data, size_t len, size_t step, bool greeted, struct as_run_stats *stats)
 {
 	static const char text[] = "mkdir /a 0755\n";
@@ -127,7 +163,7 @@ static void run(const char *data, size_t len, size_t step, bool greeted, struct 
 
 	as_assert(!as_parse_text("w", text, strlen(text), &seq, NULL));
 	for (size_t i = 0; i < JOBS; i++) {
-		jobs[i] = (struct as_boxed_job){ "w", seq };
+		jobs[i] = (struct as_boxed_job){ .name = "w", .seq = seq };
 		list[i] = i;
 	}
 	as_boxed_clear(&b);
@@ -150,6 +186,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		end = memchr(text + at, '\n', len - at);
 		check_event(text + at, end ? (size_t)(end - text) - at : len - at);
 	}
+	ask(text, len, len ? len : 1);
+	ask(text, len, 7);
 	for (int greeted = 0; greeted < 2; greeted++) {
 		struct as_run_stats whole = { 0 }, pieces = { 0 };
 

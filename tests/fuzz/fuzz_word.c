@@ -3,7 +3,7 @@
  * Fuzz entry of what a sandbox says of a disk (damage/kernel_word.c). What is accepted must come
  * out of another round trip as the same.
  */
-#include "damage/kernel_priv.h"
+#include "damage/disk_host.h"
 #include "snapshot/tree.h"
 
 #include <string.h>

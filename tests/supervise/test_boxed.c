@@ -272,7 +272,7 @@ static void add_job(struct jobs *all, const char *name, const char *text)
 	assert_true(all->n < JOBS_MAX);
 	assert_int_equal(as_parse_text(name, text, strlen(text), &seq, NULL), 0);
 	snprintf(all->name[all->n], sizeof(all->name[0]), "%s", name);
-	all->jobs[all->n] = (struct as_boxed_job){ all->name[all->n], seq };
+	all->jobs[all->n] = (struct as_boxed_job){ .name = all->name[all->n], .seq = seq };
 	all->n++;
 }
 
@@ -416,7 +416,8 @@ static void test_disk(void **state)
 	heard->raw = raw;
 	heard->sink.finding = hear;
 	box.boxed.notes = box.boxed.findings = &heard->sink;
-	rc = as_boxed_run(&box.boxed, &(struct as_boxed_job){ "mischief:panic", seq }, 1, &stats,
+	rc = as_boxed_run(&box.boxed,
+			  &(struct as_boxed_job){ .name = "mischief:panic", .seq = seq }, 1, &stats,
 			  &err);
 	if (rc)
 		fail_msg("%s", err.msg);
@@ -470,8 +471,8 @@ static void test_crash_run(void **state)
 	box.boxed.options.size_bytes = 2 << 20;
 	snprintf(box.boxed.options.scenario, sizeof(box.boxed.options.scenario),
 		 "crash:views=1,again=0");
-	jobs[0] = (struct as_boxed_job){ "mischief:panic", seq };
-	jobs[1] = (struct as_boxed_job){ "in peace", seq };
+	jobs[0] = (struct as_boxed_job){ .name = "mischief:panic", .seq = seq };
+	jobs[1] = (struct as_boxed_job){ .name = "in peace", .seq = seq };
 	rc = as_boxed_run(&box.boxed, jobs, 2, &stats, &err);
 	if (rc)
 		fail_msg("%s", err.msg);

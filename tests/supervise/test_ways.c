@@ -273,7 +273,7 @@ static void open_rig(struct rig *rig, const struct as_seq *seq)
 	rig->how = (struct as_boxed){ .target = "lab",
 				      .notes = &rig->ear->sink,
 				      .findings = &rig->ear->sink };
-	rig->job = (struct as_boxed_job){ "w", seq };
+	rig->job = (struct as_boxed_job){ .name = "w", .seq = seq };
 	rig->box = (struct as_box){ .share_fd = -1, .state = rig->state };
 	rig->session = (struct as_boxed_session){ .how = &rig->how,
 						  .jobs = &rig->job,

@@ -82,18 +82,31 @@ static void test_job(void **state)
 
 static void test_work(void **state)
 {
-	struct as_wire_item items[] = { { "/share/in/000000.txt", "w\t1\n" }, { "x", "" } };
-	struct as_wire_work out = { .items = items, .n = 2 }, in;
+	struct as_wire_item items[AS_WIRE_REQUESTS + 1] = { { .path = "x", .name = "" } };
+	struct as_wire_work out = { .items = items, .n = AS_WIRE_REQUESTS + 1 }, in;
 	struct as_buf text = { 0 };
 	struct as_err err;
 
 	(void)state;
+	for (unsigned i = 0; i < AS_WIRE_REQUESTS; i++)
+		items[i + 1] = (struct as_wire_item){ .request = (enum as_wire_request)i,
+						      .path = "/share/in/000000.txt",
+						      .name = "w\t1\n",
+						      .image = "/share/in/000000.image",
+						      .answer = "/share/out/answer",
+						      .number = 7 };
 	as_wire_work_print(&out, &text);
 	assert_int_equal(as_wire_work_parse(as_buf_str(&text), text.len, &in, &err), 0);
-	assert_int_equal(in.n, 2);
-	for (int i = 0; i < 2; i++) {
-		assert_string_equal(in.items[i].path, items[i].path);
+	assert_int_equal(in.n, out.n);
+	for (size_t i = 0; i < in.n; i++) {
+		const struct as_wire_row *row = &as_wire_requests[items[i].request];
+
+		assert_int_equal(in.items[i].request, items[i].request);
 		assert_string_equal(in.items[i].name, items[i].name);
+		assert_true(!in.items[i].path == !row->text);
+		assert_true(!in.items[i].image == !row->image);
+		assert_true(!in.items[i].answer == !row->answer);
+		assert_int_equal(in.items[i].number, row->answer ? 7 : 0);
 	}
 	as_wire_work_free(&in);
 	as_buf_free(&text);
@@ -176,7 +189,7 @@ static void test_events(void **state)
 
 /* ---- Refused --------------------------------------------------------------------------------- */
 
-#define JOB(rest) "{\"wire\":1,\"target\":\"lab\",\"state\":\"s\",\"work\":\"w\"," rest "}"
+#define JOB(rest) "{\"wire\":2,\"target\":\"lab\",\"state\":\"s\",\"work\":\"w\"," rest "}"
 
 static const struct {
 	const char *text, *why; /* why NULL: it is taken */
@@ -187,10 +200,10 @@ static const struct {
 	{ "[]", "this is no job" },
 	{ "{}", "this is no job" },
 	{ "{\"wire\":\"1\"}", "this is no job" },
-	{ "{\"wire\":2}", "the supervisor speaks version 2, this engine 1" },
-	{ "{\"wire\":-1}", "the supervisor speaks version -1, this engine 1" },
-	{ "{\"wire\":1}", "its target is missing" },
-	{ "{\"wire\":1,\"target\":5}", "its target is missing" },
+	{ "{\"wire\":1}", "the supervisor speaks version 1, this engine 2" },
+	{ "{\"wire\":-1}", "the supervisor speaks version -1, this engine 2" },
+	{ "{\"wire\":2}", "its target is missing" },
+	{ "{\"wire\":2,\"target\":5}", "its target is missing" },
 	{ JOB("\"deadline_ms\":\"1\""), "its deadline_ms is not a valid number" },
 	{ JOB("\"seed\":-1"), "its seed is not a valid number" },
 	{ JOB("\"deadline_ms\":4294967296"), "its deadline_ms is not a valid number" },
@@ -201,14 +214,26 @@ static const struct {
 	{ JOB("\"sweep\":1"), "unknown sweep" },
 };
 
+#define WORK(request, files) \
+	"{\"wire\":2,\"work\":[{\"request\":\"" request "\",\"name\":\"n\"," files "}]}"
+
 static void test_refused(void **state)
 {
-	static const char *const works[] = { "",
-					     "{\"wire\":1}",
-					     "{\"wire\":1,\"work\":{}}",
-					     "{\"wire\":1,\"work\":[7]}",
-					     "{\"wire\":1,\"work\":[{\"path\":\"x\"}]}",
-					     "{\"wire\":3,\"work\":[]}" };
+	static const char *const works[] = {
+		"",
+		"{\"wire\":2}",
+		"{\"wire\":2,\"work\":{}}",
+		"{\"wire\":2,\"work\":[7]}",
+		"{\"wire\":2,\"work\":[{\"path\":\"x\"}]}",
+		"{\"wire\":2,\"work\":[{\"path\":\"x\",\"name\":\"y\"}]}",
+		WORK("nothing", "\"path\":\"x\""),
+		WORK("run", "\"image\":\"x\""),
+		WORK("mount", "\"image\":\"x\""),
+		WORK("mount", "\"answer\":\"x\""),
+		WORK("make", "\"image\":\"x\",\"answer\":\"y\""),
+		"{\"wire\":1,\"work\":[]}",
+		"{\"wire\":3,\"work\":[]}"
+	};
 	struct as_wire_work work;
 	struct as_wire_job job;
 	struct as_err err;
@@ -250,6 +275,8 @@ static const struct {
 	{ "{\"event\":\"again\",\"text\":\"x\"}", AS_WIRE_OTHER },
 	{ "{\"event\":\"error\"}", AS_WIRE_OTHER },
 	{ "{\"event\":\"workload\"}", AS_WIRE_EVENT },
+	{ "{\"event\":\"answer\"}", AS_WIRE_EVENT },
+	{ "{\"event\":\"answer\",\"number\":-1}", AS_WIRE_EVENT },
 	{ "{\"event\":\"finding\"}", AS_WIRE_BAD_FINDING },
 	{ FINDING("a-1", "data", ""), AS_WIRE_EVENT },
 	{ FINDING("a-1", "data", ",\"detail\":7"), AS_WIRE_BAD_FINDING },

@@ -142,7 +142,8 @@ static int record_boxed(const struct as_args *args, const struct as_fsck_crashes
 	int rc = as_temp_new(NULL, &temp, err);
 
 	for (size_t i = 0; i < c->n; i++)
-		jobs[i] = (struct as_boxed_job){ as_buf_str(&c->names[i]), c->seqs[i] };
+		jobs[i] = (struct as_boxed_job){ .name = as_buf_str(&c->names[i]),
+						 .seq = c->seqs[i] };
 	if (!rc)
 		rc = as_cli_box_open(args, type, size, &box, err);
 	if (!rc) {

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kernel_inside: the part of kernel.h that runs where the file system is: in a sandbox, or in a
- * child of ours for a library. One instance (instance/instance.h) visits one disk after the other.
+ * disk_host: see disk_host.h. One instance (instance/instance.h) visits one disk after the other.
  *
  * What a file system does wrong is a word; only what we cannot do is an error.
  */
-#include "damage/kernel_priv.h"
+#include "damage/disk_host.h"
 
 #include "disk/image.h"
 #include "host/medium.h"
 #include "instance/instance.h"
 #include "klog/kwatch.h"
-#include "os/out.h"
 #include "snapshot/tree.h"
 #include "target/target.h"
 #include "work/parse.h"
@@ -25,9 +23,8 @@
 #include <unistd.h>
 
 #define NAME_MAX_DEFAULT 255u
-#define IMAGE_MAX ((size_t)1 << 30)
 
-struct as_kernel_host {
+struct as_disk_host {
 	struct as_target *target;
 	struct as_host_log log;
 	struct as_instance *instance;
@@ -35,7 +32,7 @@ struct as_kernel_host {
 	struct as_kmsg *kmsg; /* all of it */
 };
 
-static struct as_instance_args args_of(struct as_kernel_host *h, struct as_medium *disk)
+static struct as_instance_args args_of(struct as_disk_host *h, struct as_medium *disk)
 {
 	uint32_t name_max = as_target_limits(h->target).name_max;
 
@@ -46,10 +43,10 @@ static struct as_instance_args args_of(struct as_kernel_host *h, struct as_mediu
 					  .visits = !disk };
 }
 
-static int open_host(const char *target, struct as_medium *disk, struct as_kernel_host **out,
+static int open_host(const char *target, struct as_medium *disk, struct as_disk_host **out,
 		     struct as_err *err)
 {
-	struct as_kernel_host *h = as_xcalloc(1, sizeof(*h));
+	struct as_disk_host *h = as_xcalloc(1, sizeof(*h));
 	int rc = as_target_open(target, &h->target, err);
 
 	if (!rc)
@@ -61,18 +58,18 @@ static int open_host(const char *target, struct as_medium *disk, struct as_kerne
 	}
 	*out = h;
 	if (rc) {
-		as_kernel_host_free(h);
+		as_disk_host_free(h);
 		*out = NULL;
 	}
 	return rc;
 }
 
-int as_kernel_host_open(const char *target, struct as_kernel_host **host, struct as_err *err)
+int as_disk_host_open(const char *target, struct as_disk_host **host, struct as_err *err)
 {
 	return open_host(target, NULL, host, err);
 }
 
-void as_kernel_host_free(struct as_kernel_host *h)
+void as_disk_host_free(struct as_disk_host *h)
 {
 	if (!h)
 		return;
@@ -108,7 +105,7 @@ static void sign_reading(const char *why, struct as_buf *sign)
 		as_buf_adds(sign, errno_at);
 }
 
-static bool read_tree(struct as_kernel_host *h, struct as_word *w)
+static bool read_tree(struct as_disk_host *h, struct as_word *w)
 {
 	struct as_instance_reader reader;
 	struct as_buf why = { 0 };
@@ -126,7 +123,7 @@ static bool read_tree(struct as_kernel_host *h, struct as_word *w)
 	return !rc;
 }
 
-static bool probe_all(struct as_kernel_host *h, struct as_word *w)
+static bool probe_all(struct as_disk_host *h, struct as_word *w)
 {
 	struct as_buf path = { 0 };
 	const char *doing = "";
@@ -149,7 +146,7 @@ static bool probe_all(struct as_kernel_host *h, struct as_word *w)
 	return !rc;
 }
 
-static void visit(struct as_kernel_host *h, struct as_word *w)
+static void visit(struct as_disk_host *h, struct as_word *w)
 {
 	enum as_finding_kind kind;
 	const char *trouble;
@@ -174,7 +171,7 @@ static void visit(struct as_kernel_host *h, struct as_word *w)
 	}
 }
 
-static void begin_listening(struct as_kernel_host *h)
+static void begin_listening(struct as_disk_host *h)
 {
 	const char *device = as_instance_device(h->instance);
 	struct as_err ignored;
@@ -189,7 +186,7 @@ static void begin_listening(struct as_kernel_host *h)
 }
 
 /* What names another device is not ours. */
-static void add_log(const struct as_kernel_host *h, const char *all, struct as_buf *out)
+static void add_log(const struct as_disk_host *h, const char *all, struct as_buf *out)
 {
 	const char *device = as_instance_device(h->instance);
 
@@ -204,7 +201,7 @@ static void add_log(const struct as_kernel_host *h, const char *all, struct as_b
 	}
 }
 
-static void listen(struct as_kernel_host *h, struct as_word *w)
+static void listen(struct as_disk_host *h, struct as_word *w)
 {
 	struct as_kwatch_news news;
 	struct as_buf all = { 0 };
@@ -222,8 +219,8 @@ static void listen(struct as_kernel_host *h, struct as_word *w)
 	as_buf_addf(&w->sign, "%s%s", w->sign.len ? "; " : "", news.signature);
 }
 
-int as_kernel_host_ask(struct as_kernel_host *h, struct as_disk *disk, struct as_word *w,
-		       struct as_err *err)
+int as_disk_host_ask(struct as_disk_host *h, struct as_disk *disk, struct as_word *w,
+		     struct as_err *err)
 {
 	int rc = as_instance_insert(h->instance, disk, NULL, err);
 
@@ -251,7 +248,7 @@ static bool is_unknown(int e)
 	       e == EMLINK;
 }
 
-static int do_all(struct as_kernel_host *h, const struct as_seq *seq, struct as_err *err)
+static int do_all(struct as_disk_host *h, const struct as_seq *seq, struct as_err *err)
 {
 	struct as_outcome got;
 	int rc = as_instance_mount(h->instance);
@@ -268,11 +265,11 @@ static int do_all(struct as_kernel_host *h, const struct as_seq *seq, struct as_
 	return rc ? as_fail(err, AS_EIO, "cannot unmount: %s", as_errno_name(-rc)) : 0;
 }
 
-int as_kernel_host_make(const char *target, const void *fresh, size_t len, const char *workload,
-			struct as_buf *image, struct as_err *err)
+int as_disk_host_make(const char *target, const void *fresh, size_t len, const char *workload,
+		      struct as_buf *image, struct as_err *err)
 {
 	struct as_chunks *store = as_chunks_new();
-	struct as_kernel_host *h = NULL;
+	struct as_disk_host *h = NULL;
 	struct as_medium *medium = NULL;
 	struct as_disk *disk = NULL;
 	struct as_seq *seq = NULL;
@@ -297,7 +294,7 @@ int as_kernel_host_make(const char *target, const void *fresh, size_t len, const
 		rc = open_host(target, medium, &h, err);
 	if (!rc)
 		rc = do_all(h, seq, err);
-	as_kernel_host_free(h);
+	as_disk_host_free(h);
 	if (!rc)
 		rc = as_medium_encode(medium, image, err);
 	if (fd >= 0)
@@ -306,109 +303,5 @@ int as_kernel_host_make(const char *target, const void *fresh, size_t len, const
 	as_disk_free(disk);
 	as_chunks_free(store);
 	as_seq_free(seq);
-	return rc;
-}
-
-/* ---- Serving a sandbox ----------------------------------------------------------------------- */
-
-static int read_shared(const char *share, const char *name, struct as_buf *out, struct as_err *err)
-{
-	struct as_buf path = { 0 };
-	int rc;
-
-	as_buf_addf(&path, "%s/" AS_KERNEL_IN "/%s", share, name);
-	rc = as_buf_read_file(out, as_buf_str(&path), IMAGE_MAX, err);
-	as_buf_free(&path);
-	return rc;
-}
-
-/* What serves one sandbox: the host remembers the chunks of the disk before. */
-struct server {
-	const char *target, *share;
-	struct as_chunks *store;
-	struct as_kernel_host *host;
-};
-
-static int serve_ask(struct server *s, const struct as_buf *image, struct as_buf *answer,
-		     struct as_err *err)
-{
-	struct as_word word = { 0 };
-	struct as_disk *disk = NULL;
-	int rc = as_image_decode(s->store, as_buf_str(image), image->len, &disk, err);
-
-	if (!rc && !s->host)
-		rc = as_kernel_host_open(s->target, &s->host, err);
-	if (!rc)
-		rc = as_kernel_host_ask(s->host, disk, &word, err);
-	if (!rc)
-		as_word_print(&word, answer);
-	as_word_free(&word);
-	as_disk_free(disk);
-	return rc;
-}
-
-static int serve_one(struct server *s, const char *what, struct as_err *err)
-{
-	struct as_buf image = { 0 }, text = { 0 }, answer = { 0 }, path = { 0 };
-	int rc = read_shared(s->share, AS_KERNEL_IMAGE, &image, err);
-
-	if (!rc && !strcmp(what, "make")) {
-		rc = read_shared(s->share, AS_KERNEL_TEXT, &text, err);
-		if (!rc)
-			rc = as_kernel_host_make(s->target, as_buf_str(&image), image.len,
-						 as_buf_str(&text), &answer, err);
-	} else if (!rc) {
-		rc = serve_ask(s, &image, &answer, err);
-	}
-	as_buf_addf(&path, "%s/" AS_KERNEL_OUT "/" AS_KERNEL_ANSWER, s->share);
-	if (!rc)
-		rc = as_out_save(as_buf_str(&path), &answer, err);
-	as_buf_free(&image);
-	as_buf_free(&text);
-	as_buf_free(&answer);
-	as_buf_free(&path);
-	return rc;
-}
-
-/* One line of what the supervisor says. */
-static bool read_line(char *line, size_t cap)
-{
-	size_t n = 0;
-	char c;
-
-	while (n + 1 < cap && read(STDIN_FILENO, &c, 1) == 1) {
-		if (c == '\n') {
-			line[n] = '\0';
-			return true;
-		}
-		line[n++] = c;
-	}
-	return false;
-}
-
-static bool say(const char *word, const char *text)
-{
-	struct as_buf line = { 0 };
-	bool ok;
-
-	as_buf_addf(&line, "%s %s\n", word, text);
-	ok = write(STDOUT_FILENO, as_buf_str(&line), line.len) == (ssize_t)line.len;
-	as_buf_free(&line);
-	return ok;
-}
-
-int as_fsck_kernel_serve(const char *target, const char *share, struct as_err *err)
-{
-	struct server s = { target, share, as_chunks_new(), NULL };
-	char line[64];
-	int rc = 0;
-
-	while (!rc && read_line(line, sizeof(line))) {
-		rc = serve_one(&s, line, err);
-		if (!say(rc ? "error" : "done", rc ? err->msg : line))
-			break;
-	}
-	as_kernel_host_free(s.host);
-	as_chunks_free(s.store);
 	return rc;
 }
