@@ -246,8 +246,8 @@ static void restore_whole(struct as_disk *disk, int fd)
 	free(data);
 }
 
-/* In the mount namespace of this process, which nobody else sees, a folder with nothing in it. Mounts
- * of assay come home to it when they are gone. */
+/* In the mount namespace of this process, which nobody else sees, a folder with nothing in it.
+ * Mounts of assay come home to it when they are gone. */
 static void own_place(void)
 {
 	as_assert(!unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
@@ -479,10 +479,19 @@ static void bench_memory(as_bench_report report)
 
 void bench_crash_kernel(as_bench_report report)
 {
-	if (!lacks_host()) {
-		bench_host(report);
-		bench_memo(report);
-		bench_memory(report);
-	}
-	bench_guest(report);
+	static const struct {
+		const char *prefix;
+		void (*run)(as_bench_report report);
+		bool guest;
+	} parts[] = {
+		{ "crash.ext4", bench_host, false },
+		{ "crash.memo", bench_memo, false },
+		{ "crash.memory", bench_memory, false },
+		{ "crash.ext4.uml", bench_guest, true },
+	};
+	bool host = !lacks_host();
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if ((parts[i].guest || host) && as_bench_wants(parts[i].prefix))
+			parts[i].run(report);
 }

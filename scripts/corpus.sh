@@ -33,8 +33,10 @@
 #
 # What is not here, as it is not the same twice: how much a race could explain (its answers depend
 # on the order of threads), hunts that end after a time, checkers that were killed for their time
-# (fsck.fat and reiserfsck hang on some disks, and each is waited for), peaks of memory in a guest.
+# (fsck.fat and reiserfsck hang on some disks, and each is waited for), all but one run of the bugs
+# that hang, peaks of memory in a guest.
 set -u
+HERE=$PWD
 ROOT=${ROOT:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$ROOT" || exit 2
 export ROOT
@@ -61,6 +63,14 @@ lab_bugs() {
 	while read -r bug class; do
 		quick=-
 		[ $((n++ % 12)) -ne 0 ] || quick=q
+		# What hangs is waited for, and that takes minutes where others run: one such.
+		case $bug in
+		107) continue ;;
+		159)
+			row - same lab.run.b159 run --target lab:bug=159 labfs/cases/159-*.txt
+			continue
+			;;
+		esac
 		for case in labfs/cases/"$(printf %02d "$bug")"-*.txt; do
 			[ -f "$case" ] || continue
 			row $quick same "lab.run.b$bug" run --target "lab:bug=$bug" "$case"
@@ -177,10 +187,10 @@ checkers() {
 # Found, and then reduced, replayed and told.
 chains() {
 	local bug
-	for bug in 1 2 9 12 18 26 29 34 40; do
+	for bug in 1 2 9 12 18 26 29; do
 		row - chain "chain.b$bug" hunt --target "lab:bug=$bug" --max-workloads 64 \
 			--max-findings 2 --seed 1 $(
-				case $bug in 26 | 29 | 34 | 40) echo --crash ;; esac
+				case $bug in 26 | 29) echo --crash ;; esac
 			)
 	done
 	row q chain chain.case.b2 run --target lab:bug=2 labfs/cases/02-append.txt
@@ -313,13 +323,13 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-ASSAY=$(realpath -e "$ASSAY") || exit 2
+ASSAY=$(cd "$HERE" && realpath -e "$ASSAY") || exit 2
 
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/assay-corpus-XXXXXX")
 trap 'rm -rf "$WORK"' EXIT
 OUT=$WORK/out
 if [ -n "$KEEP" ]; then
-	mkdir -p "$KEEP" && OUT=$(realpath "$KEEP")
+	OUT=$(cd "$HERE" && mkdir -p "$KEEP" && realpath "$KEEP") || exit 2
 fi
 mkdir -p "$OUT/here" "$OUT/took" "$WORK/tmp"
 cp "$0" "$WORK/corpus.sh" # what runs each row stays the same when this file is changed meanwhile

@@ -8,6 +8,8 @@
 # is run once more, alone: what passes then is listed as unsteady with what had failed, and does not
 # count as a failure. A program that died of a signal gets no second try, nor does anything when
 # more than RETRIES (4) programs failed.
+# A test leaves nothing behind: not in its $TMPDIR, no mount and no loop device of ours on the
+# machine, no temporary folder of ours that nobody holds. What it left is told, and one failure.
 # The last line is exactly "N passed, N failed, N skipped"; exit status 1 if any failed.
 set -euo pipefail
 
@@ -60,12 +62,53 @@ count() { # KIND FILE...
 	cat "$@" </dev/null | grep -c "^$kind	" || true
 }
 
+# ---- What is left behind ----
+
+# What there is of ours that several tests could have made, one line each. Other runs have such
+# folders, too, while they run: what somebody holds is not listed. A loop device on a served disk or
+# on a file in memory goes with the process that made it.
+ours() {
+	local folder
+	awk '$1 ~ /^assay/ { print "mount", $2, "of", $1 }' /proc/self/mounts
+	for folder in /tmp/assay-temp-* /var/tmp/assay-temp-* /dev/shm/assay-temp-*; do
+		[ ! -d "$folder" ] || ! flock -n "$folder" true 2>/dev/null || echo "folder $folder"
+	done
+}
+
+# left FOLDER BEFORE: what is there now of a test whose $TMPDIR that was; BEFORE: ours() before it.
+left() {
+	awk -v folder="$1/" 'index($2, folder) == 1 { print "mount", $2, "of", $1 }' \
+		/proc/self/mounts
+	grep -sF "$1/" /sys/block/loop*/loop/backing_file |
+		sed 's,/sys/block/,loop device ,; s,/.*:, of ,'
+	find "$1" -mindepth 1 -maxdepth 1 -printf "%f in its TMPDIR\n" 2>/dev/null
+	comm -13 <(sort <<<"$2") <(ours | sort)
+}
+
+# What ends a moment after its test is not left behind.
+left_at_last() {
+	local n what
+	for n in 1 2 3 4 5 6 7 8 9 10; do
+		what=$(left "$@")
+		[ -n "$what" ] || return 0
+		sleep 0.3
+	done
+	echo "$what"
+}
+
+clear_away() { # FOLDER
+	awk -v folder="$1/" 'index($2, folder) == 1 { print $2 }' /proc/self/mounts | tac |
+		while read -r point; do umount -l "$point" || true; done
+	timeout --kill-after=5 60 rm -rf --one-file-system "$1" || true
+}
+
 # The whole run of one test; called by xargs below.
 if [ "${1:-}" = --one ]; then
 	build=$2 results=$3 test=$4
 	name=${test#"$build"/}
 	key=$results/${name//\//_}
 	mkdir -p "$key.tmp"
+	before=$(ours)
 	args=()
 	case $name in
 	tests/fuzz/fuzz_*) args=("tests/fuzz/corpus/${name#tests/fuzz/fuzz_}") ;;
@@ -76,8 +119,16 @@ if [ "${1:-}" = --one ]; then
 	TMPDIR=$key.tmp timeout --kill-after=5 $((limit + 10)) \
 		timeout --kill-after=5 "$limit" "$test" "${args[@]}" \
 		</dev/null >"$key.out" 2>&1 || rc=$?
-	timeout --kill-after=5 60 rm -rf "$key.tmp" || true
 	read_tap "$rc" <"$key.out" >"$key.tap"
+	behind=$(left_at_last "$key.tmp" "$before")
+	clear_away "$key.tmp"
+	if [ -n "$behind" ]; then
+		printf 'left behind: %s\n' "$behind" >>"$key.out"
+		# What failed may have been in the middle of something.
+		[ "$(count fail "$key.tap")" != 0 ] ||
+			printf 'fail\tleaves nothing behind\t%s\n' "$(paste -sd ';' <<<"$behind")" \
+				>>"$key.tap"
+	fi
 	took=$((${EPOCHREALTIME/[.,]/} - ${start/[.,]/}))
 	fails=$(count fail "$key.tap")
 	skips=$(count skip "$key.tap")

@@ -16,13 +16,15 @@ COLUMNS_MAX=100
 cd "${1:-$(dirname "$0")/..}"
 
 # Who may include whom, from the ground floor up: a room includes only what stands above its row
-# here. Every room may use base, os and include/assay; these two, and labfs, are no arrows of a
+# here. Every room may use base, os, crew and include/assay; these, and labfs, are no arrows of a
 # table. A room that is not here may not exist. Nobody but cli and cmd includes report: events go to
 # sinks.
 arrows() {
 	cat <<-'END'
 	base
 	os
+	crew
+	progress
 	work
 	model     work
 	gen       work model
@@ -36,24 +38,25 @@ arrows() {
 	box       host target
 	kernel    target
 	vfs       work model host target mount
-	race      work model vfs
+	race      work model symptom vfs progress
 	reduce    work
 	klog
 	instance  disk host target mount tool box vfs
 	trial     model disk host target vfs instance
 	child     work model symptom disk host target layout box vfs race klog instance trial
-	run       work model symptom disk host target vfs klog instance child
-	supervise work host target box klog instance child run
+	child     progress
+	run       work model symptom disk host target vfs klog instance child progress
+	supervise work symptom host target box klog instance child run progress
 	snapshot  work model
 	legal     work model target snapshot
 	recover   symptom disk host target tool klog instance snapshot
-	cuts      work disk recover
+	cuts      work disk recover progress
 	recording work model disk host target mount race instance trial run snapshot legal
-	recording recover cuts
+	recording recover cuts progress
 	crash     work symptom disk host target layout race instance child run supervise
-	crash     snapshot legal recover cuts recording
+	crash     snapshot legal recover cuts recording progress
 	scenario  work symptom target race instance child run recording crash
-	hunt      work symptom gen model reduce run supervise scenario
+	hunt      work symptom gen model reduce run supervise scenario progress
 	check     work model symptom disk target klog instance trial child run supervise
 	check     snapshot legal recording crash scenario
 	calls
@@ -64,13 +67,12 @@ arrows() {
 	fsck      work symptom disk target tool layout damage cuts recording
 	cross     disk target layout snapshot damage fsck
 	sym       disk target tool box layout damage fsck
-	progress
 	swarm     work target
 	figure    cover
 	dossier   work model disk host target vfs legal
 	report    progress figure dossier
 	join      cover dossier report
-	cli       work model symptom gen disk host target box vfs race reduce instance run
+	cli       work model symptom gen disk host target box vfs race reduce instance child run
 	cli       supervise crash scenario hunt kernel cover progress figure dossier report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym swarm
@@ -98,6 +100,12 @@ banned() {
 	gets          -                     as_buf_read_file
 	system        tests                 as_spawn_run
 	popen         tests                 as_spawn_run
+	fork          mains,tests,bench a crew (crew/crew.h), as_spawn_fork, or as_spawn_child
+	vfork         mains,tests,bench a crew (crew/crew.h), as_spawn_fork, or as_spawn_child
+	clone         mains,tests,bench a crew (crew/crew.h), as_spawn_fork, or as_spawn_child
+	SYS_fork      mains,tests,bench a crew (crew/crew.h), as_spawn_fork, or as_spawn_child
+	SYS_clone     mains,tests,bench a crew (crew/crew.h), as_spawn_fork, or as_spawn_child
+	SYS_clone3    mains,tests,bench a crew (crew/crew.h), as_spawn_fork, or as_spawn_child
 	exit          cli,mains,tests,bench only cli/ and cmd/ end it
 	printf        cli,mains,tests,bench only cli/ and cmd/ print
 	vprintf       cli,mains,tests,bench only cli/ and cmd/ print
@@ -116,6 +124,20 @@ banned() {
 excused() {
 	cat <<-'END'
 	src/base/err.c    stderr  a failed assertion ends the process; nobody is left to tell
+	src/os/spawn.c  fork   as_spawn_child(), which is the fork of all others
+	src/os/spawn.c  vfork  a program is started; to copy this process would cost more
+	src/vfs/sys_mount.c  vfork  who freezes must thaw, also when its group is killed in between
+	src/box/guest.c  fork  the first process of a guest: it has no parent to die with
+	src/box/sandbox_warden.c  fork  a warden outlives us, to end its box and put it away
+	src/instance/folder.c  fork  the holder outlives us, to remove our folder
+	src/record/record_start.c  fork  the command that is recorded; it is the user's, and goes on
+	src/cli/live/live.c  fork  the ticker outlives us, to write down that we were killed
+	src/record/record_ptrace.c  SYS_clone  calls of others that it looks at
+	src/record/record_ptrace.c  SYS_clone3  the same
+	src/swarm/slice.c  fork  a slice gets SIGTERM when we die, so that it ends in order
+	src/target/server_keep.c  SYS_clone  in a new PID namespace, and without locks
+	src/tool/shim/start.c  fork  inside a checker: the shim serves its forks
+	src/tool/shim/stop.c  fork  inside a checker: a run goes on from where it stopped
 	src/os/spawn.c  getenv  PATH, to find programs
 	src/os/temp.c  getenv  TMPDIR, where temporary files belong
 	src/os/sanitizer.c  getenv  how a sanitizer and the loader are told what to do
@@ -125,6 +147,21 @@ excused() {
 	tests/tool/tool_subject.c  time          asks the clock that it is given
 	tests/tool/tool_subject.c  gettimeofday  the same
 	src/tool/shim/start.c  getenv        how a preloaded object learns what it is for
+	END
+}
+
+# Lists of operations: what such a list knows is a column of src/work/op.def, so that a new
+# operation has one row and no place to be forgotten. Those that are left: file, why.
+code_lists() {
+	cat <<-'END'
+	src/race/graph.c        what a failed call leaves as it was, though its success is seen
+	src/legal/legal_data.c  what an executor makes of several writes
+	src/legal/legal_rest.c  which calls make files share blocks
+	src/gen/steer.c         which numbers of an operation are a place in a file
+	src/gen/places.c        the same, of those that a second file gets
+	src/gen/reuse.c         what operations on a file must not be torn apart by
+	src/child/child_kfail.c what cannot be done again
+	src/check/expand.c      what a fault ends
 	END
 }
 
@@ -144,7 +181,7 @@ pick() { # REGEX: the files whose names match
 mapfile -t c_files < <(pick '\.[ch]$')
 mapfile -t headers < <(pick '\.h$')
 mapfile -t texts < <(pick '\.([ch]|def|sh)$|(^|/)Makefile$|^\.ci/')
-mapfile -t lines < <(pick '\.([ch]|sh)$|(^|/)Makefile$|^\.ci/') # a row of a .def is one line
+mapfile -t lines < <(pick '\.([ch]|def|sh)$|(^|/)Makefile$|^\.ci/')
 none=/dev/null # an empty list must not make awk or grep read stdin
 
 # ---- The rules -----------------------------------------------------------------------------------
@@ -180,7 +217,8 @@ check_rooms() {
 			next
 		if (from == "labfs" || from == "include" || from == "examples") {
 			print FILENAME ":" FNR ": " from "/ may include only <assay/...>, not " path
-		} else if (to == "os" ? from == "base" : to != "base" && !((from, to) in may)) {
+		} else if (to == "os" || to == "crew" ? from == "base" || from == "os" : \
+				to != "base" && !((from, to) in may)) {
 			print FILENAME ":" FNR ": room " from " may not include " path
 		} else if (path ~ /_priv\.h$/) {
 			print FILENAME ":" FNR ": " path " is private to room " to
@@ -288,12 +326,23 @@ check_banned() {
 			before = RSTART > 1 ? substr(code, RSTART - 1, 1) : ""
 			code = substr(code, RSTART + RLENGTH)
 			if (!(name in where) || before == "." || before == ">") continue
-			if (name !~ /^std/ && code !~ /^[ \t]*\(/) continue
+			if (name !~ /^(std|SYS_)/ && code !~ /^[ \t]*\(/) continue
 			if (index(where[name], "," place ",")) continue
 			if ((FILENAME, name) in excused) continue
 			print FILENAME ":" FNR ": " name " is banned here: " instead[name]
 		}
 	}' - "${c_files[@]}" < <(banned && echo -- && excused)
+}
+
+# How something ended is put into words in one place; others read them: in a summary, and in what a
+# checker's run is said to have printed.
+check_ended_words() {
+	grep -nE '"[^"]*\<(died of|called exit)\>' /dev/null "${c_files[@]}" |
+		grep -E '^src/' | grep -Ev '^src/crew/ended\.[ch]:' |
+		grep -Ev '^src/(dossier/solo/solo_call|symptom/checker_words)\.c:' |
+		grep -vE '^[^:]*:[0-9]+:[[:space:]]*(/?\*|//)' |
+		sed -E 's|^([^:]*:[0-9]+):.*|\1: how something ended is said by as_ended_words()|'
+	return 0
 }
 
 # In this layout a function opens with a brace alone in the first column and closes with one.
@@ -358,6 +407,21 @@ check_tables_outside() {
 	inside && FILENAME !~ /^tests/ && /^[ \t]*#[ \t]*include[ \t]*".*\.def"/ {
 		print FILENAME ":" FNR ": a table is included in a function"
 	}' $none "${c_files[@]}"
+}
+
+# Four operations in a row are a list (code_lists() above).
+check_code_lists() {
+	local -a engine
+	mapfile -t engine < <(pick '^src/.*\.c$')
+	awk '
+	FILENAME == "-" { excused[$1] = 1; next }
+	/^[ \t]*case AS_OP_[A-Z0-9_]+:/ {
+		if (++n == 4 && !(FILENAME in excused))
+			print FILENAME ":" FNR - 3 \
+				": a list of operations: src/work/op.def has columns"
+		next
+	}
+	{ n = 0 }' - "${engine[@]}" < <(code_lists)
 }
 
 # What the library exports begins with as_ (labfs: lab_; the library of the tests: t_). ARCHIVES
@@ -490,8 +554,8 @@ base_commit() {
 
 # "FILE --lines=a:b" for each changed range; "FILE" alone for a file git does not know yet.
 changed_ranges() {
-	git ls-files -o --exclude-standard -- '*.c' '*.h'
-	git diff -U0 --no-color --no-ext-diff --diff-filter=d "$1" -- '*.c' '*.h' |
+	git ls-files -o --exclude-standard -- '*.c' '*.h' ':!tests/golden'
+	git diff -U0 --no-color --no-ext-diff --diff-filter=d "$1" -- '*.c' '*.h' ':!tests/golden' |
 		awk '/^\+\+\+ / { file = substr($2, 3) }
 		/^@@/ {
 			split(substr($3, 2), r, ",")
@@ -507,7 +571,8 @@ check_layout() {
 		return
 	fi
 	changed_ranges "$(base_commit)" |
-		awk '{ all[$1] = all[$1] " " $2 } END { for (f in all) print f all[f] }' | sort |
+		awk '$1 !~ /^tests\/golden\// { all[$1] = all[$1] " " $2 }
+			END { for (f in all) print f all[f] }' | sort |
 		while read -r file ranges; do
 			# shellcheck disable=SC2086 # ranges are words
 			clang-format $ranges -- "$file" | diff -- "$file" - |
@@ -524,12 +589,14 @@ violations=$(
 	check_design
 	check_headers_alone
 	check_banned
+	check_ended_words
 	check_function_length
 	check_header_length
 	check_file_length
 	check_room_size
 	check_tags
 	check_tables_outside
+	check_code_lists
 	check_symbols
 	check_seams
 	check_root

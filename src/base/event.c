@@ -4,41 +4,6 @@
 
 #include "base/buf.h"
 
-const char *const as_raced_names[AS_RACED_COUNTS] = {
-	[AS_RACED_CALLS] = "calls",   [AS_RACED_LOST] = "lost",
-	[AS_RACED_READS] = "reads",   [AS_RACED_READS_OPEN] = "reads_open",
-	[AS_RACED_SEEKS] = "seeks",   [AS_RACED_SEEKS_OPEN] = "seeks_open",
-	[AS_RACED_STATS] = "stats",   [AS_RACED_STATS_OPEN] = "stats_open",
-	[AS_RACED_LISTS] = "lists",   [AS_RACED_LISTS_OPEN] = "lists_open",
-	[AS_RACED_COPIES] = "copies", [AS_RACED_COPIES_OPEN] = "copies_open",
-};
-
-void as_raced_add(struct as_raced *sum, const struct as_raced *raced)
-{
-	for (size_t i = 0; i < AS_RACED_COUNTS; i++)
-		sum->n[i] += raced->n[i];
-}
-
-uint64_t as_raced_full(const struct as_raced *raced)
-{
-	const uint64_t *n = raced->n;
-	uint64_t rest = n[AS_RACED_LOST] + n[AS_RACED_READS_OPEN] + n[AS_RACED_SEEKS_OPEN] +
-			n[AS_RACED_STATS_OPEN] + n[AS_RACED_LISTS_OPEN] + n[AS_RACED_COPIES_OPEN];
-
-	return n[AS_RACED_CALLS] > rest ? n[AS_RACED_CALLS] - rest : 0;
-}
-
-void as_raced_print(struct as_json *json, const struct as_raced *raced)
-{
-	if (!raced->n[AS_RACED_CALLS])
-		return;
-	as_json_key(json, "raced");
-	as_json_object(json);
-	for (size_t i = 0; i < AS_RACED_COUNTS; i++)
-		as_json_kuint(json, as_raced_names[i], raced->n[i]);
-	as_json_end(json);
-}
-
 void as_emit_finding(struct as_sink *chain, const struct as_finding *finding, const char *id)
 {
 	for (struct as_sink *sink = chain; sink; sink = sink->next)

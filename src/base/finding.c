@@ -105,10 +105,3 @@ bool as_finding_is_id(const char *text)
 			return false;
 	return len && len < AS_FINDING_ID_MAX;
 }
-
-void as_finding_signature(struct as_buf *out, enum as_finding_kind kind, const char *about,
-			  const char *text)
-{
-	as_buf_addf(out, "%s: %s: ", as_finding_kind_name(kind), about);
-	as_signature_add(out, text);
-}

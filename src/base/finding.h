@@ -41,6 +41,10 @@ enum as_finding_kind {
 	AS_FIND_KINDS
 };
 
+/* In the detail of a finding, the line before what a file system was answered that had asked what
+ * to do (choice.h). */
+#define AS_DETAIL_ANSWERS "with these answers to its questions"
+
 /* A file that stands in the folder of a finding. */
 struct as_finding_file {
 	const char *name, *text;
@@ -95,11 +99,8 @@ bool as_finding_is_id(const char *text);
 
 /* ---- Signatures (signature.c) ---- */
 
-/* Adds "KIND: ABOUT: TEXT": `about` says where it happened ("rename", "unmount"). */
-void as_finding_signature(struct as_buf *out, enum as_finding_kind kind, const char *about,
-			  const char *text);
-/* Adds a text to a signature without what belongs to one run: what is left is the same for the
- * same mistake. */
+/* Adds a text to a signature without what belongs to one run: what is left is the same for the same
+ * mistake. Signatures are made in symptom/symptom.c. */
 void as_signature_add(struct as_buf *out, const char *text);
 
 /*

@@ -8,29 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PACKED_MAX_BYTES ((size_t)256 << 20)
+
 /* In this order they are written; the id and the kind stand before them. */
 static const struct text_row {
 	const char *key;
 	size_t at;
-	bool one_line;
-	bool always; /* required, also in a file */
-	bool whole; /* it must be there unless it stands in a file of its own */
+	bool said, one_line, always, whole; /* as notice.def says */
 } texts[] = {
-#define ROW(name, ...)                                                \
-	{                                                             \
-#name, offsetof(struct as_finding, name), __VA_ARGS__ \
-	}
-	ROW(target, .one_line = true, .always = true),
-	ROW(summary, .one_line = true, .whole = true),
-	ROW(detail, .one_line = false),
-	ROW(signature, .one_line = true, .always = true),
-	ROW(group, .one_line = true),
-	ROW(workload_name, .one_line = true),
-	ROW(options, .one_line = true, .always = true),
-	ROW(log, .one_line = false),
-	ROW(kernel, .one_line = true),
-	ROW(workload, .whole = true),
-#undef ROW
+#define SAID(name, bytes, ...) \
+	{ #name, offsetof(struct as_finding, name), .said = true, __VA_ARGS__ },
+#define ADDED(name, ...) { #name, offsetof(struct as_finding, name), .said = false, __VA_ARGS__ },
+#include "base/notice.def"
+#undef SAID
+#undef ADDED
 };
 
 #define NTEXTS (sizeof(texts) / sizeof(texts[0]))
@@ -79,6 +70,38 @@ void as_finding_print(struct as_json *json, const struct as_finding *f, const ch
 	as_json_kbool(json, "disk", f->disk);
 }
 
+static void print_files(struct as_json *json, const struct as_finding *f)
+{
+	as_json_key(json, "files");
+	as_json_array(json);
+	for (size_t i = 0; i < f->n_files; i++) {
+		as_json_object(json);
+		as_json_kstr(json, "name", f->files[i].name);
+		as_json_kstr(json, "text", f->files[i].text);
+		as_json_kbool(json, "program", f->files[i].program);
+		as_json_end(json);
+	}
+	as_json_end(json);
+}
+
+void as_finding_print_whole(struct as_json *json, const struct as_finding *f, const char *id)
+{
+	as_json_kint(json, "form", AS_FINDING_FORM);
+	as_finding_print(json, f, id);
+	as_json_kstr(json, "workload", f->workload);
+	if (f->n_files)
+		print_files(json, f);
+}
+
+void as_finding_pack(const struct as_finding *finding, const char *id, struct as_buf *out)
+{
+	struct as_json json = as_json_on(out);
+
+	as_json_object(&json);
+	as_finding_print_whole(&json, finding, id);
+	as_json_end(&json);
+}
+
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 static int64_t number(const json_t *object, const char *key, int64_t max)
@@ -108,24 +131,71 @@ static void make_line(json_t *text)
 	free(line);
 }
 
+static bool is_guest(enum as_finding_source source)
+{
+	return source == AS_FINDING_FROM_GUEST || source == AS_FINDING_SAID;
+}
+
 static int read_texts(json_t *object, enum as_finding_source source, struct as_finding *f,
 		      struct as_err *err)
 {
 	for (size_t i = 0; i < NTEXTS; i++) {
 		const struct text_row *row = &texts[i];
 		json_t *text = json_object_get(object, row->key);
+		bool due = row->said || source != AS_FINDING_SAID;
 
-		if (row->always && !json_is_string(text))
+		if (row->always && due && !json_is_string(text))
 			return as_fail(err, AS_EUSE, "it lacks id, target, signature or options");
-		if (row->whole && source != AS_FINDING_STORED && !json_is_string(text))
+		if (row->whole && due && source != AS_FINDING_STORED && !json_is_string(text))
 			return as_fail(err, AS_EUSE, "it lacks its %s", row->key);
 		if (text && !json_is_string(text) && !json_is_null(text))
 			return as_fail(err, AS_EUSE, "its %s is not a text", row->key);
-		if (json_is_string(text) && row->one_line && source == AS_FINDING_FROM_GUEST)
+		if (json_is_string(text) && row->one_line && is_guest(source))
 			make_line(text);
 		*text_at(f, row) = json_string_value(text);
 	}
 	return 0;
+}
+
+static int read_id(const json_t *object, enum as_finding_source source, const char **id,
+		   struct as_err *err)
+{
+	*id = json_string_value(json_object_get(object, "id"));
+	if (!*id && source != AS_FINDING_SAID)
+		return as_fail(err, AS_EUSE, "it lacks id, target, signature or options");
+	if (*id && !as_finding_is_id(*id))
+		return as_fail(err, AS_EUSE, "its id is not one");
+	return 0;
+}
+
+static int read_file(const json_t *object, struct as_finding_file *file, struct as_err *err)
+{
+	file->name = json_string_value(json_object_get(object, "name"));
+	file->text = json_string_value(json_object_get(object, "text"));
+	file->program = json_is_true(json_object_get(object, "program"));
+	if (!file->name || !file->text || !as_finding_is_id(file->name))
+		return as_fail(err, AS_EUSE, "one of its files is not one");
+	return 0;
+}
+
+/* Files stand beside the finding: a guest has none to give, and a folder has its own. */
+static int read_files(const json_t *object, enum as_finding_source source,
+		      struct as_finding_record *r, struct as_err *err)
+{
+	const json_t *array = json_object_get(object, "files");
+	size_t n = json_array_size(array);
+	int rc = 0;
+
+	if (!array || source == AS_FINDING_STORED)
+		return 0;
+	if (is_guest(source) || !json_is_array(array) || n > AS_FINDING_FILES_MAX)
+		return as_fail(err, AS_EUSE, "its files are none");
+	r->files = as_xcalloc(n + 1, sizeof(*r->files));
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = read_file(json_array_get(array, i), &r->files[i], err);
+	r->finding.files = n ? r->files : NULL;
+	r->finding.n_files = n;
+	return rc;
 }
 
 static int read_record(json_t *object, enum as_finding_source source, struct as_finding_record *r,
@@ -134,12 +204,14 @@ static int read_record(json_t *object, enum as_finding_source source, struct as_
 	const char *kind = json_string_value(json_object_get(object, "kind"));
 	int parsed, rc;
 
-	r->id = json_string_value(json_object_get(object, "id"));
-	if (!r->id)
-		return as_fail(err, AS_EUSE, "it lacks id, target, signature or options");
-	if (!as_finding_is_id(r->id))
-		return as_fail(err, AS_EUSE, "its id is not one");
-	rc = read_texts(object, source, &r->finding, err);
+	if (source != AS_FINDING_STORED &&
+	    json_integer_value(json_object_get(object, "form")) != AS_FINDING_FORM)
+		return as_fail(err, AS_EUSE, "its form is of another version");
+	rc = read_id(object, source, &r->id, err);
+	if (!rc)
+		rc = read_texts(object, source, &r->finding, err);
+	if (!rc)
+		rc = read_files(object, source, r, err);
 	if (rc)
 		return rc;
 	parsed = kind ? as_finding_kind_parse(kind) : -1;
@@ -162,15 +234,27 @@ int as_finding_parse(struct json_t *object, enum as_finding_source source,
 	if (!json_is_object(object))
 		return as_fail(err, AS_EUSE, "expected an object");
 	rc = read_record(object, source, record, err);
-	if (rc)
-		*record = (struct as_finding_record){ 0 };
-	else
+	if (!rc)
 		record->object = json_incref(object);
+	else
+		as_finding_record_free(record);
+	return rc;
+}
+
+int as_finding_unpack(const char *text, size_t len, enum as_finding_source source,
+		      struct as_finding_record *record, struct as_err *err)
+{
+	json_error_t error;
+	json_t *object = len <= PACKED_MAX_BYTES ? json_loadb(text, len, 0, &error) : NULL;
+	int rc = as_finding_parse(object, source, record, err);
+
+	json_decref(object);
 	return rc;
 }
 
 void as_finding_record_free(struct as_finding_record *record)
 {
+	free(record->files);
 	json_decref(record->object);
 	*record = (struct as_finding_record){ 0 };
 }

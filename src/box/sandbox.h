@@ -187,7 +187,7 @@ AS_MUST_CHECK int as_box_start_confined(const char *const *args, const char *con
 struct as_box *as_box_new(void);
 /* Reads the console until the box ends (true) or the time is up. The last `max` bytes are kept. */
 bool as_box_listen(struct as_box *box, unsigned deadline_ms, size_t max, struct as_buf *said);
-/* Makes a folder in `place` for a box that has no root of its own. */
+/* Makes a folder in `place` (NULL: as_temp_place()) for a box that has no root of its own. */
 AS_MUST_CHECK int as_box_open_folder(struct as_box *box, const char *place, struct as_err *err);
 /* Ends the process that was spawned, so that another one can be. */
 void as_box_undo(struct as_box *box);

@@ -109,8 +109,7 @@ static void add_suspect(struct boxed_lane *b, const struct as_told *told)
 	memcpy(tried->since, told->since, tried->since_len + 1);
 	snprintf(tried->faults, sizeof(tried->faults), "%s", told->faults);
 	snprintf(tried->choices, sizeof(tried->choices), "%s", told->choices);
-	as_suspect_add(b->c, b->lane, told->crash, as_suspect_key(told->crash, 0, told->why),
-		       told->why);
+	as_suspect_pass_on(b->c, b->lane, &told->notice);
 }
 
 static void add_counts(const struct boxed_lane *b, struct as_check_counts counts)
@@ -220,7 +219,7 @@ static bool go_on_without(struct boxed_lane *b)
 	AS_CHECK_ADD(b->c, deaths, 1);
 	if (at_move && as_told_is_try(tried)) {
 		tried->state = b->id;
-		as_suspect_add(b->c, b->left, phase == AS_CHECK_CRASH,
+		as_suspect_add(b->c, b->left, phase == AS_CHECK_CRASH, AS_FIND_KERNEL,
 			       as_suspect_key(AS_FIND_KERNEL, 0, as_buf_str(&b->said)),
 			       as_buf_str(&b->said));
 	} else {

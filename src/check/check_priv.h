@@ -8,6 +8,7 @@
 #include "check/era.h"
 #include "check/start.h"
 #include "check/store.h"
+#include "check/suspect.h"
 #include "crash/judge.h"
 #include "legal/past.h"
 #include "os/spawn.h"
@@ -21,31 +22,6 @@ struct as_past;
 #define AS_CHECK_ERRORS 256u /* numbers of errors, and 0 */
 #define AS_CHECK_IDLE_US 300 /* until a lane without work looks again */
 #define AS_SUSPECTS_MAX 64u
-#define AS_TRY_LINE 65536u /* two paths of any length that can be walked, with escapes */
-#define AS_TRY_SINCE 131072u
-#define AS_SUSPECT_FAULTS 128u
-#define AS_SUSPECT_KEYS 1024u
-#define AS_SUSPECT_TRIES 2u /* with the same key */
-
-/* What is tried: after the trace of a state, an operation. */
-struct as_try {
-	volatile uint32_t state; /* AS_STORE_NONE: none */
-	char line[AS_TRY_LINE]; /* the operation; "": none */
-	/* The operations in between that were tried in the same run, and changed nothing; as many
-	 * as there is room for. */
-	char since[AS_TRY_SINCE];
-	size_t since_len;
-	char faults[AS_SUSPECT_FAULTS]; /* what fails meanwhile; "": nothing */
-	char choices[AS_RUN_CHOICES_MAX]; /* how the target is answered; "": as ever */
-};
-
-/* Something that a worker found, to be confirmed. */
-struct as_suspect {
-	volatile bool ready;
-	bool crash; /* it takes a power cut */
-	struct as_try tried;
-	char why[512];
-};
 
 enum as_check_phase { AS_CHECK_START, AS_CHECK_BACK, AS_CHECK_MOVE, AS_CHECK_CRASH };
 
@@ -138,19 +114,6 @@ void as_check_code_open(struct as_checking *checking);
 void as_check_code_close(struct as_checking *checking);
 /* In a sandbox: what a move reached first, which was not told yet. AS_KCOV_NOBODY: all of it. */
 void as_check_code_tell(const struct as_checking *checking, uint64_t move);
-
-/* ---- suspect.c ---- */
-
-void as_try_begin(struct as_try *tried, const char *line);
-/* The operation has changed nothing, and the next one follows it. */
-void as_try_keep(struct as_try *tried);
-void as_try_forget(struct as_try *tried); /* what was kept */
-
-/* key: equal for what is likely the same; the first few of each key are kept. */
-void as_suspect_add(const struct as_checking *checking, struct as_check_lane *lane, bool crash,
-		    uint64_t key, const char *why);
-/* The key of a message: without numbers, and without what stands before the first colon. */
-uint64_t as_suspect_key(unsigned kind, unsigned code, const char *why);
 
 /* ---- expand.c ---- */
 

@@ -216,7 +216,7 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, enum
 	const char *choices = with == PLAIN ? "" : suspect->tried.choices;
 	struct as_buf cuts = { 0 };
 	bool goes_on = as_cuts_options(text, &cuts);
-	unsigned way = suspect->crash || goes_on ? BY_CRASH : BY_RUN;
+	unsigned way = as_suspect_is_crash(&suspect->notice) || goes_on ? BY_CRASH : BY_RUN;
 	struct as_run_options options = f->options;
 	bool special = *faults || *choices || goes_on;
 	struct as_scenario *own = NULL, **scenario = special ? &own : &f->open[way];
@@ -251,7 +251,7 @@ static void say_unconfirmed(struct as_confirm *f, const struct as_suspect *suspe
 	const struct as_try *tried = &suspect->tried;
 	struct as_sink *sinks = f->c->args->sinks;
 
-	as_emit_note(sinks, "not confirmed %s: %s%s%s%s%s", how, suspect->why,
+	as_emit_note(sinks, "not confirmed %s: %s%s%s%s%s", how, suspect->notice.summary,
 		     *tried->faults ? "; with --fault " : "", tried->faults,
 		     *tried->choices ? "; with --choices " : "", tried->choices);
 	for (const char *at = print_text(f, tried, true); *at;) {
@@ -301,7 +301,7 @@ int as_confirm_all(struct as_confirm *f, struct as_err *err)
 	int rc = 0;
 
 	for (; !rc && f->next < AS_SUSPECTS_MAX &&
-	       __atomic_load_n(&shared->suspect[f->next].ready, __ATOMIC_ACQUIRE);
+	       __atomic_load_n(&shared->suspect[f->next].notice.is, __ATOMIC_ACQUIRE);
 	     f->next += !rc)
 		rc = confirm(f, &shared->suspect[f->next], err);
 	return rc == AS_ESTOP ? 0 : rc;

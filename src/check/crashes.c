@@ -49,8 +49,8 @@ static bool report(void *ctx, struct as_perm *perm, const struct as_perm_state *
 	(void)perm;
 	(void)state;
 	crashes->fine = false;
-	as_suspect_add(crashes->args->checking, crashes->args->lane, true, as_problem_sig(problem),
-		       as_buf_str(&problem->why));
+	as_suspect_add(crashes->args->checking, crashes->args->lane, true, problem->notice->kind,
+		       as_problem_sig(problem), problem->notice->summary);
 	return false;
 }
 
@@ -298,7 +298,7 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 	if (!rc && recording.wrong) {
 		/* It was right without a recorder. */
 		crashes->fine = false;
-		as_suspect_add(c, crashes->args->lane, true,
+		as_suspect_add(c, crashes->args->lane, true, recording.kind,
 			       as_suspect_key((unsigned)recording.kind, AS_OP_COUNT,
 					      as_buf_str(&recording.why)),
 			       as_buf_str(&recording.why));

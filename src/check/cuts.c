@@ -186,8 +186,8 @@ static void suspect(struct as_cuts *cuts, const char *why)
 {
 	struct as_expander *w = cuts->w;
 
-	as_suspect_add(w->c, w->lane, true, as_suspect_key(AS_FIND_RECOVERY, AS_OP_CRASH, why),
-		       why);
+	as_suspect_add(w->c, w->lane, true, AS_FIND_RECOVERY,
+		       as_suspect_key(AS_FIND_RECOVERY, AS_OP_CRASH, why), why);
 }
 
 /* How the states of the spot's view and cut are enumerated. */

@@ -28,7 +28,7 @@
 static void suspect(struct as_expander *w, enum as_finding_kind kind, unsigned code,
 		    const char *why)
 {
-	as_suspect_add(w->c, w->lane, false, as_suspect_key((unsigned)kind, code, why), why);
+	as_suspect_add(w->c, w->lane, false, kind, as_suspect_key((unsigned)kind, code, why), why);
 }
 
 /* A target that forks comes back twice: the second one is nobody's worker. */

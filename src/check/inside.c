@@ -234,7 +234,7 @@ static void begin(struct inside *s)
 
 	memset(&sh->counts, 0, sizeof(sh->counts));
 	for (uint32_t i = 0; i < AS_SUSPECTS_MAX; i++)
-		sh->suspect[i].ready = false;
+		sh->suspect[i].notice.is = false;
 	sh->n_suspects = 0;
 	s->c.reached->n = 0;
 	memset(lane, 0, sizeof(*lane));
@@ -268,7 +268,7 @@ static void tell_all(struct inside *s)
 		tell_state(s, i, &text);
 		as_emit_told(s->args.sinks, as_buf_str(&text));
 	}
-	for (uint32_t i = 0; i < AS_SUSPECTS_MAX && sh->suspect[i].ready;
+	for (uint32_t i = 0; i < AS_SUSPECTS_MAX && sh->suspect[i].notice.is;
 	     i++, as_buf_clear(&text)) {
 		as_told_print_suspect(&sh->suspect[i], &text);
 		as_emit_told(s->args.sinks, as_buf_str(&text));

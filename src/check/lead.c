@@ -8,6 +8,8 @@
 
 #include "crash/board.h"
 #include "crash/dedup.h"
+#include "crew/crew.h"
+#include "crew/ended.h"
 #include "instance/instance.h"
 #include "instance/outside.h"
 #include "legal/past.h"
@@ -15,15 +17,12 @@
 #include "target/facts.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define TICK_US 20000
+#define TICK_MS 20
 #define TELL_US 200000
 #define GRACE_US 1000000 /* for a lane to end by itself */
 #define LATER_US 60000000 /* for another process to judge a state, all in all */
@@ -33,16 +32,13 @@
 void as_check_died(const struct as_checking *c, struct as_check_lane *lane,
 		   const struct as_ended *ended)
 {
+	const struct as_ended_say say = { .stack = &lane->stack };
 	struct as_buf why = { 0 };
 
 	AS_CHECK_ADD(c, deaths, 1);
-	if (ended->how == AS_END_SIGNAL) {
-		as_buf_adds(&why, "died of ");
-		as_stack_words(&lane->stack, ended->status, &why);
-	} else {
-		as_buf_adds(&why, ended->how == AS_END_EXIT ? "called exit" : "did not come back");
-	}
+	as_ended_words(ended, &say, &why);
 	as_suspect_add(c, lane, lane->phase == AS_CHECK_CRASH,
+		       ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL,
 		       as_suspect_key(AS_FIND_SIGNAL, 0, as_buf_str(&why)), as_buf_str(&why));
 	as_buf_free(&why);
 }
@@ -151,21 +147,12 @@ int as_check_lane_run(const struct as_checking *c, unsigned i, struct as_err *er
 	return rc;
 }
 
-struct lane_end {
-	int rc;
-	struct as_err err;
-	bool ended;
-};
-
-static void be_lane(const struct as_checking *c, unsigned i, struct lane_end *end)
+static int be_lane(struct as_mate *mate, void *ctx, struct as_err *err)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGINT, SIG_IGN); /* the leader says when to stop */
-	signal(SIGTERM, SIG_IGN);
-	end->rc = c->args->box ? as_check_lane_boxed(c, i, &end->err)
-			       : as_check_lane_run(c, i, &end->err);
-	end->ended = true;
-	_exit(0);
+	const struct as_checking *c = ctx;
+	unsigned i = as_mate_seat(mate);
+
+	return c->args->box ? as_check_lane_boxed(c, i, err) : as_check_lane_run(c, i, err);
 }
 
 /* ---- The leader ------------------------------------------------------------------------------ */
@@ -173,8 +160,12 @@ static void be_lane(const struct as_checking *c, unsigned i, struct lane_end *en
 struct lead {
 	struct as_checking *c;
 	struct as_confirm *confirm;
-	struct lane_end *end; /* of each lane */
-	pid_t *pid; /* 0: it has ended */
+	struct as_crew *crew; /* the lanes */
+	struct lane_end {
+		int rc;
+		struct as_err err;
+		bool cut; /* by us */
+	} * end; /* of each lane */
 	int64_t start_us, told_us, stop_us; /* stop_us 0: it goes on */
 };
 
@@ -255,30 +246,31 @@ static bool is_time_to_stop(const struct lead *l)
 	       (for_us && as_now_us() - l->start_us >= for_us);
 }
 
+/* How many lanes still work. */
 static unsigned reap(struct lead *l)
 {
 	unsigned alive = 0;
 
+	as_crew_wait(l->crew, TICK_MS);
 	for (unsigned i = 0; i < l->c->options->jobs; i++) {
-		if (l->pid[i] && waitpid(l->pid[i], NULL, WNOHANG) == l->pid[i])
-			l->pid[i] = 0;
-		alive += l->pid[i] != 0;
+		struct lane_end *end = &l->end[i];
+		size_t len;
+
+		(void)!as_crew_next(l->crew, i, &len);
+		if (as_crew_is_over(l->crew, i))
+			end->rc = as_crew_ended(l->crew, i, &end->err);
+		alive += as_crew_sits(l->crew, i);
 	}
 	return alive;
 }
 
 static int start(struct lead *l, struct as_err *err)
 {
-	for (unsigned i = 0; i < l->c->options->jobs; i++) {
-		l->pid[i] = fork();
-		if (!l->pid[i])
-			be_lane(l->c, i, &l->end[i]);
-		if (l->pid[i] < 0) {
-			l->pid[i] = 0;
-			return as_fail_errno(err, errno, "cannot start a process");
-		}
-	}
-	return 0;
+	int rc = 0;
+
+	for (unsigned i = 0; i < l->c->options->jobs && !rc; i++)
+		rc = as_crew_start(l->crew, i, be_lane, l->c, err);
+	return rc;
 }
 
 /* A sandbox may take long for what it is doing. What is lost will be done again. */
@@ -289,8 +281,10 @@ static void end_boxes(struct lead *l)
 	if (!l->stop_us)
 		l->stop_us = as_now_us();
 	for (unsigned i = 0; i < l->c->options->jobs && as_now_us() - l->stop_us > GRACE_US; i++)
-		if (l->pid[i] && !kill(l->pid[i], SIGKILL))
-			l->end[i].ended = true;
+		if (as_crew_sits(l->crew, i)) {
+			as_crew_cut(l->crew, i);
+			l->end[i].cut = true;
+		}
 }
 
 /* While something is confirmed. */
@@ -328,17 +322,16 @@ static int lead(struct lead *l, struct as_err *err)
 			l->c->shared->stop = 1;
 		end_boxes(l);
 		tell(l);
-		usleep(TICK_US);
 	}
 	one = as_confirm_all(l->confirm, rc ? NULL : err);
 	rc = rc ? rc : one;
 	if (!rc)
 		rc = as_confirm_held(l->confirm, err);
 	for (unsigned i = 0; i < l->c->options->jobs && !rc && !is_unfit(l->c); i++) {
-		if (l->end[i].rc)
-			*err = l->end[i].err;
-		rc = l->end[i].ended ? l->end[i].rc
-				     : as_fail(err, AS_EIO, "a lane of the check ended early");
+		if (!l->end[i].rc || l->end[i].cut)
+			continue;
+		*err = l->end[i].err;
+		rc = l->end[i].rc;
 	}
 	return rc;
 }
@@ -437,7 +430,7 @@ static int begin_with(struct as_checking *c, struct as_err *err)
 static void blame_start(struct as_checking *c)
 {
 	c->shared->lane[0].tried.state = AS_STORE_NONE;
-	as_suspect_add(c, &c->shared->lane[0], false, 0, c->start->wrong);
+	as_suspect_add(c, &c->shared->lane[0], false, AS_FIND_OUTCOME, 0, c->start->wrong);
 	AS_CHECK_ADD(c, lost, 1);
 	as_store_gap(c->store, 1);
 }
@@ -556,6 +549,9 @@ void as_checking_close(struct as_checking *c)
 
 int as_check(const struct as_check_args *args, struct as_check_status *status, struct as_err *err)
 {
+	/* The leader says when to stop. */
+	static const struct as_crew_plan plan = { .who = "a lane of the check",
+						  .how = AS_BIRTH_DEAF };
 	struct as_checking c = { .args = args, .options = args->options };
 	struct lead l = { .c = &c, .start_us = as_now_us() };
 	unsigned jobs = args->options->jobs;
@@ -563,15 +559,15 @@ int as_check(const struct as_check_args *args, struct as_check_status *status, s
 
 	*status = (struct as_check_status){ 0 };
 	if (!rc) {
-		l.end = as_shared_alloc(jobs * sizeof(*l.end));
-		l.pid = as_xcalloc(jobs, sizeof(*l.pid));
+		l.end = as_xcalloc(jobs, sizeof(*l.end));
+		l.crew = as_crew_new(&plan, jobs);
 		l.confirm = as_confirm_new(&c, meanwhile, &l);
 		rc = lead(&l, err);
 		fill_status(&l, status);
 		as_shard_sum(&c, status);
 		as_confirm_free(l.confirm);
-		as_shared_free(l.end, jobs * sizeof(*l.end));
-		free(l.pid);
+		as_crew_free(l.crew);
+		free(l.end);
 	}
 	as_checking_close(&c);
 	return rc;

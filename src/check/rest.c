@@ -63,7 +63,7 @@ static bool is_clean(struct as_expander *w, int *rc, struct as_err *err)
 	if (does_still(w) && as_instance_can(w->instance, AS_INSTANCE_CHECK))
 		*rc = as_instance_check(w->instance, 0, &checked, err);
 	if (!*rc && !checked.clean)
-		as_suspect_add(w->c, w->lane, false,
+		as_suspect_add(w->c, w->lane, false, checked.kind,
 			       as_suspect_key(checked.kind, AS_OP_COUNT, checked.why), checked.why);
 	return !*rc && checked.clean;
 }
@@ -77,7 +77,7 @@ static void judge(struct as_expander *w, bool space)
 		return;
 	if (space &&
 	    !as_space_agrees(&w->space, as_instance_vfs(w->instance), w->trial.model, &why))
-		as_suspect_add(w->c, w->lane, false,
+		as_suspect_add(w->c, w->lane, false, AS_FIND_TREE,
 			       as_suspect_key(AS_FIND_TREE, AS_OP_STATFS, as_buf_str(&why)),
 			       as_buf_str(&why));
 	as_buf_free(&why);

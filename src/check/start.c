@@ -5,6 +5,7 @@
  */
 #include "check/check_priv.h"
 #include "check/start_priv.h"
+#include "crew/ended.h"
 
 #include "os/spawn.h"
 #include "work/parse.h"
@@ -147,16 +148,13 @@ static int take_over(struct as_start *s, const struct as_start_args *args,
 static void blame(struct as_start *s, const struct as_start_said *said,
 		  const struct as_ended *ended)
 {
+	const struct as_ended_say say = { .stack = &said->stack };
 	struct as_buf why = { 0 };
 
-	if (said->wrong) {
+	if (said->wrong)
 		as_buf_adds(&why, said->why);
-	} else if (ended->how == AS_END_SIGNAL) {
-		as_buf_adds(&why, "died of ");
-		as_stack_words(&said->stack, ended->status, &why);
-	} else {
-		as_buf_adds(&why, ended->how == AS_END_EXIT ? "called exit" : "did not come back");
-	}
+	else
+		as_ended_words(ended, &say, &why);
 	s->wrong = as_xstrdup(as_buf_str(&why));
 	as_buf_free(&why);
 }
@@ -178,7 +176,7 @@ static int run_child(struct as_start *s, struct as_start_maker *m, struct as_err
 		rc = said->tool_rc;
 	}
 	if (!rc && !said->ended && !said->n_text)
-		rc = as_fail(err, AS_EIO, "the process that makes the start ended early");
+		rc = as_fail_ended(err, "the process that makes the start", &ended, &said->stack);
 	if (!rc) {
 		s->text = as_xstrdup(said->text);
 		s->n_ops = said->n_ops;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* suspect: what workers try, and what they found, on its way to the process that confirms it. */
+/* suspect: see suspect.h. */
 #include "check/check_priv.h"
 
 #include <ctype.h>
@@ -72,27 +72,53 @@ static bool is_common(struct as_check_shared *shared, uint64_t key)
 	return true;
 }
 
-void as_suspect_add(const struct as_checking *checking, struct as_check_lane *lane, bool crash,
-		    uint64_t key, const char *why)
+bool as_suspect_is_crash(const struct as_notice *notice)
+{
+	return !strcmp(notice->options, AS_SUSPECT_CRASH);
+}
+
+/* Where it is kept; NULL: nowhere. */
+static struct as_suspect *new_suspect(const struct as_checking *checking,
+				      struct as_check_lane *lane, uint64_t key)
 {
 	struct as_check_shared *shared = checking->shared;
-	struct as_suspect *suspect;
 	uint32_t at;
 
 	AS_CHECK_ADD(checking, suspects, 1);
 	lane->suspects++;
-	if (is_common(shared, key + crash))
-		return;
+	if (is_common(shared, key))
+		return NULL;
 	/* Until it is confirmed. */
 	as_store_gap(checking->store, 1);
 	at = __atomic_fetch_add(&shared->n_suspects, 1, __ATOMIC_RELAXED);
 	if (at >= AS_SUSPECTS_MAX) {
 		AS_CHECK_ADD(checking, dropped, 1);
-		return;
+		return NULL;
 	}
-	suspect = &shared->suspect[at];
-	suspect->crash = crash;
-	copy(&suspect->tried, &lane->tried);
-	snprintf(suspect->why, sizeof(suspect->why), "%s", why);
-	__atomic_store_n(&suspect->ready, true, __ATOMIC_RELEASE);
+	copy(&shared->suspect[at].tried, &lane->tried);
+	return &shared->suspect[at];
+}
+
+void as_suspect_add(const struct as_checking *checking, struct as_check_lane *lane, bool crash,
+		    enum as_finding_kind kind, uint64_t key, const char *why)
+{
+	struct as_suspect *suspect = new_suspect(checking, lane, key + crash);
+
+	if (!suspect)
+		return;
+	as_notice_begin(&suspect->notice, kind, -1);
+	AS_NOTICE_SET(&suspect->notice, summary, why);
+	AS_NOTICE_SET(&suspect->notice, options, crash ? AS_SUSPECT_CRASH : "");
+	as_notice_close(&suspect->notice);
+}
+
+void as_suspect_pass_on(const struct as_checking *checking, struct as_check_lane *lane,
+			const struct as_notice *notice)
+{
+	bool crash = as_suspect_is_crash(notice);
+	uint64_t key = as_suspect_key(crash, 0, notice->summary);
+	struct as_suspect *suspect = new_suspect(checking, lane, key + crash);
+
+	if (suspect)
+		as_notice_copy(&suspect->notice, notice);
 }

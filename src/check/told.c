@@ -4,6 +4,7 @@
 
 #include "check/cuts.h"
 
+#include "base/finding_json.h"
 #include "base/json.h"
 #include "work/parse.h"
 
@@ -96,15 +97,18 @@ static bool parse_state(struct as_told *told)
 
 void as_told_print_suspect(const struct as_suspect *suspect, struct as_buf *out)
 {
+	struct as_finding finding = as_notice_open(&suspect->notice);
 	struct as_json json = as_json_on(out);
 
 	begin(&json, "suspect");
-	as_json_kbool(&json, "crash", suspect->crash);
 	as_json_kstr(&json, "line", suspect->tried.line);
 	as_json_kstr(&json, "since", suspect->tried.since);
 	as_json_kstr(&json, "faults", suspect->tried.faults);
 	as_json_kstr(&json, "choices", suspect->tried.choices);
-	as_json_kstr(&json, "why", suspect->why);
+	as_json_key(&json, "notice");
+	as_json_object(&json);
+	as_finding_print_whole(&json, &finding, NULL);
+	as_json_end(&json);
 	as_json_end(&json);
 }
 
@@ -122,16 +126,25 @@ static bool is_choices(const char *text)
 	return strspn(text, "0123456789.") == strlen(text);
 }
 
+static bool parse_notice(json_t *object, struct as_notice *notice)
+{
+	struct as_finding_record record;
+	bool fits = !as_finding_parse(object, AS_FINDING_SAID, &record, NULL) &&
+		    as_notice_of(&record.finding, notice);
+
+	as_finding_record_free(&record);
+	return fits && (!*notice->options || as_suspect_is_crash(notice));
+}
+
 static bool parse_suspect(struct as_told *told)
 {
-	told->crash = json_is_true(json_object_get(told->object, "crash"));
 	told->since = text_of(told->object, "since", AS_TRY_SINCE);
 	told->faults = text_of(told->object, "faults", AS_SUSPECT_FAULTS);
 	told->choices = text_of(told->object, "choices", AS_RUN_CHOICES_MAX);
-	told->why = text_of(told->object, "why", sizeof(((struct as_suspect *)NULL)->why));
-	return told->since && told->faults && told->choices && told->why &&
+	return told->since && told->faults && told->choices &&
 	       is_operations(told->since, SIZE_MAX) && is_plan(told->faults) &&
-	       is_choices(told->choices);
+	       is_choices(told->choices) &&
+	       parse_notice(json_object_get(told->object, "notice"), &told->notice);
 }
 
 /* ---- A start --------------------------------------------------------------------------------- */

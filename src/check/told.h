@@ -46,8 +46,8 @@ enum as_told_kind {
 struct as_told {
 	enum as_told_kind kind; /* AS_TOLD_NOTHING: it is not valid */
 	struct as_told_state state;
-	bool crash; /* of a suspect, and what follows */
-	const char *since, *faults, *choices, *why; /* and state.line */
+	const char *since, *faults, *choices; /* of a suspect, and state.line, */
+	struct as_notice notice; /* and what was wrong then */
 	struct as_told_start start;
 	struct as_check_counts counts;
 	struct json_t *object; /* holds the texts */

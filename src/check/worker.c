@@ -40,8 +40,8 @@ bool as_worker_quiet(struct as_expander *w, unsigned code)
 
 	if (!w->watch || !as_kwatch_look(w->watch, w->trial.plan, &news))
 		return true;
-	as_suspect_add(w->c, w->lane, false, as_suspect_key(AS_FIND_KERNEL, code, news.title),
-		       news.title);
+	as_suspect_add(w->c, w->lane, false, AS_FIND_KERNEL,
+		       as_suspect_key(AS_FIND_KERNEL, code, news.title), news.title);
 	return false;
 }
 

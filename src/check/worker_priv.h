@@ -80,6 +80,13 @@ void as_worker_forget(struct as_expander *w);
 /* The trace of a state becomes that of the worker. */
 AS_MUST_CHECK int as_worker_read_trace(struct as_expander *w, uint32_t id, struct as_err *err);
 
+/* ---- worker.c ---- */
+
+/* What a worker needs, in the process that is to be it; args, c, lane and pid are set. To be closed
+ * in both cases. */
+AS_MUST_CHECK int as_worker_open(struct as_expander *w, struct as_err *err);
+void as_worker_close(struct as_expander *w);
+
 /* Whether the kernel has not complained since the last look; `code`: after which operation. */
 bool as_worker_quiet(struct as_expander *w, unsigned code);
 

@@ -187,7 +187,7 @@ static bool check_disk(struct child *c)
 					&sh->tool_err);
 	if (!sh->tool_rc && !checked.clean)
 		as_child_found_by_checker(c, &checked);
-	return !sh->tool_rc && !sh->found;
+	return !sh->tool_rc && !sh->notice.is;
 }
 
 /* The model of a workload that ends unmounted is unmounted, too: it follows our own mount. */
@@ -249,7 +249,7 @@ static void end_target(struct child *c)
 		return;
 	if (!unclean && (c->args->options->corrupt || c->args->options->fields) && model_mounts(c))
 		as_child_corrupt(c);
-	if (c->sh->tool_rc || c->sh->found || !mount_target(c, PHASE_MOUNT_AGAIN))
+	if (c->sh->tool_rc || c->sh->notice.is || !mount_target(c, PHASE_MOUNT_AGAIN))
 		return;
 	as_child_enter(c, PHASE_COMPARE_AGAIN);
 	if (!model_mounts(c) || !as_child_tree_agrees(c, -1))
@@ -285,7 +285,7 @@ static void run_all(struct child *c)
 		as_child_race(c);
 	for (int64_t i = 0; going && i < n && !c->args->race_seed; i++)
 		going = as_child_run_op(c, i);
-	if (c->sh->found || c->sh->tool_rc)
+	if (c->sh->notice.is || c->sh->tool_rc)
 		return;
 	if (going && as_model_mounted(c->trial.model) && !c->args->race_seed) {
 		as_child_enter(c, PHASE_COMPARE);
@@ -383,7 +383,7 @@ static void run_quick_batch(struct as_child_args *args)
 	while (i < args->batch->n && !sh->tool_rc) {
 		args->seq = args->batch->seqs[i];
 		run_all(&c);
-		if (sh->found || sh->tool_rc)
+		if (sh->notice.is || sh->tool_rc)
 			break;
 		count_done(args, i);
 		i = take(args, i + 1);
@@ -408,7 +408,7 @@ static void run_separate_batch(struct as_child_args *args)
 			args->race_seed = as_race_seed(&args->options->race, args->options->seed,
 						       args->race_first + (unsigned)i);
 		run_workload(args);
-		if (sh->found || sh->tool_rc)
+		if (sh->notice.is || sh->tool_rc)
 			break;
 		count_done(args, i);
 	}

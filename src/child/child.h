@@ -7,12 +7,14 @@
 
 #include "base/err.h"
 #include "base/event.h"
+#include "base/notice.h"
 #include "child/options.h"
 #include "host/host.h"
 #include "host/medium.h"
 #include "instance/outside.h"
 #include "model/model.h"
 #include "os/stack.h"
+#include "progress/raced.h"
 #include "work/seq.h"
 
 #define RECENT 8 /* operations kept for context */
@@ -69,11 +71,6 @@ struct as_child_shared {
 	char device[32]; /* the disk's name in the kernel's log; "": none */
 
 	struct as_stack stack; /* where it died */
-	bool found;
-	enum as_finding_kind kind;
-	int64_t found_op; /* -1: none */
-	bool has_disk;
-	char summary[2048], detail[8192], signature[1024];
 	char answers[2048]; /* what the target asked and was not answered 0 */
 	/* What is wrong on the disk that is mounted (as_run_options.alter), and the name of that
 	 * field; "": nothing is, or it has no name. */
@@ -84,6 +81,7 @@ struct as_child_shared {
 	struct as_err tool_err;
 	bool blamed; /* tool_err is what the target answered for a fresh disk */
 
+	struct as_notice notice; /* what was found */
 	uint32_t fresh_len;
 	char fresh[FRESH_BYTES]; /* struct as_stat and path, one after the other */
 };
@@ -143,9 +141,11 @@ void as_child_keep_memory(void);
 
 /* Forgets the workload in flight. */
 void as_shared_clear(struct as_child_shared *shared);
+/* When the child is gone, before its texts are read: the target may have written over them. */
+void as_shared_mend(struct as_child_shared *shared);
 
-/* The last operations with their answers. The last one is that of found_op, or the one that ran
- * last. */
+/* The last operations with their answers. The last one is that of the notice, or the one that
+ * ran last. */
 void as_shared_describe(const struct as_child_shared *shared, const struct as_seq *seq,
 			const char *faults, struct as_buf *out);
 

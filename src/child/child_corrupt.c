@@ -275,8 +275,8 @@ static void unmount_it(struct child *c)
 static void found(struct child *c, struct as_buf *why, const char *more, const char *signature)
 {
 	as_buf_adds(why, more);
-	as_child_found(c, AS_FIND_DATA, -1, as_phase_name(c->sh->phase), as_buf_str(why));
-	snprintf(c->sh->signature, sizeof(c->sh->signature), "%s", signature);
+	as_child_say(c, &(struct as_child_said){ AS_FIND_DATA, -1, as_phase_name(c->sh->phase),
+						 as_buf_str(why), signature, NULL });
 }
 
 /* The disk is sound again, and what was done with another one is forgotten. */
@@ -452,7 +452,7 @@ static void try_altered(struct child *c, const struct attempt *t, struct as_chil
 	}
 	unmount_it(c);
 	judge_calls(c);
-	if (judged && why.len && t->fields && a->shown && !c->sh->found)
+	if (judged && why.len && t->fields && a->shown && !c->sh->notice.is)
 		judge_value(c, t, a, &why);
 	as_buf_free(&why);
 	as_buf_free(&later);
@@ -496,7 +496,7 @@ static void try_apart(struct child *c, const struct attempt *t, struct as_child_
 		}
 		_exit(ended.status);
 	}
-	if (!sh->found)
+	if (!sh->notice.is)
 		sh->alter[0] = sh->altered[0] = '\0';
 }
 
@@ -540,8 +540,8 @@ void as_child_corrupt(struct child *c)
 	if (!times || c->trial.blind || !as_instance_can(c->instance, AS_INSTANCE_MEMORY))
 		return;
 	chooser = as_chooser_seeded(as_seq_digest(c->args->seq).lo ^ o->seed);
-	for (unsigned i = prepare(c, &t) ? 0 : times; i < times && !c->sh->found && !c->sh->tool_rc;
-	     i++) {
+	for (unsigned i = prepare(c, &t) ? 0 : times;
+	     i < times && !c->sh->notice.is && !c->sh->tool_rc; i++) {
 		struct as_child_altered a;
 
 		if (alter_disk(c, &t, i, as_chooser_choice(chooser), &a))
@@ -553,6 +553,6 @@ void as_child_corrupt(struct child *c)
 	as_chooser_free(chooser);
 	free(t.used.chunks);
 	free(t.used.sectors);
-	if (!c->sh->found)
+	if (!c->sh->notice.is)
 		c->sh->log.total_bytes = 0;
 }

@@ -14,6 +14,7 @@
  */
 #include "child/child_priv.h"
 
+#include "symptom/symptom.h"
 #include "work/parse.h"
 
 #include <stdio.h>
@@ -68,8 +69,7 @@ static void add_trace(const char *text, struct as_buf *out)
 
 static void blame(struct child *c, struct as_seq *const *seqs)
 {
-	struct as_child_shared *sh = c->sh;
-	struct as_buf why = { 0 };
+	struct as_buf why = { 0 }, what = { 0 }, signature = { 0 };
 
 	for (size_t i = 0; i < NROUNDS; i++) {
 		uint64_t more = grows(c, &seqs[i], 1);
@@ -79,12 +79,16 @@ static void blame(struct child *c, struct as_seq *const *seqs)
 		as_buf_addf(&why, "memory grows with each '%s': %llu allocations in %u rounds of: ",
 			    rounds[i].name, (unsigned long long)more, ROUNDS);
 		add_trace(rounds[i].text, &why);
-		as_child_found(c, AS_FIND_LEAK, -1, as_phase_name(sh->phase), as_buf_str(&why));
-		snprintf(sh->signature, sizeof(sh->signature), "%s: memory grows with each '%s'",
-			 as_finding_kind_name(AS_FIND_LEAK), rounds[i].name);
+		as_buf_addf(&what, "memory grows with each '%s'", rounds[i].name);
+		as_symptom_sign_plain(AS_FIND_LEAK, NULL, as_buf_str(&what), &signature);
+		as_child_say(c, &(struct as_child_said){
+					AS_FIND_LEAK, -1, as_phase_name(c->sh->phase),
+					as_buf_str(&why), as_buf_str(&signature), NULL });
 		break;
 	}
 	as_buf_free(&why);
+	as_buf_free(&what);
+	as_buf_free(&signature);
 }
 
 void as_child_growth(struct child *c)

@@ -49,7 +49,18 @@ bool as_child_load_target(const struct as_child_args *args);
 
 /* ---- child_found.c ---- */
 
-/* The first one is kept. `about` goes into the signature ("rename"), `why` says what is wrong. */
+/* What is found, for the notice. */
+struct as_child_said {
+	enum as_finding_kind kind;
+	int64_t op; /* -1: none */
+	const char *about; /* goes into the signature ("rename") */
+	const char *why; /* what is wrong */
+	const char *signature; /* NULL: made of these (symptom/symptom.h) */
+	const char *detail; /* NULL: the parent makes it of the last operations */
+};
+
+/* The first one is kept. */
+void as_child_say(struct child *c, const struct as_child_said *said);
 void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, const char *about,
 		    const char *why);
 void as_child_found_errno(struct child *c, enum as_finding_kind kind, int rc);

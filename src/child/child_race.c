@@ -3,7 +3,6 @@
 #include "child/child_priv.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #define RACE_LINES 60 /* of calls that a finding shows */
 
@@ -42,13 +41,12 @@ static void race_beats(void *ctx)
 static void found_race(struct child *c, const struct as_race_history *history,
 		       const struct as_race_verdict *verdict)
 {
-	struct as_child_shared *sh = c->sh;
 	struct as_buf detail = { 0 };
 
-	as_child_found(c, AS_FIND_RACE, -1, verdict->about, as_buf_str(&verdict->why));
-	snprintf(sh->signature, sizeof(sh->signature), "%s", as_buf_str(&verdict->signature));
 	as_race_describe(history, verdict->guilty, RACE_LINES, &detail);
-	snprintf(sh->detail, sizeof(sh->detail), "%s", as_buf_str(&detail));
+	as_child_say(c, &(struct as_child_said){
+				AS_FIND_RACE, -1, verdict->about, as_buf_str(&verdict->why),
+				as_buf_str(&verdict->signature), as_buf_str(&detail) });
 	as_buf_free(&detail);
 }
 

@@ -2,7 +2,6 @@
 /* child_shared: the memory that a child shares with its parent (child/child.h), and its words. */
 #include "child/child.h"
 
-#include "base/detail.h"
 #include "instance/outside.h"
 #include "work/print.h"
 
@@ -53,15 +52,26 @@ const char *as_phase_name(enum as_phase phase)
 
 void as_shared_clear(struct as_child_shared *sh)
 {
-	/* `fresh` is large, and left alone: only pages that were used cost something. */
+	/* The notice and `fresh` are large: only pages that were used cost something. */
 	memset((char *)sh + offsetof(struct as_child_shared, phase), 0,
-	       offsetof(struct as_child_shared, fresh) - offsetof(struct as_child_shared, phase));
+	       offsetof(struct as_child_shared, notice) - offsetof(struct as_child_shared, phase));
+	as_notice_begin(&sh->notice, AS_FIND_OUTCOME, -1);
+	sh->fresh_len = 0;
+}
+
+void as_shared_mend(struct as_child_shared *sh)
+{
+	(void)as_notice_mend(&sh->notice);
+	sh->answers[sizeof(sh->answers) - 1] = '\0';
+	sh->alter[sizeof(sh->alter) - 1] = '\0';
+	sh->altered[sizeof(sh->altered) - 1] = '\0';
+	sh->device[sizeof(sh->device) - 1] = '\0';
 }
 
 void as_shared_describe(const struct as_child_shared *sh, const struct as_seq *seq,
 			const char *faults, struct as_buf *out)
 {
-	int64_t last = sh->found_op >= 0 ? sh->found_op : (int64_t)sh->ops - 1;
+	int64_t last = sh->notice.op >= 0 ? sh->notice.op : (int64_t)sh->ops - 1;
 	int64_t first = last >= RECENT ? last - RECENT + 1 : 0;
 	struct as_buf op = { 0 };
 

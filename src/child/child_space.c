@@ -62,7 +62,7 @@ bool as_child_space_agrees(struct child *c)
 	(void)as_space_agrees(&c->space, as_instance_vfs(c->instance), c->trial.model, &why);
 	as_instance_aside(c->instance, false);
 	tell(c, &why);
-	return !c->sh->found;
+	return !c->sh->notice.is;
 }
 
 bool as_child_quota_agrees(struct child *c)
@@ -76,5 +76,5 @@ bool as_child_quota_agrees(struct child *c)
 	if (!as_quota_agrees(as_instance_vfs(c->instance), c->trial.model, &why))
 		as_child_found(c, AS_FIND_TREE, -1, "quota", as_buf_str(&why));
 	as_buf_free(&why);
-	return !c->sh->found;
+	return !c->sh->notice.is;
 }

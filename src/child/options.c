@@ -112,6 +112,205 @@ int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err)
 	return rc;
 }
 
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static int any_text(const char *text, struct as_err *err)
+{
+	(void)text;
+	(void)err;
+	return 0;
+}
+
+static int kernel_name(const char *text, struct as_err *err)
+{
+	return as_kernel_name_ok(text)
+		       ? 0
+		       : as_fail(err, AS_EUSE, "'%.80s' is not the name of a kernel", text);
+}
+
+static int choice_list(const char *text, struct as_err *err)
+{
+	struct as_chooser *chooser = NULL;
+	int rc = as_chooser_parse(text, &chooser, err);
+
+	as_chooser_free(chooser);
+	return rc;
+}
+
+/* The columns of run_option.def. */
+#define IS_FLAG AS_RUN_FLAG
+#define IS_U32 AS_RUN_U32
+#define IS_U64 AS_RUN_U64
+#define IS_WORD(bytes) AS_RUN_WORD
+#define IS_TEXT AS_RUN_TEXT
+#define IS_SWEEP AS_RUN_SWEEP
+#define IF(set) .said = AS_SAID_IF, .word = (set)
+#define EITHER(set, not_set) .said = AS_SAID_EITHER, .word = (set), .unset = (not_set)
+#define NUMBER(name, usual) .said = AS_SAID_NUMBER, .word = (name), .standard = (usual)
+#define NAMED(name, is) .said = AS_SAID_NAMED, .word = (name), .check = (is)
+#define PATH(name) .said = AS_SAID_PATH, .word = (name), .check = any_text
+#define EACH(name) .said = AS_SAID_EACH, .word = (name)
+#define UNSAID(reason) .said = AS_SAID_NOWHERE, .why = (reason)
+#define SENT .sent = true
+#define UNSENT(reason) .sent = false, .why = (reason)
+
+const struct as_run_row as_run_rows[AS_RUN_OPTIONS] = {
+#define ROW(member, name, is, ...)                              \
+	{ .field = (name),                                      \
+	  .form = (is),                                         \
+	  .at = offsetof(struct as_run_options, member),        \
+	  .size = sizeof(((struct as_run_options *)0)->member), \
+	  __VA_ARGS__ },
+#define RUN_OPTION(member, is, how, to_engine, given, what) \
+	ROW(member, #member, IS_##is, how, to_engine)
+#define RUN_PART(whole, part, is, how, to_engine, given, what) \
+	ROW(whole.part, #whole "." #part, IS_##is, how, to_engine)
+#include "child/run_option.def"
+#undef ROW
+};
+
+uint64_t as_run_number(const struct as_run_options *o, const struct as_run_row *row)
+{
+	const char *at = (const char *)o + row->at;
+
+	switch (row->form) {
+	case AS_RUN_FLAG:
+		return *(const bool *)at;
+	case AS_RUN_U32:
+		return *(const uint32_t *)(const void *)at;
+	default:
+		as_assert(row->form == AS_RUN_U64);
+		return *(const uint64_t *)(const void *)at;
+	}
+}
+
+void as_run_set_number(struct as_run_options *o, const struct as_run_row *row, uint64_t number)
+{
+	void *at = (char *)o + row->at;
+
+	switch (row->form) {
+	case AS_RUN_FLAG:
+		*(bool *)at = number;
+		break;
+	case AS_RUN_U32:
+		*(uint32_t *)at = number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
+		break;
+	default:
+		as_assert(row->form == AS_RUN_U64);
+		*(uint64_t *)at = number;
+	}
+}
+
+const char *as_run_text(const struct as_run_options *o, const struct as_run_row *row)
+{
+	const void *at = (const char *)o + row->at;
+	const char *text = row->form == AS_RUN_TEXT ? *(const char *const *)at : at;
+
+	as_assert(row->form == AS_RUN_TEXT || row->form == AS_RUN_WORD);
+	return text ? text : "";
+}
+
+int as_run_set_word(struct as_run_options *o, const struct as_run_row *row, const char *text,
+		    struct as_err *err)
+{
+	int rc = row->check ? row->check(text, err) : 0;
+
+	as_assert(row->form == AS_RUN_WORD);
+	if (!rc && strlen(text) >= row->size)
+		rc = as_fail(err, AS_EUSE, "%s \"%.40s...\": too long", row->field, text);
+	if (!rc)
+		memcpy((char *)o + row->at, text, strlen(text) + 1);
+	return rc;
+}
+
+/* ---- As text --------------------------------------------------------------------------------- */
+
+/* Blanks separate options: they and % are written as %XX. */
+static void print_path(const char *text, struct as_buf *out)
+{
+	for (; *text; text++)
+		as_buf_addf(out, (unsigned char)*text <= ' ' || *text == '%' ? "%%%02x" : "%c",
+			    (unsigned char)*text);
+}
+
+/* In place: it does not grow. */
+static int parse_path(char *text, struct as_err *err)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++) {
+		unsigned byte = (unsigned char)*from;
+
+		if (*from == '%') {
+			if (!isxdigit((unsigned char)from[1]) ||
+			    !isxdigit((unsigned char)from[2]) ||
+			    sscanf(from + 1, "%2x", &byte) != 1 || !byte)
+				return as_fail(err, AS_EUSE, "'%.40s': expected %%XX", from);
+			from += 2;
+		}
+		*to++ = (char)byte;
+	}
+	*to = '\0';
+	return 0;
+}
+
+static void print_each(const char *name, const char *list, struct as_buf *out)
+{
+	while (*list) {
+		size_t len = strcspn(list, " ;");
+
+		if (len)
+			as_buf_addf(out, " %s=%.*s", name, (int)len, list);
+		list += len + (list[len] != '\0');
+	}
+}
+
+static void print_row(const struct as_run_options *o, const struct as_run_row *row,
+		      struct as_buf *out)
+{
+	const char *blank = out->len ? " " : "";
+	uint64_t n;
+
+	switch (row->said) {
+	case AS_SAID_IF:
+	case AS_SAID_EITHER:
+		if (as_run_number(o, row) || row->unset)
+			as_buf_addf(out, "%s%s", blank,
+				    as_run_number(o, row) ? row->word : row->unset);
+		break;
+	case AS_SAID_NUMBER:
+		n = as_run_number(o, row);
+		if (n && n != row->standard)
+			as_buf_addf(out, "%s%s=%llu", blank, row->word, (unsigned long long)n);
+		break;
+	case AS_SAID_NAMED:
+		if (*as_run_text(o, row))
+			as_buf_addf(out, "%s%s=%s", blank, row->word, as_run_text(o, row));
+		break;
+	case AS_SAID_PATH:
+		if (!*as_run_text(o, row))
+			break;
+		as_buf_addf(out, "%s%s=", blank, row->word);
+		print_path(as_run_text(o, row), out);
+		break;
+	case AS_SAID_EACH:
+		print_each(row->word, as_run_text(o, row), out);
+		break;
+	case AS_SAID_NOWHERE:
+		break;
+	}
+}
+
+void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
+{
+	struct as_buf text = { 0 };
+
+	for (size_t i = 0; i < AS_RUN_OPTIONS; i++)
+		print_row(o, &as_run_rows[i], &text);
+	as_buf_adds(out, as_buf_str(&text));
+	as_buf_free(&text);
+}
+
 static int parse_number(const char *word, const char *value, uint64_t *number, struct as_err *err)
 {
 	char *end;
@@ -123,174 +322,64 @@ static int parse_number(const char *word, const char *value, uint64_t *number, s
 	return 0;
 }
 
-static const struct number_row {
-	const char *name;
-	size_t at, size;
-	uint64_t standard; /* not worth saying */
-} numbers[] = {
-#define ROW(name, field, standard)                      \
-	{ name, offsetof(struct as_run_options, field), \
-	  sizeof(((struct as_run_options *)0)->field), standard },
-	ROW("size", size_bytes, 0) ROW("seed", seed, 0) ROW("corrupt", corrupt, 0)
-		ROW("fields", fields, 0) ROW("kmemleak", kmemleak, 0) ROW("max_heap", max_heap, 0)
-			ROW("max_stack", max_stack, 0)
-#define BOUND(field, standard, what) ROW(#field, field, standard)
-#include "vfs/bounds.def"
-#undef ROW
-};
-
-#define NNUMBERS (sizeof(numbers) / sizeof(numbers[0]))
-
-static uint64_t get_number(const struct as_run_options *o, const struct number_row *row)
+/* The value of "name=value"; NULL: it is another word. */
+static char *value_of(char *word, const char *name)
 {
-	const char *at = (const char *)o + row->at;
+	size_t len = strlen(name);
 
-	return row->size == 4 ? *(const uint32_t *)at : *(const uint64_t *)at;
+	return strncmp(word, name, len) || word[len] != '=' ? NULL : word + len + 1;
 }
 
-/* Blanks separate options: they and % are written as %XX. */
-static void print_path(const char *path, struct as_buf *out)
+/* 1: it is a word of that row. */
+static int parse_as(const struct as_run_row *row, char *word, struct as_run_options *o,
+		    struct as_buf *list, struct as_err *err)
 {
-	for (; *path; path++)
-		as_buf_addf(out, (unsigned char)*path <= ' ' || *path == '%' ? "%%%02x" : "%c",
-			    (unsigned char)*path);
-}
+	char *value = NULL;
+	uint64_t number = 0;
+	int rc = 0;
 
-static int parse_path(const char *text, char *path, size_t room, struct as_err *err)
-{
-	const char *all = text;
-	size_t n = 0;
-
-	for (; *text && n + 1 < room; n++) {
-		unsigned byte;
-
-		if (*text != '%') {
-			path[n] = *text++;
-			continue;
-		}
-		if (!isxdigit((unsigned char)text[1]) || !isxdigit((unsigned char)text[2]) ||
-		    sscanf(text + 1, "%2x", &byte) != 1 || !byte)
-			return as_fail(err, AS_EUSE, "'%.40s': expected %%XX", all);
-		path[n] = (char)byte;
-		text += 3;
+	if (row->said == AS_SAID_NOWHERE)
+		return 0;
+	if (row->said == AS_SAID_IF || row->said == AS_SAID_EITHER) {
+		number = !strcmp(word, row->word);
+		if (!number && (!row->unset || strcmp(word, row->unset)))
+			return 0;
+		as_run_set_number(o, row, number);
+		return 1;
 	}
-	path[n] = '\0';
-	return *text ? as_fail(err, AS_EUSE, "'%.40s...': too long", all) : 0;
-}
-
-void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
-{
-	as_buf_adds(out, o->check_every_op ? "check=op" : "check=end");
-	if (o->on_host)
-		as_buf_adds(out, " " AS_FINDING_ON_HOST);
-	if (o->kernel[0])
-		as_buf_addf(out, " " AS_FINDING_KERNEL "%s", o->kernel);
-	for (size_t i = 0; i < NNUMBERS; i++) {
-		unsigned long long number = get_number(o, &numbers[i]);
-
-		if (number && number != numbers[i].standard)
-			as_buf_addf(out, " %s=%llu", numbers[i].name, number);
+	value = value_of(word, row->word);
+	if (!value)
+		return 0;
+	switch (row->said) {
+	case AS_SAID_NUMBER:
+		rc = parse_number(word, value, &number, err);
+		if (!rc)
+			as_run_set_number(o, row, number);
+		break;
+	case AS_SAID_PATH:
+		rc = parse_path(value, err);
+		if (!rc)
+			rc = as_run_set_word(o, row, value, err);
+		break;
+	case AS_SAID_NAMED:
+		rc = as_run_set_word(o, row, value, err);
+		break;
+	default:
+		as_buf_addf(list, "%s%s", list->len ? " " : "", value);
 	}
-	if (o->layout[0]) {
-		as_buf_adds(out, " layout=");
-		print_path(o->layout, out);
-	}
-	if (o->alter[0]) {
-		as_buf_adds(out, " alter=");
-		print_path(o->alter, out);
-	}
-	if (o->choices[0])
-		as_buf_addf(out, " choices=%s", o->choices);
-	if (o->scenario[0])
-		as_buf_addf(out, " scenario=%s", o->scenario);
-	if (o->draw_faults)
-		as_buf_adds(out, " faults=draw");
-	for (const char *s = o->faults ? o->faults : ""; *s;) {
-		size_t len = strcspn(s, " ;");
-
-		if (len)
-			as_buf_addf(out, " fault=%.*s", (int)len, s);
-		s += len + (s[len] != '\0');
-	}
+	return rc ? rc : 1;
 }
 
-static void set_number(struct as_run_options *o, const struct number_row *row, uint64_t number)
-{
-	char *at = (char *)o + row->at;
-
-	if (row->size == 4)
-		*(uint32_t *)at = number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
-	else
-		*(uint64_t *)at = number;
-}
-
-int as_run_choices(const char *text, struct as_run_options *o, struct as_err *err)
-{
-	struct as_chooser *chooser = NULL;
-	int rc = as_chooser_parse(text, &chooser, err);
-
-	as_chooser_free(chooser);
-	if (!rc && strlen(text) >= sizeof(o->choices))
-		rc = as_fail(err, AS_EUSE, "choices \"%.20s...\": too long", text);
-	if (!rc)
-		memcpy(o->choices, text, strlen(text) + 1);
-	return rc;
-}
-
-static int parse_kernel(const char *name, struct as_run_options *o, struct as_err *err)
-{
-	if (!as_kernel_name_ok(name))
-		return as_fail(err, AS_EUSE, "'%.80s' is not the name of a kernel", name);
-	memcpy(o->kernel, name, strlen(name) + 1);
-	return 0;
-}
-
-static int parse_word(const char *word, struct as_run_options *o, struct as_buf *faults,
+static int parse_word(char *word, struct as_run_options *o, struct as_buf *faults,
 		      struct as_err *err)
 {
-	size_t len = strcspn(word, "=");
-	uint64_t number = 0;
-	int rc;
+	int rc = 0;
 
-	if (!strcmp(word, "check=op") || !strcmp(word, "check=end")) {
-		o->check_every_op = word[6] == 'o';
-		return 0;
-	}
-	if (!strcmp(word, AS_FINDING_ON_HOST)) {
-		o->on_host = true;
-		return 0;
-	}
-	if (!strcmp(word, "faults=draw")) {
-		o->draw_faults = true;
-		return 0;
-	}
-	if (!strncmp(word, "fault=", 6)) {
-		as_buf_addf(faults, "%s%s", faults->len ? " " : "", word + 6);
-		return 0;
-	}
-	if (!strncmp(word, "layout=", 7))
-		return parse_path(word + 7, o->layout, sizeof(o->layout), err);
-	if (!strncmp(word, "alter=", 6))
-		return parse_path(word + 6, o->alter, sizeof(o->alter), err);
-	if (!strncmp(word, AS_FINDING_KERNEL, strlen(AS_FINDING_KERNEL)))
-		return parse_kernel(word + strlen(AS_FINDING_KERNEL), o, err);
-	if (!strncmp(word, "choices=", 8))
-		return as_run_choices(word + 8, o, err);
-	if (!strncmp(word, "scenario=", 9)) {
-		if (strlen(word + 9) >= sizeof(o->scenario))
-			return as_fail(err, AS_EUSE, "'%.40s...': too long", word);
-		memcpy(o->scenario, word + 9, strlen(word + 9) + 1);
-		return 0;
-	}
-	for (size_t i = 0; i < NNUMBERS && word[len]; i++) {
-		if (strlen(numbers[i].name) != len || strncmp(numbers[i].name, word, len))
-			continue;
-		rc = parse_number(word, word + len + 1, &number, err);
-		if (!rc)
-			set_number(o, &numbers[i], number);
-		return rc;
-	}
-	return as_fail(err, AS_EUSE, "unknown run option '%s'", word);
+	for (size_t i = 0; i < AS_RUN_OPTIONS && !rc; i++)
+		rc = parse_as(&as_run_rows[i], word, o, faults, err);
+	if (!rc)
+		return as_fail(err, AS_EUSE, "unknown run option '%s'", word);
+	return rc < 0 ? rc : 0;
 }
 
 int as_run_options_parse(const char *text, struct as_run_options *o, char **faults,

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* options: how a workload is run: what fails, what is looked for, what is told to whom; and the
- * same as text, which a finding keeps, so that a replay does the same. */
+/*
+ * options: how a workload is run: what fails, what is looked for, what is told to whom. An option
+ * is a row of run_option.def; what carries options walks these rows: the text of a finding, so
+ * that a replay does the same (options.c), the wire to a sandbox (supervise/wire.c), and the
+ * command line (cli/rows.c), by whose words a hunt remembers them (cmd/cmd_hunt.c).
+ */
 #ifndef AS_CHILD_OPTIONS_H
 #define AS_CHILD_OPTIONS_H
 
@@ -51,47 +55,21 @@ struct as_sweep_at {
 
 struct as_answers;
 
+/* The types of the forms of run_option.def. */
+#define AS_FORM_FLAG bool
+#define AS_FORM_U32 uint32_t
+#define AS_FORM_U64 uint64_t
+#define AS_FORM_WORD(bytes) __typeof__(char[bytes])
+#define AS_FORM_TEXT const char *
+#define AS_FORM_SWEEP enum as_sweep
+
+/* What it says of an option, and how it travels, is in run_option.def. What is no row there belongs
+ * to this process, and does not travel. */
 struct as_run_options {
-	bool check_every_op;
-	bool on_host; /* on the running kernel, though the type has a sandbox: --sandbox host */
-	char kernel[AS_KERNEL_NAME_MAX]; /* the one of `assay kernel` in the sandbox; "": none */
-	unsigned deadline_ms; /* without progress; 0: AS_RUN_DEADLINE_MS */
-	uint64_t size_bytes; /* of the disk; 0: the target's own */
-	uint64_t seed; /* of the choices a target asks for by as_choose() */
-	uint32_t kmemleak; /* 1: after each workload, memory that nobody frees is a finding */
-	bool kcov; /* the code that the kernel reaches is told (base/codeset.h) */
-	char choices[AS_RUN_CHOICES_MAX]; /* answers as_ask(): as_chooser_parse(); "": 0 */
-	/* Of a directory of the machine; 0: the defaults of vfs/bounds.def. */
-	uint64_t max_bytes, max_entries;
-	const char *faults; /* see host/medium.h; NULL: none */
-	uint32_t max_faults; /* 2: a sweep by operations goes on with pairs of failures */
+#define RUN_OPTION(field, form, said, sent, given, what) AS_FORM_##form field;
+#include "child/run_option.def"
 	struct as_sweep_at sweep_at; /* the sweep of the first workload was interrupted there */
-	/* A sweep by operations does only this one; AS_SWEEP_MOUNT: only the mount; 0: all. */
-	uint64_t sweep_only;
-	bool draw_faults; /* in place of these, what is drawn for each workload (run/draw.h) */
-	/* A finding with this symptom is looked for: if the faults do not show it, they are tried
-	 * at earlier calls, as the workload may be a shorter one. NULL: nothing is looked for. */
-	const char *near;
-	/* So often a bit of the disk is flipped before a mount, after each workload of a library
-	 * (child_corrupt.c). */
-	uint32_t corrupt;
-	/* The same with a field that gets another value. `layout` is a description of the disk
-	 * (docs/LAYOUT.md); "": assay has one. */
-	uint32_t fields;
-	char layout[AS_RUN_LAYOUT_MAX];
-	/* What a finding had wrong on its disk: "byte.bit", or "structure.field:instance:way:seal".
-	 * It is tried first, and then the same field of other instances. "": any is drawn. */
-	char alter[AS_RUN_ALTER_MAX];
-	/* Bytes that a call of a library may have allocated, and of stack that it may use; more is
-	 * a finding. 0: any number. With `measure_`, what it uses is measured in any case
-	 * (host/usage.h). */
-	uint64_t max_heap, max_stack;
-	bool measure_heap, measure_stack;
-	/* What else is done with a workload than running it once: "NAME:PARAMS", see
-	 * scenario/scenario.h. */
-	char scenario[AS_RUN_SCENARIO_MAX]; /* "": nothing */
-	enum as_sweep sweep;
-	struct as_race_options race;
+	struct as_race_options race; /* what `scenario` says of a race */
 	struct as_answers *answers; /* where to note every answer (answers.h); NULL: nowhere */
 	/* Where the progress is kept for a supervisor outside of the sandbox; NULL: there is
 	 * none. */
@@ -100,14 +78,67 @@ struct as_run_options {
 	const volatile int *stop; /* set: a run that is under way ends with AS_ESTOP; NULL: never */
 };
 
+/* ---- The table ------------------------------------------------------------------------------- */
+
+enum as_run_form {
+	AS_RUN_FLAG,
+	AS_RUN_U32,
+	AS_RUN_U64,
+	AS_RUN_WORD,
+	AS_RUN_TEXT,
+	AS_RUN_SWEEP,
+};
+
+/* How a finding says it. */
+enum as_run_said {
+	AS_SAID_IF,
+	AS_SAID_EITHER,
+	AS_SAID_NUMBER,
+	AS_SAID_NAMED,
+	AS_SAID_PATH,
+	AS_SAID_EACH,
+	AS_SAID_NOWHERE,
+};
+
+struct as_run_row {
+	const char *field;
+	enum as_run_form form;
+	size_t at, size; /* of the field in the struct */
+	enum as_run_said said;
+	const char *word, *unset; /* of a finding; unset: of EITHER */
+	uint64_t standard; /* not worth saying */
+	int (*check)(const char *text, struct as_err *err); /* of NAMED */
+	bool sent;
+	const char *why; /* it is not said, or not sent; NULL: it is both */
+};
+
+enum as_run_option {
+#define RUN_OPTION(field, form, said, sent, given, what) AS_RUN_OPTION_##field,
+#define RUN_PART(whole, part, form, said, sent, given, what) AS_RUN_OPTION_##whole##_##part,
+#include "child/run_option.def"
+	AS_RUN_OPTIONS,
+};
+
+extern const struct as_run_row as_run_rows[AS_RUN_OPTIONS];
+
+/* A field of the form U32 or U64, or of a flag; and its change. Numbers that are too large become
+ * the largest. */
+uint64_t as_run_number(const struct as_run_options *options, const struct as_run_row *row);
+void as_run_set_number(struct as_run_options *options, const struct as_run_row *row,
+		       uint64_t number);
+/* A field of the form WORD or TEXT: never NULL. */
+const char *as_run_text(const struct as_run_options *options, const struct as_run_row *row);
+/* Sets one of the form WORD. */
+AS_MUST_CHECK int as_run_set_word(struct as_run_options *options, const struct as_run_row *row,
+				  const char *text, struct as_err *err);
+
+/* ---- As text --------------------------------------------------------------------------------- */
+
 /* Options as a finding carries them ("check=op fault=read:3:eio") and back. The faults parsed are
  * to be freed by the caller. */
 void as_run_options_print(const struct as_run_options *options, struct as_buf *out);
 AS_MUST_CHECK int as_run_options_parse(const char *text, struct as_run_options *options,
 				       char **faults, struct as_err *err);
-/* Sets options->choices. */
-AS_MUST_CHECK int as_run_choices(const char *text, struct as_run_options *options,
-				 struct as_err *err);
 const char *as_sweep_name(enum as_sweep sweep);
 /* Whether it sweeps each operation on its own. */
 bool as_sweep_by_op(enum as_sweep sweep);

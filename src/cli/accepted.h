@@ -13,18 +13,20 @@
 #include "hunt/state.h"
 
 /* clang-format off */
-#define AS_CLI_ACCEPTED_OPTS                                                                      \
-	{ .name = "known", .kind = AS_OPT_TEXT, .arg = "FILE",                                    \
-	  .help = "kinds of findings that are accepted: each line of FILE has a signature, a "    \
-		  "tab, and a reason; if nothing else was found, the exit status is 0" },         \
-	{ .name = "fail-on", .kind = AS_OPT_CHOICE, .choices = "new|any",                         \
-	  .help = "which findings make the exit status 1: those that --known does not list "      \
-		  "(new), or all of them (any); default new" },                                   \
-	{ .name = "junit", .kind = AS_OPT_TEXT, .arg = "FILE",                                    \
-	  .help = "also write the kinds of findings to FILE, in the format of JUnit" },           \
+#define AS_CLI_ACCEPTED_OPTS                                                                   \
+	{ .name = "known", .kind = AS_OPT_TEXT, .arg = "FILE", .resume = AS_OPT_ANEW,          \
+	  .help = "kinds of findings that are accepted: each line of FILE has a signature, a " \
+		  "tab, and a reason; if nothing else was found, the exit status is 0" },      \
+	{ .name = "fail-on", .kind = AS_OPT_CHOICE, .choices = "new|any",                      \
+	  .resume = AS_OPT_ANEW,                                                               \
+	  .help = "which findings make the exit status 1: those that --known does not list "   \
+		  "(new), or all of them (any); default new" },                                \
+	{ .name = "junit", .kind = AS_OPT_TEXT, .arg = "FILE", .resume = AS_OPT_ANEW,          \
+	  .help = "also write the kinds of findings to FILE, in the format of JUnit" },        \
 	AS_CLI_FORM_OPTS
-#define AS_CLI_MAX_FINDINGS_OPT                                                                   \
-	{ .name = "max-findings", .kind = AS_OPT_NUMBER, .arg = "N", .min = 1, .max = INT64_MAX,  \
+#define AS_CLI_MAX_FINDINGS_OPT                                                                  \
+	{ .name = "max-findings", .kind = AS_OPT_NUMBER, .arg = "N", .min = 1, .max = INT64_MAX, \
+	  .resume = AS_OPT_ANEW,                                                                 \
 	  .help = "end when N kinds of findings were found and reduced; default: no limit" }
 /* clang-format on */
 

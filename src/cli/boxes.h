@@ -11,20 +11,20 @@
 
 /* clang-format off */
 #define AS_CLI_BOX_OPTS                                                                           \
-	{ .name = "kernel", .kind = AS_OPT_TEXT, .arg = "NAME",                                   \
+	{ .name = "kernel", .resume = AS_OPT_FREE, .kind = AS_OPT_TEXT, .arg = "NAME",            \
 	  .help = "use this kernel, which `assay kernel build` has built; `debian`: that of the " \
 		  "package user-mode-linux" },                                                    \
 	AS_CLI_BOX_PLAIN_OPTS
 /* The same for a command with a --kernel of its own. */
 #define AS_CLI_BOX_PLAIN_OPTS                                                                     \
-	{ .name = "sandbox", .kind = AS_OPT_CHOICE, .choices = "host|uml",                        \
+	{ .name = "sandbox", .resume = AS_OPT_FREE, .kind = AS_OPT_CHOICE, .choices = "host|uml", \
 	  .help = "where kernel file systems are mounted: in a User-Mode Linux kernel of their "  \
 		  "own (uml), or on the running kernel, which needs root (host); default uml" },  \
-	{ .name = "uml", .kind = AS_OPT_TEXT, .arg = "PATH",                                      \
+	{ .name = "uml", .resume = AS_OPT_FREE, .kind = AS_OPT_TEXT, .arg = "PATH",               \
 	  .help = "use this User-Mode Linux kernel; default: `linux` in PATH" },                  \
-	{ .name = "uml-mem", .kind = AS_OPT_SIZE, .arg = "N", .min = 1,                           \
+	{ .name = "uml-mem", .resume = AS_OPT_FREE, .kind = AS_OPT_SIZE, .arg = "N", .min = 1,    \
 	  .help = "give that kernel this much memory, such as 256M; default 512M" },              \
-	{ .name = "uml-core", .kind = AS_OPT_TEXT, .arg = "N",                                    \
+	{ .name = "uml-core", .resume = AS_OPT_FREE, .kind = AS_OPT_TEXT, .arg = "N",             \
 	  .help = "run it on this core, or on `any`; default: the core that assay is on" }
 /* clang-format on */
 

@@ -13,6 +13,7 @@
 #include "base/version.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -21,8 +22,15 @@ enum { AS_EXIT_CLEAN = 0, AS_EXIT_FOUND = 1, AS_EXIT_WRONG = 2, AS_EXIT_LACK = 3
 
 enum as_opt_kind { AS_OPT_FLAG, AS_OPT_TEXT, AS_OPT_NUMBER, AS_OPT_SIZE, AS_OPT_CHOICE };
 
+/* What becomes of an option when a hunt that was begun with it is resumed. */
+enum as_opt_resume {
+	AS_OPT_KEPT, /* it has the value of then: with another one it would be another hunt */
+	AS_OPT_FREE, /* the same, unless it is given anew */
+	AS_OPT_ANEW, /* it was for that session: nothing remembers it */
+};
+
 struct as_opt {
-	const char *name; /* without the dashes; NULL ends a table */
+	const char *name; /* without the dashes */
 	char letter; /* 0: none */
 	enum as_opt_kind kind;
 	const char *arg; /* what help calls the value */
@@ -30,7 +38,14 @@ struct as_opt {
 	uint64_t min, max; /* bounds of a number */
 	const char *choices; /* "op|end" */
 	bool many; /* may be given more than once */
+	enum as_opt_resume resume;
+	/* In place of all that: the option of that row, with other words if `help` is set. A table
+	 * ends with neither a name nor a row. */
+	const struct as_opt *row;
 };
+
+/* Option i of a table; NULL after the last. `help` gets its words, and may be NULL. */
+const struct as_opt *as_opt_at(const struct as_opt *table, size_t i, const char **help);
 
 struct as_args;
 

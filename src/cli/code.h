@@ -12,10 +12,6 @@
 #include "run/run.h"
 
 /* clang-format off */
-#define AS_CLI_KCOV_OPT                                                                           \
-	{ .name = "kcov",                                                                         \
-	  .help = "record which code of fs/ in the kernel is reached, in the file " AS_CLI_CODE    \
-		  " of the folder, for `assay cov code`; needs a kernel with kcov" }
 #define AS_CLI_NO_BREED_OPT                                                                       \
 	{ .name = "no-breed",                                                                     \
 	  .help = "with --kcov: draw each workload afresh, and make none of those that reached "  \

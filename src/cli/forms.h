@@ -9,14 +9,14 @@
 
 /* clang-format off */
 #define AS_CLI_FORM_OPTS                                                                 \
-	{ .name = "tap", .kind = AS_OPT_TEXT, .arg = "FILE",                              \
-	  .help = "also write the findings to FILE, in the Test Anything Protocol" },     \
-	{ .name = "sarif", .kind = AS_OPT_TEXT, .arg = "FILE",                            \
-	  .help = "also write the findings to FILE, as SARIF 2.1.0" },                    \
-	{ .name = "markdown", .kind = AS_OPT_TEXT, .arg = "FILE",                         \
+	{ .name = "tap", .kind = AS_OPT_TEXT, .arg = "FILE", .resume = AS_OPT_ANEW,      \
+	  .help = "also write the findings to FILE, in the Test Anything Protocol" },    \
+	{ .name = "sarif", .kind = AS_OPT_TEXT, .arg = "FILE", .resume = AS_OPT_ANEW,    \
+	  .help = "also write the findings to FILE, as SARIF 2.1.0" },                   \
+	{ .name = "markdown", .kind = AS_OPT_TEXT, .arg = "FILE", .resume = AS_OPT_ANEW, \
 	  .help = "also write the findings to FILE, as Markdown for a pull request" }
-#define AS_CLI_JUNIT_OPT                                                                 \
-	{ .name = "junit", .kind = AS_OPT_TEXT, .arg = "FILE",                            \
+#define AS_CLI_JUNIT_OPT                                                              \
+	{ .name = "junit", .kind = AS_OPT_TEXT, .arg = "FILE", .resume = AS_OPT_ANEW, \
 	  .help = "also write the findings to FILE, in the format of JUnit" }
 /* clang-format on */
 

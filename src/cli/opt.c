@@ -9,11 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct as_opt *as_opt_at(const struct as_opt *table, size_t i, const char **help)
+{
+	const struct as_opt *o = table ? &table[i] : NULL;
+
+	if (!o || (!o->name && !o->row))
+		return NULL;
+	if (help)
+		*help = o->help ? o->help : o->row->help;
+	return o->row ? o->row : o;
+}
+
 static const struct as_opt *find_opt(const struct as_command *command, const char *word, size_t len)
 {
 	bool dashes = word[0] == '-' && word[1] == '-';
+	const struct as_opt *o;
 
-	for (const struct as_opt *o = command->opts; o && o->name; o++) {
+	for (size_t i = 0; (o = as_opt_at(command->opts, i, NULL)); i++) {
 		if (dashes && strlen(o->name) == len - 2 && !strncmp(o->name, word + 2, len - 2))
 			return o;
 		if (!dashes && len == 2 && o->letter && word[1] == o->letter)

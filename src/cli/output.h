@@ -9,6 +9,7 @@
 #include "cli/live/live.h"
 #include "os/dir.h"
 #include "os/rundir.h"
+#include "progress/stats.h"
 
 /* clang-format off */
 #define AS_CLI_OUTPUT_OPTS                                                               \

@@ -10,8 +10,8 @@
 #include "vfs/watch.h"
 
 /* clang-format off */
-#define AS_CLI_COV_OPT                                                                            \
-	{ .name = "cov", .kind = AS_OPT_TEXT, .arg = "FILE",                                      \
+#define AS_CLI_COV_OPT                                                                             \
+	{ .name = "cov", .kind = AS_OPT_TEXT, .arg = "FILE", .resume = AS_OPT_ANEW,                \
 	  .help = "count the system calls that workloads make, and write the counts to this file " \
 		  "for `assay cov`; a name that ends with / is a folder in which each process "    \
 		  "writes a file of its own" }

@@ -10,7 +10,7 @@
 #define AS_CLI_PAGE "report.html"
 #define AS_CLI_REPORT_OPT                                                         \
 	{                                                                         \
-		.name = "no-report",                                              \
+		.name = "no-report", .resume = AS_OPT_ANEW,                       \
 		.help = "do not write " AS_CLI_PAGE " into the folder at the end" \
 	}
 

@@ -5,6 +5,7 @@
 #define AS_CLI_RUNS_H
 
 #include "cli/jobs.h"
+#include "cli/rows.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
 #include "symptom/known.h"
@@ -36,12 +37,6 @@ struct as_cli_runs {
 	struct as_known_filter filter;
 };
 
-/* The options that every command has that runs workloads. */
-AS_MUST_CHECK int as_cli_run_options(const struct as_args *args, struct as_run_options *options,
-				     struct as_err *err);
-/* Of these: --max-heap and --max-stack. */
-AS_MUST_CHECK int as_cli_usage_options(const struct as_args *args, struct as_run_options *options,
-				       struct as_err *err);
 /* Says what the calls of a library have used, if that was measured. */
 void as_cli_usage_say(const struct as_target *target, bool json, struct as_sink *sinks);
 /* Says how often blocks of its flash were erased in the worst run, with --wear. named: of several

@@ -159,7 +159,9 @@ static int choose_targets(const struct as_args *args, struct as_cli_again *again
 
 static const struct as_opt *option(const struct as_args *args, const char *name)
 {
-	for (const struct as_opt *opt = args->command->opts; opt->name; opt++)
+	const struct as_opt *opt;
+
+	for (size_t i = 0; (opt = as_opt_at(args->command->opts, i, NULL)); i++)
 		if (!strcmp(opt->name, name))
 			return opt;
 	return NULL;

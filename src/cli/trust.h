@@ -11,9 +11,9 @@
 struct as_profile;
 
 /* clang-format off */
-#define AS_CLI_TRUST_OPT                                                                          \
-	{ .name = "trust",                                                                        \
-	  .help = "obey files that name a plugin, a command, a folder or a kernel to use; "       \
+#define AS_CLI_TRUST_OPT                                                                    \
+	{ .name = "trust", .resume = AS_OPT_ANEW,                                           \
+	  .help = "obey files that name a plugin, a command, a folder or a kernel to use; " \
 		  "default: refuse them, unless you typed the same words in this folder before" }
 /* clang-format on */
 

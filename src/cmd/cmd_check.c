@@ -140,12 +140,8 @@ static int read_options(struct check_session *s, struct as_err *err)
 	o->crashes.again = (unsigned)as_args_number(args, "again", o->crashes.again);
 	o->crashes.hold = (unsigned)as_args_number(args, "hold", 0);
 	o->crashes.early = as_args_number(args, "early", 0);
-	s->run.deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
-	s->run.seed = as_args_number(args, "seed", 0);
-	as_cli_where(args, &s->run);
-	s->run.size_bytes = as_args_number(args, "size", 0);
 	s->run.stop = as_cli_stop_catch();
-	rc = as_cli_usage_options(args, &s->run, err);
+	rc = as_cli_run_options(args, &s->run, err);
 	if (!rc)
 		rc = as_search_parse(as_args_text(args, "search", "bfs"), &o->search, err);
 	if (!rc && time)
@@ -506,10 +502,10 @@ static const struct as_opt opts[] = {
 	  .help = "how many states may wait to be expanded; of more, some are discarded at random; "
 		  "default: any number" },
 	{ .name = "resume", .help = "go on with the check whose states are in the folder" },
-	AS_CLI_SIZE_OPT,
+	AS_CLI_RUN_OPT(size_bytes),
 	AS_CLI_DEADLINE_OPT("how long one operation or one recovery may take before it is a hang"),
-	AS_CLI_CHANCE_OPT,
-	AS_CLI_KCOV_OPT,
+	AS_CLI_RUN_OPT(seed),
+	AS_CLI_RUN_OPT(kcov),
 	AS_CLI_USAGE_OPTS,
 	AS_CLI_WEAR_OPT,
 	AS_CLI_BOX_OPTS,

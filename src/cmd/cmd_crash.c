@@ -14,14 +14,11 @@
 #include "cli/trust.h"
 #include "cmd/crash_words.h"
 #include "crash/crash.h"
+#include "crew/crew.h"
 #include "os/spawn.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define JOBS_MAX 256
@@ -68,9 +65,6 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 	int rc;
 
 	*o = as_crash_options_default();
-	run->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
-	run->seed = as_args_number(args, "seed", 0);
-	as_cli_where(args, run);
 	o->perm.t = (unsigned)as_args_number(args, "t", o->perm.t);
 	o->perm.trials = (unsigned)as_args_number(args, "trials", o->perm.trials);
 	if (as_args_has(args, "sector"))
@@ -86,7 +80,7 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 	o->memo = !strcmp(memo, "off")	    ? AS_MEMO_OFF
 		  : !strcmp(memo, "verify") ? AS_MEMO_VERIFY
 					    : AS_MEMO_ON;
-	rc = as_run_choices(as_args_text(args, "choices", ""), run, err);
+	rc = as_cli_run_options(args, run, err);
 	if (!rc)
 		rc = as_views_parse(as_args_text(args, "view", "all"), &o->views, err);
 	ways = as_args_text(args, "recover", NULL);
@@ -352,32 +346,38 @@ static int crash_some(struct crash_session *s, const struct as_cli_jobs *all, si
 
 /* ---- Several at a time ----------------------------------------------------------------------- */
 
-/* The result of a process that did a part of the workloads. */
+/* What a process that does a part of the workloads has to know, and what it says at its end. */
+struct share {
+	struct crash_session *s;
+	const struct as_cli_jobs *all;
+	size_t n;
+};
+
 struct part {
 	struct as_run_stats stats;
 	struct as_crash_counts counts;
-	int rc;
-	struct as_err err;
-	bool ended;
 };
 
 /* Whole workloads are written at once, so that lines of two processes do not mix. */
 #define OUT_BYTES ((size_t)1 << 20)
 
-static void do_part(struct crash_session *s, const struct as_cli_jobs *all, size_t i, size_t n,
-		    struct part *part)
+/* What was done before an error counts. */
+static int do_part(struct as_mate *mate, void *ctx, struct as_err *err)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	const struct share *share = ctx;
+	struct part part = { 0 };
+	int rc, said;
+
 	setvbuf(stdout, NULL, _IOFBF, OUT_BYTES);
-	part->rc = crash_some(s, all, i, n, &part->err);
-	part->stats = s->stats;
-	part->counts = s->counts;
-	part->ended = true;
+	rc = crash_some(share->s, share->all, as_mate_seat(mate), share->n, err);
+	part.stats = share->s->stats;
+	part.counts = share->s->counts;
 	fflush(stdout);
-	_exit(0);
+	said = as_mate_say(mate, &part, sizeof(part));
+	return rc ? rc : said;
 }
 
-static int take_part(struct crash_session *s, const struct part *part, struct as_err *err)
+static void add_part(struct crash_session *s, const struct part *part)
 {
 	as_crash_counts_add(&s->counts, &part->counts);
 	s->stats.workloads += part->stats.workloads;
@@ -386,36 +386,44 @@ static int take_part(struct crash_session *s, const struct part *part, struct as
 	s->stats.skipped += part->stats.skipped;
 	s->stats.looked += part->stats.looked;
 	s->stats.possible += part->stats.possible;
-	if (!part->ended)
-		return as_fail(err, AS_EIO, "a process that was to crash workloads ended early");
-	if (part->rc && err)
-		*err = part->err;
-	return part->rc;
+}
+
+/* Waits for the part and adds it. */
+static int take_part(struct crash_session *s, struct as_crew *crew, unsigned i, struct as_err *err)
+{
+	struct part part;
+	const char *data;
+	size_t len;
+
+	while (!as_crew_is_over(crew, i)) {
+		data = as_crew_next(crew, i, &len);
+		if (data && len == sizeof(part)) {
+			memcpy(&part, data, sizeof(part));
+			add_part(s, &part);
+		} else if (!data) {
+			as_crew_wait(crew, -1);
+		}
+	}
+	return as_crew_ended(crew, i, err);
 }
 
 static int crash_many(struct crash_session *s, const struct as_cli_jobs *all, size_t n,
 		      struct as_err *err)
 {
-	struct part *parts = as_shared_alloc(n * sizeof(*parts));
-	pid_t *pids = as_xcalloc(n, sizeof(*pids));
+	static const struct as_crew_plan plan = { .who = "a process that was to crash workloads" };
+	struct as_crew *crew = as_crew_new(&plan, (unsigned)n);
+	struct share share = { s, all, n };
+	unsigned started = 0;
 	int rc = 0, one;
 
 	fflush(stdout);
-	for (size_t i = 0; i < n && !rc; i++) {
-		pids[i] = fork();
-		if (!pids[i])
-			do_part(s, all, i, n, &parts[i]);
-		if (pids[i] < 0)
-			rc = as_fail_errno(err, errno, "cannot start a process");
-	}
-	for (size_t i = 0; i < n && pids[i] > 0; i++) {
-		while (waitpid(pids[i], NULL, 0) < 0 && errno == EINTR)
-			;
-		one = take_part(s, &parts[i], rc ? NULL : err);
+	for (; started < n && !rc; started += !rc)
+		rc = as_crew_start(crew, started, do_part, &share, err);
+	for (unsigned i = 0; i < started; i++) {
+		one = take_part(s, crew, i, rc ? NULL : err);
 		rc = rc ? rc : one;
 	}
-	free(pids);
-	as_shared_free(parts, n * sizeof(*parts));
+	as_crew_free(crew);
 	return rc;
 }
 
@@ -532,9 +540,10 @@ static const struct as_opt opts[] = {
 	AS_CLI_QUEUE_OPTS,
 	AS_CLI_JOBS_OPT(JOBS_MAX,
 			"how many workloads to crash at the same time, each in its own processes"),
-	AS_CLI_SIZE_OPT,
+	AS_CLI_RUN_OPT(size_bytes),
 	AS_CLI_DEADLINE_OPT("how long one operation or one recovery may take before it is a hang"),
-	AS_CLI_CHANCE_OPT,
+	AS_CLI_RUN_OPT(seed),
+	AS_CLI_RUN_OPT(choices),
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	AS_CLI_REPORT_OPT,

@@ -17,7 +17,6 @@
 
 #define FOLDER "fsck"
 #define STATE_BYTES ((size_t)64 << 20)
-#define FOR_DEFAULT_US ((int64_t)60 * 1000000)
 
 /* ---- What is remembered ---------------------------------------------------------------------- */
 
@@ -177,9 +176,9 @@ static void say_end(const struct as_fsck_session *s, const struct as_fsck_status
 		as_emit_note(s->out.chain,
 			     "%llu disks could not be shown to the kernel: its sandbox failed",
 			     (unsigned long long)status->counts.unasked);
-	if (status->unconfirmed)
+	if (status->unconfirmed > status->unasked)
 		as_emit_note(s->out.chain, "%llu of what was found did not come back",
-			     (unsigned long long)status->unconfirmed);
+			     (unsigned long long)(status->unconfirmed - status->unasked));
 }
 
 /* --solved N */
@@ -195,7 +194,6 @@ static bool enough(void *ctx, const struct as_fsck_status *status)
 
 static int go(struct as_fsck_session *s, struct as_err *err)
 {
-	const char *time = as_args_text(s->args, "for", NULL);
 	struct as_fsck_args args = {
 		.setup = &s->setup,
 		.subject = s->subject,
@@ -213,7 +211,7 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 		.cover = s->covering.cover.row ? &s->covering.cover : NULL,
 		.first = s->state.next,
 		.known = &s->state.known,
-		.stop = as_cli_stop_catch(),
+		.halt = &s->halt,
 		.enough = as_args_has(s->args, "solved") ? enough : NULL,
 		.sinks = s->out.chain,
 		.export = s->export.fd >= 0 ? &s->export : NULL,
@@ -223,10 +221,8 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 	struct as_fsck_status status = { 0 };
 	struct as_run_stats stats = { 0 };
 	struct as_buf words = { 0 };
-	int rc = time ? as_cli_read_duration("for", time, &args.for_us, err) : 0;
+	int rc = as_fsck_time(s, &args.for_us, err);
 
-	if (!time && !args.max_lots && (!s->corrupt || as_corrupt_lots(s->corrupt) == UINT64_MAX))
-		args.for_us = FOR_DEFAULT_US;
 	/* From now on, a session that is killed can go on. */
 	if (!rc)
 		rc = save_state(s, s->state.next, err);
@@ -310,6 +306,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			   .whole = as_args_has(args, "no-fork"),
 			   .hint_ms = as_symbolic_hint_ms(args) },
 
+		.began_us = as_now_us(),
 		.store = as_chunks_new(),
 		.folder.dir = AS_DIR_NONE,
 		.below = AS_DIR_NONE,
@@ -321,6 +318,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 	/* Runs of the worker processes share what they can. What they find is confirmed and made
 	 * smaller by runs that share nothing. */
 	confirms.whole = confirms.patient = true;
+	confirms.halt = &s.halt;
 	rc = as_subject_open(&confirms, &s.subject, err);
 	if (!rc) {
 		const char *type = as_subject_type(s.subject);
@@ -358,6 +356,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			as_cli_output_goes_on(&s.out);
 		if (!rc)
 			rc = as_fsck_open_model(&s, err);
+		s.halt.stop = as_cli_stop_catch();
 		rc = rc ? as_cli_output_close(&s.out, &(struct as_run_stats){ 0 }, rc, err)
 			: go(&s, err);
 	}

@@ -64,7 +64,7 @@ static void put_limits(const struct as_opt *o, char *to, size_t len)
 		snprintf(to + n, len - (size_t)n, " (may be given several times)");
 }
 
-static void put_option(FILE *out, const struct as_opt *o)
+static void put_option(FILE *out, const struct as_opt *o, const char *help)
 {
 	char left[64], limits[96], text[1024];
 	int len = 0;
@@ -80,13 +80,15 @@ static void put_option(FILE *out, const struct as_opt *o)
 	fprintf(out, len < OPTION_COLUMN ? "%*s" : "\n%*s",
 		len < OPTION_COLUMN ? OPTION_COLUMN - len : OPTION_COLUMN, "");
 	put_limits(o, limits, sizeof(limits));
-	snprintf(text, sizeof(text), "%s%s", o->help, limits);
+	snprintf(text, sizeof(text), "%s%s", help, limits);
 	put_wrapped(out, text, OPTION_COLUMN);
 }
 
 void as_cli_help(const struct as_command *c, FILE *out)
 {
-	bool options = c->opts && c->opts->name;
+	bool options = as_opt_at(c->opts, 0, NULL);
+	const struct as_opt *o;
+	const char *help;
 
 	fprintf(out, "usage: assay %s%s%s%s\n\n", c->name, options ? " [OPTION]..." : "",
 		*c->operands ? " " : "", c->operands);
@@ -98,8 +100,8 @@ void as_cli_help(const struct as_command *c, FILE *out)
 	if (!options)
 		return;
 	fputc('\n', out);
-	for (const struct as_opt *o = c->opts; o->name; o++)
-		put_option(out, o);
+	for (size_t i = 0; (o = as_opt_at(c->opts, i, &help)); i++)
+		put_option(out, o, help);
 }
 
 static void put_overview(FILE *out)
@@ -137,7 +139,7 @@ static void put_roff(FILE *out, const char *text)
 	fputc('\n', out);
 }
 
-static void man_option(FILE *out, const struct as_opt *o)
+static void man_option(FILE *out, const struct as_opt *o, const char *help)
 {
 	char limits[96];
 
@@ -152,7 +154,7 @@ static void man_option(FILE *out, const struct as_opt *o)
 	if (o->kind != AS_OPT_FLAG)
 		fprintf(out, " \\fI%s\\fR", o->kind == AS_OPT_CHOICE ? o->choices : o->arg);
 	fputc('\n', out);
-	put_roff(out, o->help);
+	put_roff(out, help);
 	put_limits(o, limits, sizeof(limits));
 	if (*limits)
 		fprintf(out, "%s\n", limits + 1);
@@ -172,14 +174,17 @@ static void man_exit(FILE *out)
 /* What the manual says of a command: its text and its options. */
 static void man_command(FILE *out, const struct as_command *c, const char *heading)
 {
+	const struct as_opt *o;
+	const char *help;
+
 	if (c->text) {
 		fputs(".PP\n", out);
 		put_roff(out, c->text);
 	}
-	if (heading && c->opts && c->opts->name)
+	if (heading && as_opt_at(c->opts, 0, NULL))
 		fprintf(out, ".SH %s\n", heading);
-	for (const struct as_opt *o = c->opts; o && o->name; o++)
-		man_option(out, o);
+	for (size_t i = 0; (o = as_opt_at(c->opts, i, &help)); i++)
+		man_option(out, o, help);
 }
 
 static void cli_man(FILE *out)
@@ -211,7 +216,7 @@ static void man_page(FILE *out, const struct as_command *c)
 	fprintf(out, ".SH NAME\nassay\\-%s \\- ", c->name);
 	put_roff(out, c->summary);
 	fprintf(out, ".SH SYNOPSIS\n.B assay %s\n%s", c->name,
-		c->opts && c->opts->name ? "[OPTION]...\n" : "");
+		as_opt_at(c->opts, 0, NULL) ? "[OPTION]...\n" : "");
 	if (*c->operands)
 		put_roff(out, c->operands);
 	fprintf(out, ".SH DESCRIPTION\n");

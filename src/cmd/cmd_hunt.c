@@ -45,45 +45,19 @@
 
 /* ---- The options ----------------------------------------------------------------------------- */
 
-/* The options that the state of a hunt keeps. */
-static bool is_remembered(const char *name)
-{
-	static const char *const new[] = { "resume",  "out",	       "json",	       "trust",
-					   "for",     "max-workloads", "max-findings", "known",
-					   "fail-on", "junit",	       "quiet",	       "no-report",
-					   "tap",     "sarif",	       "markdown" };
-
-	for (size_t i = 0; i < sizeof(new) / sizeof(new[0]); i++)
-		if (!strcmp(name, new[i]))
-			return false;
-	return true;
-}
-
 static void remember(const struct as_args *args, struct as_hunt_state *state)
 {
 	state->words = as_xcalloc(args->n_given + 1, sizeof(*state->words));
 	for (size_t i = 0; i < args->n_given; i++) {
 		struct as_buf word = { 0 };
 
-		if (!is_remembered(args->given[i].opt->name))
+		if (args->given[i].opt->resume == AS_OPT_ANEW)
 			continue;
 		as_buf_addf(&word, "--%s", args->given[i].opt->name);
 		if (args->given[i].value)
 			as_buf_addf(&word, "=%s", args->given[i].value);
 		state->words[state->n_words++] = word.data;
 	}
-}
-
-/* With other values of these it would be another hunt. */
-static bool may_change(const char *name)
-{
-	static const char *const free_to[] = { "reduce-for", "no-reduce", "sandbox",  "uml",
-					       "uml-mem",    "uml-core",  "deadline", "kernel" };
-
-	for (size_t i = 0; i < sizeof(free_to) / sizeof(free_to[0]); i++)
-		if (!strcmp(name, free_to[i]))
-			return true;
-	return !is_remembered(name);
 }
 
 /* Whether the hunt was begun with this option and value. */
@@ -107,7 +81,7 @@ static int recall(const struct as_args *now, const struct as_hunt_state *state,
 	for (size_t i = 0; i < now->n_given; i++) {
 		const char *name = now->given[i].opt->name, *value = now->given[i].value;
 
-		if (may_change(name) || was_given(&then, name, value))
+		if (now->given[i].opt->resume != AS_OPT_KEPT || was_given(&then, name, value))
 			continue;
 		if (!strcmp(name, "target"))
 			return as_fail(err, AS_EUSE, "--resume: the hunt in %s is on %s, not on %s",
@@ -121,7 +95,7 @@ static int recall(const struct as_args *now, const struct as_hunt_state *state,
 	for (size_t i = 0; i < then.n_given && both->n_given < AS_GIVEN_MAX; i++)
 		if (!as_args_has(now, then.given[i].opt->name) &&
 		    !as_cli_box_replaced(now, then.given[i].opt->name) &&
-		    is_remembered(then.given[i].opt->name))
+		    then.given[i].opt->resume != AS_OPT_ANEW)
 			both->given[both->n_given++] = then.given[i];
 	return 0;
 }
@@ -331,7 +305,6 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 		rc = as_cli_hunt_options(args, s->hunt.scenario->name, o, err);
 	for (size_t i = 0; i < s->specs.n && !rc; i++)
 		rc = as_cli_check_kernel(args, s->specs.spec[i], err);
-	o->size_bytes = as_args_number(args, "size", 0);
 	if (!rc && strcmp(s->state.scenario, "sequential")) {
 		if (strlen(s->state.scenario) >= sizeof(o->scenario))
 			return as_fail(err, AS_EUSE, "--scenario: too long");
@@ -513,12 +486,14 @@ static const struct as_opt opts[] = {
 	  .arg = "T",
 	  .help = "what to test; `assay targets` lists them" },
 	{ .name = "for",
+	  .resume = AS_OPT_ANEW,
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",
 	  .help = "how long to hunt, such as 90s, 10m, 1h (with --resume: how much longer); "
 		  "default " AS_CLI_HUNT_FOR "; with --known, --fail-on or --junit: 200 workloads "
 		  "in at most " AS_CLI_HUNT_FOR_CI },
 	{ .name = "max-workloads",
+	  .resume = AS_OPT_ANEW,
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 1,
@@ -541,12 +516,15 @@ static const struct as_opt opts[] = {
 	  .help = "give each workload N/2 to N core commands; default: as the profile says" },
 	AS_CLI_FEEDBACK_OPT,
 	AS_CLI_SEED_OPT,
-	AS_CLI_CHOICES_OPT,
+	AS_CLI_RUN_OPT(choices),
 	AS_CLI_JOBS_OPT(AS_HUNT_JOBS_MAX,
 			"hunt in N processes at once, each with workloads of its own"),
-	{ .name = "no-reduce", .help = "do not reduce findings" },
-	{ .name = "resume", .help = "continue the hunt in the folder, however it was stopped" },
+	{ .name = "no-reduce", .resume = AS_OPT_FREE, .help = "do not reduce findings" },
+	{ .name = "resume",
+	  .resume = AS_OPT_ANEW,
+	  .help = "continue the hunt in the folder, however it was stopped" },
 	{ .name = "reduce-for",
+	  .resume = AS_OPT_FREE,
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "SECONDS",
 	  .min = 1,
@@ -557,20 +535,21 @@ static const struct as_opt opts[] = {
 	  .help = "always make and mount the target in the same way; default: a type named without "
 		  "options also gets drawn options of mkfs (`assay targets --mkfs`) and mount" },
 	AS_CLI_DRAWN_OPT,
-	AS_CLI_SIZE_OPT,
+	AS_CLI_RUN_OPT(size_bytes),
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_BOUND_OPTS,
 	AS_CLI_COV_OPT,
-	AS_CLI_KCOV_OPT,
+	AS_CLI_RUN_OPT(kcov),
 	AS_CLI_TRUST_OPT,
 	AS_CLI_BOX_OPTS,
 	{ .name = "out",
+	  .resume = AS_OPT_ANEW,
 	  .letter = 'o',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",
 	  .help = "keep the hunt and its findings in this folder; default " AS_OUT_DEFAULT },
 	AS_CLI_ACCEPTED_OPTS,
-	{ .name = "json", .help = "print everything as JSON lines" },
+	{ .name = "json", .resume = AS_OPT_ANEW, .help = "print everything as JSON lines" },
 	AS_CLI_QUIET_OPT,
 	AS_CLI_REPORT_OPT,
 	{ 0 },

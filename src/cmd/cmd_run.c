@@ -252,14 +252,11 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 	int rc;
 
 	join_faults(args, faults);
-	o->check_every_op = !strcmp(as_args_text(args, "check", "end"), "op");
-	o->seed = as_args_number(args, "seed", 0);
 	o->faults = faults->len ? as_buf_str(faults) : NULL;
 	if (scenario && strlen(scenario) >= sizeof(o->scenario))
 		return as_fail(err, AS_EUSE, "--scenario: '%.20s...' is too long", scenario);
 	if (scenario && strcmp(scenario, "sequential"))
 		memcpy(o->scenario, scenario, strlen(scenario) + 1);
-	o->kmemleak = as_args_has(args, "kmemleak");
 	rc = as_cli_run_options(args, o, err);
 	if (!rc)
 		rc = read_sweeps(as_args_text(args, "sweep", as_args_text(args, "faults", "none")),
@@ -267,7 +264,6 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 	o->sweep = r->sweeps[0];
 	if (!rc && as_args_has(args, "sweep") && as_args_has(args, "faults"))
 		rc = as_fail(err, AS_EUSE, "--sweep and --faults are the same: give one of them");
-	o->max_faults = (uint32_t)as_args_number(args, "max-faults", 1);
 	if (!rc && o->max_faults > 1 && !sweeps_by_op(r))
 		rc = as_fail(err, AS_EUSE,
 			     "--max-faults: needs --sweep kalloc, --sweep kpage or --sweep kio");
@@ -470,12 +466,8 @@ static int run(const struct as_args *args, struct as_err *err)
 static const struct as_opt opts[] = {
 	AS_CLI_FILES_TARGET_OPT,
 	AS_CLI_TRUST_OPT,
-	{ .name = "check",
-	  .kind = AS_OPT_CHOICE,
-	  .choices = "op|end",
-	  .help = "compare the whole tree after every operation (op) or at the end (end); "
-		  "default end" },
-	AS_CLI_SIZE_OPT,
+	AS_CLI_RUN_OPT(check_every_op),
+	AS_CLI_RUN_OPT(size_bytes),
 	{ .name = "fault",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "RULE",
@@ -496,15 +488,10 @@ static const struct as_opt opts[] = {
 	  .arg = "N|mount",
 	  .help = "with a sweep in a kernel: only the calls of operation N fail, or only those of "
 		  "the mount; default: of all" },
-	{ .name = "max-faults",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .min = 1,
-	  .max = 2,
-	  .help = "with 2, a sweep inside a kernel goes on with pairs: after each failure, those "
-		  "of all later operations; default 1" },
+	AS_CLI_RUN_OPT(max_faults),
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
-	AS_CLI_CHANCE_OPT,
+	AS_CLI_RUN_OPT(seed),
+	AS_CLI_RUN_OPT(choices),
 	AS_CLI_CORRUPT_OPT,
 	AS_CLI_USAGE_OPTS,
 	AS_CLI_BOUND_OPTS,
@@ -529,10 +516,8 @@ static const struct as_opt opts[] = {
 	  .help = "do not report, but only count, findings whose signatures are in this file (one "
 		  "on each line) or were met before" },
 	AS_CLI_COV_OPT,
-	AS_CLI_KCOV_OPT,
-	{ .name = "kmemleak",
-	  .help = "after each workload, look for memory of the kernel that nobody frees, which "
-		  "takes six seconds; needs a kernel with kmemleak" },
+	AS_CLI_RUN_OPT(kcov),
+	AS_CLI_RUN_OPT(kmemleak),
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	{ 0 },

@@ -40,7 +40,9 @@ static void put_choices(FILE *out, const struct as_command *c, const struct as_o
 
 static void put_command(FILE *out, const struct as_command *c)
 {
-	for (const struct as_opt *o = c->opts; o && o->name; o++) {
+	const struct as_opt *o;
+
+	for (size_t i = 0; (o = as_opt_at(c->opts, i, NULL)); i++) {
 		if (o->kind == AS_OPT_CHOICE)
 			put_choices(out, c, o);
 		else if (!strcmp(o->name, "target"))
@@ -52,8 +54,8 @@ static void put_command(FILE *out, const struct as_command *c)
 			fprintf(out, "\t%s:--%s) ;;\n", c->name, o->name);
 	}
 	fprintf(out, "\t%s:*) echo '", c->name);
-	for (const struct as_opt *o = c->opts; o && o->name; o++)
-		fprintf(out, "%s--%s", o == c->opts ? "" : " ", o->name);
+	for (size_t i = 0; (o = as_opt_at(c->opts, i, NULL)); i++)
+		fprintf(out, "%s--%s", i ? " " : "", o->name);
 	put_parts(out, c->operands);
 	if (!strcmp(c->name, "help"))
 		for (unsigned i = 0; as_cli_command(i); i++)

@@ -13,8 +13,8 @@
  *  2. A call for which there is no room is counted as lost; no process waits.
  *
  * If the target is a library, no system calls are made. Its operations are counted as the calls
- * they stand for (own.def). remove, prune, deepen, enlarge and readdir stand for many calls, which
- * the result does not show: they are noted as not visible.
+ * they stand for (work/op.def). remove, prune, deepen, enlarge and readdir stand for many calls,
+ * which the result does not show: they are noted as not visible.
  */
 #ifndef AS_COVER_OWN_H
 #define AS_COVER_OWN_H

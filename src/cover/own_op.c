@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * own_op: operations on a library as the calls they stand for (own.def). Descriptors are numbered
- * by their slots. An answer that the executor gives without asking the file system (vfs.h) is no
- * call.
+ * own_op: operations on a library as the calls they stand for (op.def: OWN). Descriptors are
+ * numbered by their slots. An answer that the executor gives without asking the file system (vfs.h)
+ * is no call.
  */
 #include "cover/own_priv.h"
 #include "work/acl.h"
@@ -209,42 +209,25 @@ static void on_hidden(struct as_own *own, const struct as_op *op, const struct a
 	as_own_hidden(own);
 }
 
-#define ONE(code, name, ...)                                               \
-	static void one_##code(struct as_own *own, const struct as_op *op, \
-			       const struct as_outcome *got, int64_t raw)  \
-	{                                                                  \
-		(void)op;                                                  \
-		(void)got;                                                 \
-		CALL(own, raw, name, __VA_ARGS__);                         \
+/* The last column of op.def. */
+#define OWN(...) CALL(own, raw, __VA_ARGS__)
+#define OWN_BY(function) on_##function(own, op, got, raw)
+#define OWN_HIDDEN on_hidden(own, op, got, raw)
+#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, moves, cost, \
+	   race, syscalls, help, gen, weights, draws, last)                                   \
+	static void op_##name(struct as_own *own, const struct as_op *op,                     \
+			      const struct as_outcome *got, int64_t raw)                      \
+	{                                                                                     \
+		(void)op;                                                                     \
+		(void)got;                                                                    \
+		last;                                                                         \
 	}
-#define SEVERAL(code, function)
-#define HIDDEN(code)
-#include "cover/own.def"
-#undef ONE
-#undef SEVERAL
-#undef HIDDEN
+#include "work/op.def"
+#undef OP
 
 static void (*const on[AS_OP_COUNT])(struct as_own *own, const struct as_op *op,
 				     const struct as_outcome *got, int64_t raw) = {
-#define ONE(code, name, ...) [AS_OP_##code] = one_##code,
-#define SEVERAL(code, function) [AS_OP_##code] = on_##function,
-#define HIDDEN(code) [AS_OP_##code] = on_hidden,
-#include "cover/own.def"
-#undef ONE
-#undef SEVERAL
-#undef HIDDEN
-};
-
-/* An operation of op.def without a row in own.def is an error here. */
-enum {
-#define ONE(code, name, ...) row_in_own_def_for_##code,
-#define SEVERAL(code, function) row_in_own_def_for_##code,
-#define HIDDEN(code) row_in_own_def_for_##code,
-#include "cover/own.def"
-#undef ONE
-#undef SEVERAL
-#undef HIDDEN
-#define OP(id, ...) own_def_has_##id = row_in_own_def_for_##id,
+#define OP(id, name, ...) [AS_OP_##id] = op_##name,
 #include "work/op.def"
 #undef OP
 };

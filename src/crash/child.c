@@ -6,6 +6,7 @@
 #include "child/kcov.h"
 #include "crash/boxed.h"
 #include "crash/rounds.h"
+#include "crew/ended.h"
 #include "host/trail.h"
 #include "instance/outside.h"
 #include "os/spawn.h"
@@ -41,7 +42,7 @@ static bool known(void *ctx, const struct as_problem *problem)
 {
 	struct child_judging *j = ctx;
 
-	return as_crash_report_has(j->args->shared, as_buf_str(&problem->signature));
+	return as_crash_report_has(j->args->shared, problem->notice->signature);
 }
 
 /* The power cut, on the trail of calls: which changes of the record were begun, and which of them
@@ -214,6 +215,7 @@ static void note_then(const struct as_flight *flight, struct as_problem *problem
 static bool report_death(struct child_judging *j, const struct as_ended *ended)
 {
 	const struct as_crash_args *args = j->args;
+	const struct as_ended_say say = { .stack = &args->shared->stack };
 	struct as_flight *flight = &args->shared->flight;
 	struct as_perm *perm =
 		as_perm_new(j->recording->log, j->recording->start, &args->options->perm);
@@ -222,22 +224,16 @@ static bool report_death(struct child_judging *j, const struct as_ended *ended)
 	struct as_buf why = { 0 };
 	bool at = perm_at_flight(j, perm, &state);
 
-	if (ended->how == AS_END_SIGNAL) {
-		as_buf_adds(&why, "died of ");
-		as_stack_words(&args->shared->stack, ended->status, &why);
+	as_ended_words(ended, &say, &why);
+	if (ended->how == AS_END_SIGNAL)
 		as_host_log_stack(&args->shared->log, &args->shared->stack);
-	} else if (ended->how == AS_END_EXIT) {
-		as_buf_adds(&why, "called exit");
-	} else {
-		as_buf_adds(&why, "did not come back");
-	}
 	if (at) {
 		(void)as_problem_set(&problem,
 				     ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL,
 				     (enum as_way)flight->way, "recovery", as_buf_str(&why));
 		problem.moment = as_judge_moment(j->recording, perm, state.view, state.cut);
 		note_then(flight, &problem);
-		if (!as_crash_report_has(args->shared, as_buf_str(&problem.signature)))
+		if (!as_crash_report_has(args->shared, problem.notice->signature))
 			at = as_crash_report_add(args, j->recording, perm, &state, &problem, NULL);
 		j->resume = (struct as_judge_resume){ true, flight->turn, flight->index };
 	}
@@ -274,7 +270,7 @@ int as_crash_judge(const struct as_crash_args *args, const struct as_recording *
 			break;
 	}
 	if (!rc && !sh->judged && !sh->n_reports)
-		rc = as_fail(err, AS_EIO, "the process that judges crash states ended early");
+		rc = as_fail_ended(err, "the process that judges crash states", &ended, &sh->stack);
 	return rc ? rc : sh->tool_rc;
 }
 
@@ -311,7 +307,7 @@ static void report_wrong_answer(const struct as_crash_args *args,
 
 	(void)as_problem_set(&problem, recording->kind, AS_WAY_MOUNT, "without a power cut",
 			     as_buf_str(&recording->why));
-	if (!as_crash_report_has(args->shared, as_buf_str(&problem.signature)))
+	if (!as_crash_report_has(args->shared, problem.notice->signature))
 		(void)as_crash_report_add(args, recording, NULL, NULL, &problem, NULL);
 	as_problem_free(&problem);
 }

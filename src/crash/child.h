@@ -10,23 +10,17 @@
 
 #include "base/err.h"
 #include "base/event.h"
+#include "base/notice.h"
 #include "crash/crash.h"
 #include "crash/dedup.h"
 #include "crash/judge.h"
 #include "host/host.h"
 #include "os/stack.h"
+#include "progress/stats.h"
 #include "recording/draw.h"
 
 #define AS_CRASH_REPORTS_MAX 16
 #define AS_CRASH_DEATHS_MAX 16 /* of one workload, which is then given up */
-
-/* A problem as the parent is told of it (report.c). */
-struct as_crash_report {
-	enum as_finding_kind kind;
-	int64_t op; /* -1: none */
-	char summary[2048], detail[16384], signature[1024], params[AS_RUN_SCENARIO_MAX - 8];
-	uint64_t disk_at, disk_len; /* of the image in disk_fd; 0, 0: none */
-};
 
 struct as_crash_shared {
 	struct as_flight flight;
@@ -46,7 +40,8 @@ struct as_crash_shared {
 	struct as_err tool_err;
 	uint64_t disk_end; /* of what is in disk_fd */
 	unsigned n_reports;
-	struct as_crash_report reports[AS_CRASH_REPORTS_MAX];
+	/* What the parent is told (report.c). Their disks are images in disk_fd. */
+	struct as_notice reports[AS_CRASH_REPORTS_MAX];
 };
 
 struct as_kcov;
@@ -94,5 +89,9 @@ bool as_crash_report_add(const struct as_crash_args *args, const struct as_recor
 			 struct as_perm *perm, const struct as_perm_state *state,
 			 const struct as_problem *problem, struct as_recoverer *recoverer);
 bool as_crash_report_has(const struct as_crash_shared *shared, const char *signature);
+/* The words that bring a finding back: the scenario, with its parameters. */
+void as_crash_report_options(struct as_notice *report, const struct as_crash_options *options);
+/* Before the parent reads them, since the target may have written over them. */
+void as_crash_report_mend(struct as_crash_shared *shared);
 
 #endif

@@ -6,11 +6,13 @@
 #include "crash/crash.h"
 
 #include "crash/crash_priv.h"
+#include "crew/ended.h"
 #include "disk/image.h"
 #include "instance/instance.h"
 #include "legal/policy.h"
 #include "os/guard.h"
 #include "run/finding.h"
+#include "symptom/symptom.h"
 #include "target/facts.h"
 #include "target/fstype.h"
 #include "work/print.h"
@@ -31,7 +33,7 @@
 /* ---- Findings -------------------------------------------------------------------------------- */
 
 /* NULL where there is none, or it cannot be read. */
-static struct as_disk *read_disk(struct as_crasher *c, const struct as_crash_report *f,
+static struct as_disk *read_disk(struct as_crasher *c, const struct as_notice *f,
 				 struct as_chunks *store)
 {
 	struct as_buf image = { 0 };
@@ -47,7 +49,7 @@ static struct as_disk *read_disk(struct as_crasher *c, const struct as_crash_rep
 
 /* faults: the plan with which it was found; "": without. */
 static void emit(struct as_crasher *c, const struct as_seq *seq, const char *name,
-		 const struct as_crash_report *f, const char *faults, const char *log)
+		 const struct as_notice *f, const char *faults, const char *log)
 {
 	struct as_run_options run = c->run;
 	struct as_chunks *store = as_chunks_new();
@@ -57,26 +59,20 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 	char id[AS_FINDING_ID_MAX];
 	struct as_finding finding;
 
-	snprintf(run.scenario, sizeof(run.scenario), "crash:%s", f->params);
 	run.faults = faults;
 	run.draw_faults = false;
 	as_buf_adds(&detail, f->detail);
 	if (*faults)
 		as_buf_addf(&detail, "    while the workload ran, this failed: %s\n", faults);
-	finding = (struct as_finding){
-		.kind = f->kind,
-		.target = as_target_spec(c->target),
-		.summary = f->summary,
-		.detail = as_buf_str(&detail),
-		.signature = f->signature,
-		.workload_name = name,
-		.op_index = (long)f->op,
-		.log = *log ? log : NULL,
-		.disk = disk,
-		/* A later round begins with what an earlier one left. */
-		.healthy =
-			disk && fresh && !strstr(f->params, "from=") ? as_medium_disk(fresh) : NULL,
-	};
+	finding = as_notice_open(f);
+	finding.target = as_target_spec(c->target);
+	finding.detail = as_buf_str(&detail);
+	finding.workload_name = name;
+	finding.log = *log ? log : NULL;
+	finding.disk = disk;
+	/* A later round begins with what an earlier one left. */
+	if (disk && fresh && !strstr(f->options, "from="))
+		finding.healthy = as_medium_disk(fresh);
 	as_finding_tell(&finding, as_target_name(c->target), seq, &run, c->sinks, id);
 	as_buf_free(&detail);
 	as_disk_free(disk);
@@ -101,15 +97,15 @@ static void say_how(const struct drawn_how *how, struct as_crash_options *option
 }
 
 /* Known by the place where it died, or else by the operation. */
-static void name_death(struct as_crash_report *f, bool by_place, const char *op, const char *how)
+static void name_death(struct as_notice *f, bool by_place, const char *op, const char *how)
 {
-	const char *kind = as_finding_kind_name(f->kind);
+	struct as_buf about = { 0 }, signature = { 0 };
 
-	if (by_place)
-		snprintf(f->signature, sizeof(f->signature), "%s: %s", kind, how);
-	else
-		snprintf(f->signature, sizeof(f->signature), "%s: %.*s: %s", kind,
-			 (int)strcspn(op, " "), op, how);
+	as_buf_add(&about, op, strcspn(op, " "));
+	as_symptom_sign_plain(f->kind, by_place ? NULL : as_buf_str(&about), how, &signature);
+	AS_NOTICE_SET(f, signature, as_buf_str(&signature));
+	as_buf_free(&about);
+	as_buf_free(&signature);
 }
 
 static uint64_t race_seed_of(const struct as_crasher *c, const struct as_seq *seq)
@@ -127,35 +123,36 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 	struct as_crash_options options = c->options;
 	struct as_crash_shared *sh = c->shared;
 	bool room = sh->n_reports < AS_CRASH_REPORTS_MAX;
-	struct as_crash_report *f = &sh->reports[sh->n_reports - !room];
-	struct as_buf op = { 0 }, params = { 0 }, died = { 0 };
-	bool hung = ended->how == AS_END_DEADLINE;
-	const char *how = hung ? "did not come back" : "exit";
+	struct as_notice *f = &sh->reports[sh->n_reports - !room];
+	struct as_buf op = { 0 }, died = { 0 };
+	bool hung = ended->how == AS_END_DEADLINE, killed = ended->how == AS_END_SIGNAL;
+	const struct as_ended_say say = { .stack = &sh->stack };
+	const char *how = "exit";
 
-	if (ended->how == AS_END_SIGNAL) {
-		as_stack_words(&sh->stack, ended->status, &died);
-		how = as_buf_str(&died);
+	if (killed) {
+		as_ended_signal(ended, &say, &died);
 		as_host_log_stack(&sh->log, &sh->stack);
+	} else if (hung) {
+		as_ended_words(ended, &say, &died);
 	}
+	if (died.len)
+		how = as_buf_str(&died);
 	sh->n_reports += room;
-	memset(f, 0, sizeof(*f));
+	as_notice_begin(f, hung ? AS_FIND_HANG : AS_FIND_SIGNAL, sh->op);
 	as_crash_options_from(&options, &sh->flight);
-	f->kind = hung ? AS_FIND_HANG : AS_FIND_SIGNAL;
-	f->op = sh->op;
 	if (sh->op >= 0 && sh->op < (int64_t)seq->n)
 		as_print_op(&seq->ops[sh->op], &op);
 	else
 		as_buf_adds(&op, sh->op < 0 ? "mount" : "the end of the workload");
-	snprintf(f->summary, sizeof(f->summary), "%sop %lld: %.120s: the target died: %s",
-		 options.from[0].view ? "after a power cut and a recovery, " : "",
-		 (long long)sh->op + 1, as_buf_str(&op), how);
-	name_death(f, died.len && sh->stack.signal, as_buf_str(&op), how);
+	AS_NOTICE_SETF(f, summary, "%sop %lld: %.120s: the target died: %s",
+		       options.from[0].view ? "after a power cut and a recovery, " : "",
+		       (long long)sh->op + 1, as_buf_str(&op), how);
+	name_death(f, killed && died.len && sh->stack.signal, as_buf_str(&op), how);
 	say_how(how_drawn, &options);
 	options.race.seed = race_seed_of(c, seq);
-	as_crash_options_print(&options, &params);
-	snprintf(f->params, sizeof(f->params), "%s", as_buf_str(&params));
+	as_crash_report_options(f, &options);
+	as_notice_close(f);
 	as_buf_free(&op);
-	as_buf_free(&params);
 	as_buf_free(&died);
 }
 
@@ -263,6 +260,7 @@ static int start(struct as_crasher *c, const struct as_seq *seq, const struct as
 	say_faulty(c, seq, plan);
 	as_host_log_add(&c->shared->log, as_buf_str(&output));
 	as_stack_hear(&c->shared->stack, as_buf_str(&output));
+	as_crash_report_mend(c->shared);
 	as_buf_free(&output);
 	return !rc && ended->how == AS_END_STOPPED ? as_fail(err, AS_ESTOP, "stopped") : rc;
 }
@@ -300,8 +298,9 @@ static int once(struct crash_run *r, const struct as_plan *plan, const char *dra
 		/* Whether a fault has hit died with it. */
 		sh->fired = plan;
 	} else if (!sh->finished) {
-		return as_fail(r->err, AS_EIO,
-			       "%s: the process that judges crash states ended early", r->name);
+		(void)as_fail_ended(r->err, "the process that judges crash states", &ended,
+				    &sh->stack);
+		return as_fail_in(r->err, "%s", r->name);
 	} else if (sh->tool_rc) {
 		if (r->err)
 			*r->err = sh->tool_err;

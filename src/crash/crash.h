@@ -23,6 +23,7 @@
 #include "cuts/perm.h"
 #include "cuts/share.h"
 #include "cuts/spot.h"
+#include "progress/shares.h"
 #include "race/race.h"
 #include "recover/memo.h"
 #include "recover/recover.h"

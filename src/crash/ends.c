@@ -76,7 +76,7 @@ bool as_ends_agree(const struct as_ends *ends, uint32_t ways, const struct as_hi
 	struct as_buf how = { 0 };
 	char what[64];
 
-	for (unsigned w = 0; w < AS_WAYS && !problem->is; w++) {
+	for (unsigned w = 0; w < AS_WAYS && !problem->notice; w++) {
 		if (!(ways >> w & 1) || !ends->end[w].tree || w == AS_WAY_COMMIT)
 			continue;
 		if (first == AS_WAYS)
@@ -89,7 +89,7 @@ bool as_ends_agree(const struct as_ends *ends, uint32_t ways, const struct as_hi
 		}
 	}
 	as_buf_free(&how);
-	return !problem->is;
+	return !problem->notice;
 }
 
 void as_ends_free(struct as_ends_known *known)

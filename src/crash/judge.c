@@ -220,8 +220,7 @@ static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_wa
 				      end->why ? end->why : "");
 	(void)as_problem_set(problem, AS_FIND_CRASH, way, as_rule_name(j->legal.rule),
 			     as_buf_str(&j->legal.why));
-	as_buf_clear(&problem->signature);
-	as_buf_addf(&problem->signature, "crash: %s", as_buf_str(&j->legal.signature));
+	as_problem_sign(problem, as_buf_str(&j->legal.signature));
 	problem->promise = j->legal.op;
 	return false;
 }
@@ -242,7 +241,7 @@ static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_prob
 		(void)as_problem_set(problem, AS_FIND_CRASH, AS_WAY_FULL,
 				     "after an unmount that returned", as_buf_str(&why));
 	as_buf_free(&why);
-	return !problem->is;
+	return !problem->notice;
 }
 
 /* True: there is no problem. */
@@ -366,7 +365,7 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	if (judge_state(j, &s, &problem))
 		as_dedup_add(j->args->dedup, judged);
 	as_spending_end(&spending, j->args, state->view, as_ends_get(&j->known, s.key), &problem);
-	if (problem.is && !j->rc)
+	if (problem.notice && !j->rc)
 		next = tell(j, state, &problem);
 	counts->checked += s.worked;
 	counts->memoised += !s.worked;

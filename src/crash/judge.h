@@ -8,9 +8,11 @@
 #define AS_CRASH_JUDGE_H
 
 #include "base/event.h"
+#include "base/notice.h"
 #include "crash/crash.h"
 #include "crash/dedup.h"
 #include "legal/legal.h"
+#include "progress/shares.h"
 #include "recording/record.h"
 
 /* The state in flight: the one that is being judged; in shared memory. */
@@ -38,10 +40,10 @@ struct as_judge_resume {
 
 /* What is wrong with a state. */
 struct as_problem {
-	bool is; /* there is one */
-	enum as_finding_kind kind;
+	/* What is said of it: signature, summary, and as detail the same without an end, until
+	 * report.c tells the story. NULL: nothing is wrong. */
+	struct as_notice *notice;
 	enum as_way way;
-	struct as_buf why, signature;
 	struct as_crash_spot then[AS_CRASH_AGAIN_MAX]; /* power cuts during recovery it takes */
 	struct as_moment moment;
 	size_t promise; /* the operation whose promise was broken, or AS_LEGAL_NO_OP */
@@ -54,6 +56,8 @@ bool as_problem_set(struct as_problem *problem, enum as_finding_kind kind, enum 
 		    const char *what, const char *why);
 bool as_problem_set_tree(struct as_problem *problem, enum as_finding_kind kind, enum as_way way,
 			 const char *what, const char *why);
+/* Gives it the signature "KIND: WHAT". */
+void as_problem_sign(struct as_problem *problem, const char *what);
 uint32_t as_problem_sig(const struct as_problem *problem);
 
 struct as_again;

@@ -63,9 +63,9 @@ static bool complain(struct recrash *a, const struct recrash_level *level,
 		     bool of_tree)
 {
 	/* Each level above the one with the problem only adds its spot. */
-	if (!a->problem->is && of_tree)
+	if (!a->problem->notice && of_tree)
 		(void)as_problem_set_tree(a->problem, AS_FIND_RECOVERY, a->args->way, what, why);
-	else if (!a->problem->is)
+	else if (!a->problem->notice)
 		(void)as_problem_set(a->problem, AS_FIND_RECOVERY, a->args->way, what, why);
 	as_spot_of_state(level->perm, state, &a->problem->then[level->depth]);
 	return false;
@@ -351,7 +351,7 @@ bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, str
 		as_dedup_add(args->dedup, twin);
 	if (!fine && !a.rc && as_again_erred(&a.trial))
 		a.rc = as_fail(err, AS_EIO, "power cuts during recovery remembered wrongly: %s",
-			       as_buf_str(&problem->why));
+			       problem->notice->detail);
 	as_again_end(&a.trial, crashed, first, fine && !a.any_excused && !a.until);
 	*rc = a.rc;
 	return fine;

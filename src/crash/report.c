@@ -35,11 +35,30 @@ static int64_t guilty(const struct as_recording *rec, struct as_moment m)
 	return m.done ? (int64_t)m.done - 1 : -1;
 }
 
+void as_crash_report_mend(struct as_crash_shared *sh)
+{
+	if (sh->n_reports > AS_CRASH_REPORTS_MAX)
+		sh->n_reports = AS_CRASH_REPORTS_MAX;
+	for (unsigned i = 0; i < sh->n_reports; i++)
+		(void)as_notice_mend(&sh->reports[i]);
+}
+
 /* ---- The state as parameters ----------------------------------------------------------------- */
 
-static void print_params(const struct as_crash_args *args, struct as_perm *perm,
-			 const struct as_perm_state *state, const struct as_problem *problem,
-			 struct as_buf *out)
+void as_crash_report_options(struct as_notice *report, const struct as_crash_options *options)
+{
+	struct as_buf params = { 0 };
+
+	as_crash_options_print(options, &params);
+	/* What the options of a run have room for. */
+	AS_NOTICE_SETF(report, options, "scenario=crash:%.*s", AS_RUN_SCENARIO_MAX - 9,
+		       as_buf_str(&params));
+	as_buf_free(&params);
+}
+
+static void say_params(const struct as_crash_args *args, struct as_perm *perm,
+		       const struct as_perm_state *state, const struct as_problem *problem,
+		       struct as_notice *report)
 {
 	struct as_crash_options o = *args->options;
 
@@ -48,7 +67,7 @@ static void print_params(const struct as_crash_args *args, struct as_perm *perm,
 	o.way = problem->way;
 	o.sig = as_problem_sig(problem);
 	memcpy(o.then, problem->then, sizeof(o.then));
-	as_crash_options_print(&o, out);
+	as_crash_report_options(report, &o);
 }
 
 /* ---- The state in words ---------------------------------------------------------------------- */
@@ -94,13 +113,13 @@ static void print_summary(const struct as_recording *rec, const struct as_perm_s
 		as_buf_addf(out, ", %zu of %zu %s lost", state->n_units - state->n_kept,
 			    state->n_units, state->view == AS_VIEW_ATOMIC ? "writes" : "sectors");
 	as_buf_addf(out, " (view %u), recovered by %s: %s", (unsigned)state->view,
-		    as_way_name(problem->way), as_buf_str(&problem->why));
+		    as_way_name(problem->way), problem->notice->summary);
 }
 
 /* ---- Keeping it ------------------------------------------------------------------------------ */
 
 static void keep_disk(const struct as_crash_args *args, struct as_perm *perm,
-		      struct as_crash_report *report)
+		      struct as_notice *report)
 {
 	struct as_crash_shared *sh = args->shared;
 	struct as_disk *disk = as_perm_disk(perm);
@@ -120,19 +139,19 @@ static void keep_disk(const struct as_crash_args *args, struct as_perm *perm,
 /* A broken rule is known by the pair of the change that was lost and the promise that it broke;
  * without a promise by the operation under way. */
 static void sign(const struct as_recording *rec, const struct as_problem *problem,
-		 struct as_crash_report *report)
+		 struct as_notice *report)
 {
 	struct as_buf text = { 0 };
 	bool *failed = as_xcalloc(rec->seq->n + 1, sizeof(*failed));
 
 	for (size_t i = 0; i < rec->n_ops; i++)
 		failed[i] = rec->answers[i].ret < 0;
-	as_buf_adds(&text, as_buf_str(&problem->signature));
+	as_buf_adds(&text, problem->notice->signature);
 	if (problem->promise != AS_LEGAL_NO_OP && problem->promise < rec->seq->n)
 		as_symptom_pair(rec->seq, failed, problem->promise, &text);
 	else
 		as_symptom_after_last(rec->seq, failed, report->op + 1, &text);
-	snprintf(report->signature, sizeof(report->signature), "%s", as_buf_str(&text));
+	AS_NOTICE_SET(report, signature, as_buf_str(&text));
 	as_buf_free(&text);
 	free(failed);
 }
@@ -163,9 +182,9 @@ bool as_crash_report_add(const struct as_crash_args *args, const struct as_recor
 			 const struct as_problem *problem, struct as_recoverer *recoverer)
 {
 	struct as_crash_shared *sh = args->shared;
-	struct as_buf summary = { 0 }, params = { 0 };
+	struct as_buf summary = { 0 };
 	struct as_crash_options options = *args->options;
-	struct as_crash_report *report = &sh->reports[sh->n_reports];
+	struct as_notice *report = &sh->reports[sh->n_reports];
 	struct telling t = { .story = { .target = args->target,
 					.recording = rec,
 					.options = args->options,
@@ -179,34 +198,31 @@ bool as_crash_report_add(const struct as_crash_args *args, const struct as_recor
 	if (sh->n_reports == AS_CRASH_REPORTS_MAX)
 		return false;
 	as_trail_mark(as_target_trail(args->target), AS_TRAIL_FOUND, 0, NULL, 0);
-	memset(report, 0, sizeof(*report));
-	report->kind = problem->kind;
-	report->op = guilty(rec, problem->moment);
+	as_notice_begin(report, problem->notice->kind, guilty(rec, problem->moment));
 	if (args->before)
 		as_buf_addf(&summary, "in round %u, ", round_of(args->options));
 	if (perm) {
 		print_summary(rec, state, problem, &summary);
 		tell_story(&t);
-		print_params(args, perm, state, problem, &params);
+		say_params(args, perm, state, problem, report);
 		keep_disk(args, perm, report);
 	} else {
 		report->op = rec->wrong_op;
 		if (report->op >= 0)
 			as_story_say_op(rec, (size_t)report->op, &summary);
 		as_buf_addf(&summary, "%s%s",
-			    report->op >= 0 ? ": " : "mount: ", as_buf_str(&problem->why));
+			    report->op >= 0 ? ": " : "mount: ", problem->notice->summary);
 		options.race.seed = args->race_seed;
-		as_crash_options_print(&options, &params);
+		as_crash_report_options(report, &options);
 	}
 	if (args->before)
 		put_before(args->before, report->detail, sizeof(report->detail));
-	snprintf(report->summary, sizeof(report->summary), "%s", as_buf_str(&summary));
-	snprintf(report->params, sizeof(report->params), "%s", as_buf_str(&params));
+	AS_NOTICE_SET(report, summary, as_buf_str(&summary));
 	sign(rec, problem, report);
 	if (report->op >= 0)
 		report->op += (int64_t)args->first_op;
+	as_notice_close(report);
 	as_buf_free(&summary);
-	as_buf_free(&params);
 	sh->n_reports++;
 	return sh->n_reports < AS_CRASH_REPORTS_MAX && !args->options->spot.view;
 }

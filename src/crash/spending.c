@@ -45,6 +45,6 @@ void as_spending_end(const struct as_spending *t, const struct as_judge_args *ar
 	add(args, AS_SHARE_AGAIN, AS_SHARE_COST, again);
 	add(args, AS_SHARE_AGAIN, AS_SHARE_DISKS,
 	    c->again_checked + c->again_memoised - b->again_checked - b->again_memoised);
-	if (problem->is && is_new(args, as_dedup_problem(as_buf_str(&problem->signature))))
+	if (problem->notice && is_new(args, as_dedup_problem(problem->notice->signature)))
 		add(args, problem->then[0].view ? AS_SHARE_AGAIN : row, AS_SHARE_FOUND, 1);
 }

@@ -516,7 +516,7 @@ void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf
 		as_buf_addf(out, "%.*s\n  (shortened)\n", (int)(max_bytes / 2), as_buf_str(&rest));
 	else
 		as_buf_adds(out, as_buf_str(&rest));
-	as_buf_addf(out, "  what is wrong: %s\n", as_buf_str(&story->problem->why));
+	as_buf_addf(out, "  what is wrong: %s\n", story->problem->notice->detail);
 	for (size_t i = 0; i < n_ops; i++)
 		as_layout_free(t.after[i]);
 	free(t.after);

@@ -17,22 +17,19 @@
  * 5. The shares of all workloads of a batch are drawn by what those before the batch came to.
  */
 #include "crash/crash_priv.h"
+#include "crew/crew.h"
 
 #include "instance/instance.h"
 #include "os/spawn.h"
-#include "os/stuck.h"
 #include "run/result.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #define TRACKS_MAX 4u
 #define TRACKS_PER_CPU 2u
-#define LOOK_MS 100 /* how often we ask whether to stop */
 #define END_MS 2000 /* how long a track that was told to stop may take */
 
 /* What becomes of a workload; in shared memory. */
@@ -42,7 +39,6 @@ struct track_row {
 };
 
 struct track {
-	pid_t pid;
 	struct as_crasher crasher; /* as ours, but with memory of its own */
 	struct track_shared *shared;
 };
@@ -103,81 +99,56 @@ static void close_track(struct track *track)
 		close(track->crasher.disk_fd);
 }
 
-/* In its process; false: it ended early. */
-static bool be_track(struct tracks *t, struct track *track)
+static int be_track(struct as_mate *mate, void *ctx, struct as_err *err)
 {
+	struct tracks *t = ctx;
+	struct track *track = &t->track[as_mate_seat(mate)];
 	struct track_shared *mine = track->shared;
 	struct as_crash_counts counts;
-	struct as_err err;
+	int rc = 0;
 	size_t i;
 
-	while (!t->shared->over && (i = __sync_fetch_and_add(&t->shared->next, 1)) < t->n) {
+	while (!rc && !mine->found && !t->shared->over &&
+	       (i = __sync_fetch_and_add(&t->shared->next, 1)) < t->n) {
 		struct as_run_result *result = &t->shared->rows[i].result;
 
 		mine->at = i;
-		mine->failed = as_crash_workload(&track->crasher, t->seqs[i], t->names[i], result,
-						 &counts, &err);
-		mine->found = !mine->failed && result->findings;
-		if (mine->failed || mine->found) {
+		rc = as_crash_workload(&track->crasher, t->seqs[i], t->names[i], result, &counts,
+				       err);
+		mine->found = !rc && result->findings;
+		if (rc || mine->found)
 			t->shared->over = true;
-			return false;
-		}
-		t->shared->rows[i].passed = true;
+		else
+			t->shared->rows[i].passed = true;
 	}
-	return true;
+	return rc;
 }
 
-static int start_track(struct tracks *t, struct track *track, struct as_err *err)
-{
-	pid_t parent = getpid();
-
-	track->pid = fork();
-	if (track->pid < 0) {
-		track->pid = 0;
-		return as_fail_errno(err, errno, "cannot fork");
-	}
-	if (track->pid)
-		return 0;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	_exit(getppid() == parent && be_track(t, track) ? 0 : 1);
-}
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static bool is_stopped(const struct as_crasher *c)
 {
 	return c->run.stop && *c->run.stop;
 }
 
-/* Its children have deadlines: here we wait for the track only. */
-static void await_track(const struct tracks *t, struct track *track)
-{
-	bool ended = !track->pid;
-	int status = 0;
-
-	while (!ended) {
-		ended = as_stuck_reap(track->pid, LOOK_MS, &status);
-		if (!ended && is_stopped(t->crasher)) {
-			ended = as_stuck_reap(track->pid, END_MS, &status);
-			if (!ended)
-				kill(track->pid, SIGKILL);
-		}
-	}
-	track->pid = 0;
-	track->shared->failed |= status && !track->shared->found;
-}
-
-/* ---- The whole ------------------------------------------------------------------------------- */
-
+/* The children of a track have deadlines: here we wait for tracks only. */
 static int run_tracks(struct tracks *t, struct as_err *err)
 {
+	static const struct as_crew_plan plan = { .who = "a track" };
+	const struct as_halt halt = { .stop = t->crasher->run.stop };
+	struct as_crew *crew = as_crew_new(&plan, t->n_tracks);
 	int rc = 0;
 
 	for (unsigned k = 0; k < t->n_tracks && !rc; k++) {
 		t->track[k].shared = &t->shared->track[k];
-		rc = start_track(t, &t->track[k], err);
+		rc = as_crew_start(crew, k, be_track, t, err);
 	}
+	as_crew_await(crew, &halt, END_MS);
 	for (unsigned k = 0; k < t->n_tracks; k++)
-		if (t->track[k].shared)
-			await_track(t, &t->track[k]);
+		if (as_crew_sits(crew, k))
+			t->track[k].shared->failed =
+				as_crew_ended(crew, k, NULL) != 0 && !t->track[k].shared->found;
+	as_crew_free(crew);
 	return rc;
 }
 

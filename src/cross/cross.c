@@ -187,19 +187,27 @@ int as_cross_do_deed(struct as_cross *c, const struct as_cross_deed *deed,
 int as_cross_run(struct as_cross *c, const struct as_cross_args *args,
 		 struct as_cross_counts *counts, struct as_err *err)
 {
-	int64_t start_us = as_now_us();
 	struct as_fsck_known known = { 0 };
+	struct as_cross_counts before;
 	struct as_cross_deed deed;
 	int rc = 0;
 
 	*counts = (struct as_cross_counts){ 0 };
+	if (args->halt && args->for_us)
+		args->halt->until_us = as_now_us() + args->for_us;
 	for (unsigned i = 0; !rc && as_cross_deed(i, &deed); i++) {
-		if ((args->stop && *args->stop) ||
-		    (args->for_us && as_now_us() - start_us >= args->for_us) ||
+		if (as_halted(args->halt) ||
 		    (args->max_findings && counts->findings >= args->max_findings))
 			break;
+		before = *counts;
 		if (args->only < 0 || (unsigned)args->only == i)
 			rc = as_cross_do_deed(c, &deed, args, &known, counts, err);
+		/* A deed in which the time was over counts nowhere. */
+		if (rc == AS_ESTOP && as_halted(args->halt)) {
+			*counts = before;
+			rc = 0;
+			break;
+		}
 		if (args->progress)
 			args->progress(args->ctx, counts);
 	}

@@ -25,6 +25,9 @@ struct as_cross_setup {
 	struct as_fsck_kernel_setup kernel;
 	bool by_kernel; /* all trees are read by it, also where a description could */
 	unsigned deadline_ms; /* of a run; 0: the default */
+	/* A run that has not ended then is ended; NULL: it may take until its deadline. A run of
+	 * deeds or of a score says there when its time is over. */
+	struct as_halt *halt;
 };
 
 struct as_cross;
@@ -51,7 +54,7 @@ struct as_cross_args {
 	/* Of as_cross_run_jobs(): what is done is kept there, and what was there is not done again;
 	 * may be NULL. */
 	const struct as_frames *keep;
-	const volatile int *stop;
+	struct as_halt *halt; /* that of the setup; NULL: it ends when all is done */
 	struct as_sink *sinks;
 	/* Called after each deed; may be NULL. */
 	void (*progress)(void *ctx, const struct as_cross_counts *counts);

@@ -16,56 +16,41 @@
  */
 #include "cross/cross_member.h"
 
+#include "base/finding_json.h"
 #include "base/hash.h"
+#include "crew/crew.h"
+#include "crew/turns.h"
 #include "fsck/found.h"
 #include "os/frames.h"
 #include "os/spawn.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define JOBS_MAX 64u
-#define PART_MAX_BYTES ((size_t)256 << 20)
-#define POLL_MS 100
+#define LOOK_MS 100
 
 /* What a worker sends: this, then `bytes` of data. */
 struct cross_part {
 	uint32_t deed;
-	int32_t rc; /* an error: the data is its message */
+	int32_t none; /* of files that earlier versions wrote */
 	uint64_t bytes;
 	struct as_cross_counts counts;
 };
 
-enum {
-	TEXT_SUMMARY,
-	TEXT_DETAIL,
-	TEXT_SIGNATURE,
-	TEXT_OPTIONS,
-	TEXT_FILES,
-	TEXTS = TEXT_FILES + 3
-};
 /* Before each text: the number of its member, AGAIN, NOTE, or END. */
 #define AGAIN (AS_CROSS_MAX + 1)
 #define END (AS_CROSS_MAX + 2)
 #define NOTE (AS_CROSS_MAX + 3)
 
-static const char *const file_names[] = { "README.md", "repro.sh", "damage.txt" };
-
 struct cross_shared {
 	uint32_t next; /* deed */
 };
 
-struct cross_worker {
-	pid_t pid;
-	int fd;
-	struct as_buf in; /* of its next part */
+struct cross_share {
+	const struct as_cross_setup *setup;
+	struct cross_shared *shared;
+	struct as_turns *parts; /* those that were there before */
 };
 
 /* ---- A worker -------------------------------------------------------------------------------- */
@@ -89,21 +74,19 @@ static void put_number(struct as_buf *out, uint32_t number)
 	as_buf_add(out, &number, sizeof(number));
 }
 
+/* As all findings travel (base/finding_json.h); its disks stay here. */
 static void on_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
 	struct cross_teller *t = (struct cross_teller *)sink;
+	struct as_buf text = { 0 };
 	uint32_t member = 0;
 
-	(void)id;
 	while (t->cross->m[member].disk != f->disk)
 		member++;
+	as_finding_pack(f, id, &text);
 	put_number(t->out, member);
-	put_text(t->out, f->summary);
-	put_text(t->out, f->detail);
-	put_text(t->out, f->signature);
-	put_text(t->out, f->options);
-	for (size_t i = 0; i < f->n_files; i++)
-		put_text(t->out, f->files[i].text);
+	put_text(t->out, as_buf_str(&text));
+	as_buf_free(&text);
 }
 
 static void on_again(struct as_sink *sink, const char *signature)
@@ -122,25 +105,17 @@ static void on_note(struct as_sink *sink, const char *text)
 	put_text(t->out, text);
 }
 
-static bool write_all(int fd, const void *data, size_t len)
+static int send_part(struct as_mate *mate, struct cross_part *part, const struct as_buf *data)
 {
-	const char *at = data;
+	struct as_buf all = { 0 };
+	int rc;
 
-	while (len) {
-		ssize_t n = write(fd, at, len);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		at += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
-	}
-	return true;
-}
-
-static bool send_part(int fd, struct cross_part *part, const struct as_buf *data)
-{
 	part->bytes = data->len;
-	return write_all(fd, part, sizeof(*part)) && write_all(fd, as_buf_str(data), data->len);
+	as_buf_add(&all, part, sizeof(*part));
+	as_buf_add(&all, as_buf_str(data), data->len);
+	rc = as_mate_say(mate, all.data, all.len);
+	as_buf_free(&all);
+	return rc;
 }
 
 /* Nothing is counted yet: each part has the counts of its deed. */
@@ -160,10 +135,9 @@ static void put_counts(struct as_buf *out, const struct as_cross *c)
 	as_buf_add(out, c->both, sizeof(c->both));
 }
 
-/* parts: those that were there before. */
-_Noreturn static void work(const struct as_cross_setup *setup, struct cross_shared *shared,
-			   const struct as_buf *parts, int fd)
+static int work(struct as_mate *mate, void *ctx, struct as_err *err)
 {
+	const struct cross_share *share = ctx;
 	struct as_buf data = { 0 };
 	struct cross_teller teller = {
 		.sink = { .finding = on_finding, .again = on_again, .note = on_note }, .out = &data
@@ -171,62 +145,32 @@ _Noreturn static void work(const struct as_cross_setup *setup, struct cross_shar
 	struct as_cross_args args = { .only = -1, .sinks = &teller.sink };
 	struct as_fsck_known known = { 0 };
 	struct as_cross *c = NULL;
-	struct as_err err = { 0 };
 	struct as_cross_deed deed;
-	struct cross_part part = { .rc = as_cross_open(setup, &c, &err) };
-	bool fine = true;
+	struct cross_part part = { 0 };
+	int rc = as_cross_open(share->setup, &c, err);
 
 	teller.cross = c;
-	while (fine && !part.rc) {
-		part.deed = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
+	while (!rc) {
+		part.deed = __atomic_fetch_add(&share->shared->next, 1, __ATOMIC_RELAXED);
 		if (!as_cross_deed(part.deed, &deed))
 			break;
-		if (parts[part.deed].len)
+		if (as_turns_has(share->parts, part.deed))
 			continue;
 		clear_counts(c);
 		as_buf_clear(&data);
 		part.counts = (struct as_cross_counts){ 0 };
-		part.rc = as_cross_do_deed(c, &deed, &args, &known, &part.counts, &err);
-		if (part.rc)
+		rc = as_cross_do_deed(c, &deed, &args, &known, &part.counts, err);
+		if (rc)
 			break;
 		put_number(&data, END);
 		put_counts(&data, c);
-		fine = send_part(fd, &part, &data);
+		rc = send_part(mate, &part, &data);
 	}
-	if (part.rc) {
-		as_buf_clear(&data);
-		as_buf_adds(&data, err.msg);
-		(void)send_part(fd, &part, &data);
-	}
+	as_buf_free(&data);
 	as_fsck_known_free(&known);
 	as_cross_free(c);
-	_exit(part.rc ? 1 : 0);
-}
-
-static int start(const struct as_cross_setup *setup, struct cross_shared *shared,
-		 const struct as_buf *parts, struct cross_worker *workers, unsigned n,
-		 struct as_err *err)
-{
-	pid_t parent = getpid();
-	int pair[2];
-
-	workers[n] = (struct cross_worker){ .fd = -1 };
-	if (pipe2(pair, O_CLOEXEC))
-		return as_fail_errno(err, errno, "cannot start a worker");
-	workers[n].pid = fork();
-	if (!workers[n].pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(1);
-		signal(SIGINT, SIG_IGN);
-		close(pair[0]);
-		for (unsigned i = 0; i < n; i++)
-			close(workers[i].fd);
-		work(setup, shared, parts, pair[1]);
-	}
-	close(pair[1]);
-	workers[n].fd = pair[0];
-	return workers[n].pid < 0 ? as_fail_errno(err, errno, "cannot start a worker") : 0;
+	/* The leader knows that the time is over. */
+	return rc == AS_ESTOP ? 0 : rc;
 }
 
 /* ---- This process ---------------------------------------------------------------------------- */
@@ -236,7 +180,7 @@ struct cross_lead {
 	const struct as_cross_args *args;
 	struct as_cross_counts *counts;
 	struct as_fsck_known known;
-	struct as_buf *parts; /* by deed; empty: not there yet */
+	struct as_turns *parts; /* a lane for each deed */
 	unsigned deeds, done;
 };
 
@@ -264,23 +208,10 @@ static char *get_text(const char **at, size_t *left)
 }
 
 static void tell(struct cross_lead *l, const struct as_cross_deed *deed, uint32_t member,
-		 char *const *text)
+		 const struct as_finding_record *record)
 {
 	struct as_cross_member *m = &l->c->m[member];
-	struct as_finding_file files[TEXTS - TEXT_FILES];
-	struct as_finding f = { .kind = AS_FIND_FSCK,
-				.target = as_subject_spec(m->subject),
-				.summary = text[TEXT_SUMMARY],
-				.detail = text[TEXT_DETAIL],
-				.signature = text[TEXT_SIGNATURE],
-				.options = text[TEXT_OPTIONS],
-				.workload = "",
-				.workload_name = m->base.name,
-				.op_index = -1,
-				.healthy = m->base.disk,
-				.files = files,
-				.n_files = TEXTS - TEXT_FILES };
-	char id[AS_FINDING_ID_MAX];
+	struct as_finding f = record->finding;
 	struct as_buf key = { 0 };
 
 	/* The member is in front, so that two of them are never one kind. */
@@ -288,16 +219,26 @@ static void tell(struct cross_lead *l, const struct as_cross_deed *deed, uint32_
 	if (!as_fsck_known_add(&l->known, as_buf_str(&key), 1)) {
 		as_emit_again(l->args->sinks, f.signature);
 	} else if (!l->args->max_findings || l->counts->findings < l->args->max_findings) {
-		for (unsigned i = 0; i < f.n_files; i++)
-			files[i] = (struct as_finding_file){ file_names[i], text[TEXT_FILES + i],
-							     i == 1 };
 		f.disk = as_cross_damage(deed, m->fields, m->base.disk, &m->damage);
-		as_finding_id(&f, as_subject_name(m->subject), id);
-		as_emit_finding(l->args->sinks, &f, id);
+		f.healthy = m->base.disk;
+		as_emit_finding(l->args->sinks, &f, record->id);
 		as_disk_free(f.disk);
 		l->counts->findings++;
 	}
 	as_buf_free(&key);
+}
+
+static bool tell_finding(struct cross_lead *l, const struct as_cross_deed *deed, uint32_t member,
+			 const char *text)
+{
+	struct as_finding_record record;
+
+	if (member >= l->c->n ||
+	    as_finding_unpack(text, strlen(text), AS_FINDING_WHOLE, &record, NULL))
+		return false;
+	tell(l, deed, member, &record);
+	as_finding_record_free(&record);
+	return true;
 }
 
 /* Reports what one part of the message says. False: it is not valid. */
@@ -305,30 +246,24 @@ static bool tell_part(struct cross_lead *l, const char **at, size_t *left)
 {
 	struct as_cross_deed deed;
 	uint32_t member;
+	bool fine = true;
 
 	if (!as_cross_deed(l->done, &deed))
 		return false;
-	while (get(at, left, &member, sizeof(member)) && member != END) {
-		char *text[TEXTS] = { NULL };
-		bool finding = member != AGAIN && member != NOTE;
-		unsigned n = 0;
+	while (fine && get(at, left, &member, sizeof(member)) && member != END) {
+		char *text = get_text(at, left);
 
-		if (finding && member >= l->c->n)
+		if (!text)
 			return false;
-		while (n < (finding ? TEXTS : 1) && (text[n] = get_text(at, left)))
-			n++;
-		if (member == AGAIN && n)
-			as_emit_again(l->args->sinks, text[0]);
-		else if (member == NOTE && n)
-			as_emit_note(l->args->sinks, "%s", text[0]);
-		else if (n == TEXTS)
-			tell(l, &deed, member, text);
-		for (unsigned i = 0; i < TEXTS; i++)
-			free(text[i]);
-		if (!n)
-			return false;
+		if (member == AGAIN)
+			as_emit_again(l->args->sinks, text);
+		else if (member == NOTE)
+			as_emit_note(l->args->sinks, "%s", text);
+		else
+			fine = tell_finding(l, &deed, member, text);
+		free(text);
 	}
-	return true;
+	return fine;
 }
 
 static void add_words(uint64_t *to, const uint64_t *from, size_t bytes)
@@ -358,13 +293,15 @@ static bool add_counts(struct cross_lead *l, const char *at, size_t left)
 
 static int take_part(struct cross_lead *l, struct as_err *err)
 {
-	const struct as_buf *buf = &l->parts[l->done];
-	const char *at = buf->data;
-	size_t left = buf->len;
+	size_t left;
+	char *taken = as_turns_take(l->parts, l->done, &left);
+	const char *at = taken;
 	struct cross_part part = { 0 };
+	bool fine = get(&at, &left, &part, sizeof(part)) && tell_part(l, &at, &left) &&
+		    add_counts(l, at, left);
 
-	if (!get(&at, &left, &part, sizeof(part)) || !tell_part(l, &at, &left) ||
-	    !add_counts(l, at, left))
+	free(taken);
+	if (!fine)
 		return as_fail(err, AS_EIO, "a worker sent a wrong message");
 	l->counts->deeds += part.counts.deeds;
 	l->counts->damaged += part.counts.damaged;
@@ -373,58 +310,42 @@ static int take_part(struct cross_lead *l, struct as_err *err)
 	l->counts->differing += part.counts.differing;
 	if (l->args->progress)
 		l->args->progress(l->args->ctx, l->counts);
-	as_buf_free(&l->parts[l->done]);
-	l->done++;
+	as_turns_end(l->parts, l->done++);
 	return 0;
 }
 
-/* Reads what a worker has sent; whole parts go to their places. *over: it has ended. */
-static int read_worker(struct cross_lead *l, struct cross_worker *w, bool *over, struct as_err *err)
+/* The part of a deed. False: it is none. One that was there already is replaced. */
+static bool put_part(struct cross_lead *l, const void *data, size_t len)
 {
-	char block[65536];
-	ssize_t n = read(w->fd, block, sizeof(block));
 	struct cross_part part;
 
-	*over = n == 0;
-	if (n < 0 && errno != EINTR)
-		return as_fail_errno(err, errno, "a worker is gone");
-	as_buf_add(&w->in, block, n > 0 ? (size_t)n : 0);
-	while (w->in.len >= sizeof(part)) {
-		size_t len;
-
-		memcpy(&part, w->in.data, sizeof(part));
-		if (part.bytes > PART_MAX_BYTES || part.deed >= l->deeds)
-			return as_fail(err, AS_EIO, "a worker sent a wrong message");
-		len = sizeof(part) + (size_t)part.bytes;
-		if (w->in.len < len)
-			break;
-		if (part.rc)
-			return as_fail(err, part.rc, "%.*s", (int)part.bytes,
-				       w->in.data + sizeof(part));
-		as_buf_clear(&l->parts[part.deed]);
-		as_buf_add(&l->parts[part.deed], w->in.data, len);
-		if (as_frames_add(l->args->keep, w->in.data, len, err))
-			return AS_EIO;
-		memmove(w->in.data, w->in.data + len, w->in.len - len);
-		w->in.len -= len;
-	}
-	return 0;
+	if (len < sizeof(part))
+		return false;
+	memcpy(&part, data, sizeof(part));
+	if (part.deed >= l->deeds || part.bytes != len - sizeof(part))
+		return false;
+	as_turns_drop(l->parts, part.deed);
+	as_turns_put(l->parts, part.deed, data, len);
+	return true;
 }
 
 /* A part of the file. */
 static int recall(void *ctx, const void *data, size_t len)
 {
-	struct cross_lead *l = ctx;
-	struct cross_part part;
+	return put_part(ctx, data, len) ? 0 : AS_EUSE;
+}
 
-	if (len < sizeof(part))
-		return AS_EUSE;
-	memcpy(&part, data, sizeof(part));
-	if (part.rc || part.deed >= l->deeds || part.bytes != len - sizeof(part))
-		return AS_EUSE;
-	as_buf_clear(&l->parts[part.deed]);
-	as_buf_add(&l->parts[part.deed], data, len);
-	return 0;
+/* What a worker has sent. */
+static int hear(struct cross_lead *l, struct as_crew *crew, unsigned worker, struct as_err *err)
+{
+	const char *data;
+	size_t len;
+	int rc = 0;
+
+	while (!rc && (data = as_crew_next(crew, worker, &len)))
+		rc = put_part(l, data, len) ? as_frames_add(l->args->keep, data, len, err)
+					    : as_fail(err, AS_EIO, "a worker sent a wrong message");
+	return !rc && as_crew_is_over(crew, worker) ? as_crew_ended(crew, worker, err) : rc;
 }
 
 void as_cross_keep_head(const struct as_cross *c, const struct as_cross_setup *setup,
@@ -435,7 +356,7 @@ void as_cross_keep_head(const struct as_cross *c, const struct as_cross_setup *s
 
 	for (unsigned i = 0; as_cross_deed(i, &deed); i++)
 		as_cross_deed_print(&deed, &deeds);
-	as_buf_addf(out, "%s\nassay-compare 2 %016llx", c->list,
+	as_buf_addf(out, "%s\nassay-compare 3 %016llx", c->list,
 		    (unsigned long long)as_hash64(deeds.data, deeds.len));
 	for (unsigned i = 0; i < c->n; i++)
 		as_buf_addf(out, " %016llx",
@@ -443,45 +364,37 @@ void as_cross_keep_head(const struct as_cross *c, const struct as_cross_setup *s
 	as_buf_free(&deeds);
 }
 
-static bool is_over(const struct cross_lead *l, int64_t start_us)
+static bool is_over(const struct cross_lead *l)
 {
 	const struct as_cross_args *a = l->args;
 
-	return (a->stop && *a->stop) || (a->for_us && as_now_us() - start_us >= a->for_us) ||
-	       (a->max_findings && l->counts->findings >= a->max_findings);
+	return as_halted(a->halt) || (a->max_findings && l->counts->findings >= a->max_findings);
 }
 
-static int listen_all(struct cross_lead *l, struct cross_worker *workers, unsigned n,
-		      struct as_err *err)
+static bool any_works(const struct as_crew *crew, unsigned n)
 {
-	int64_t start_us = as_now_us();
-	unsigned alive = n;
+	for (unsigned i = 0; i < n; i++)
+		if (as_crew_sits(crew, i))
+			return true;
+	return false;
+}
+
+static int listen_all(struct cross_lead *l, struct as_crew *crew, unsigned n, struct as_err *err)
+{
+	size_t deed;
 	int rc = 0;
 
-	while (!rc && l->done < l->deeds && !is_over(l, start_us)) {
-		struct pollfd fds[JOBS_MAX];
-
-		if (l->parts[l->done].len) {
+	while (!rc && l->done < l->deeds && !is_over(l)) {
+		if (as_turns_next(l->parts, false, &deed)) {
+			as_assert(deed == l->done);
 			rc = take_part(l, err);
 			continue;
 		}
-		if (!alive)
-			return as_fail(err, AS_EIO, "a worker died");
-		for (unsigned i = 0; i < n; i++)
-			fds[i] = (struct pollfd){ .fd = workers[i].fd, .events = POLLIN };
-		if (poll(fds, n, POLL_MS) < 0 && errno != EINTR)
-			return as_fail_errno(err, errno, "cannot wait for workers");
-		for (unsigned i = 0; !rc && i < n; i++) {
-			bool over = false;
-
-			if (fds[i].revents)
-				rc = read_worker(l, &workers[i], &over, err);
-			if (over) {
-				close(workers[i].fd);
-				workers[i].fd = -1;
-				alive--;
-			}
-		}
+		if (!any_works(crew, n))
+			return as_fail(err, AS_EIO, "a worker of the comparison ended early");
+		as_crew_wait(crew, LOOK_MS);
+		for (unsigned i = 0; !rc && i < n; i++)
+			rc = hear(l, crew, i, err);
 	}
 	return rc;
 }
@@ -490,43 +403,36 @@ int as_cross_run_jobs(struct as_cross *c, const struct as_cross_setup *setup,
 		      const struct as_cross_args *args, struct as_cross_counts *counts,
 		      struct as_err *err)
 {
+	static const struct as_crew_plan plan = { .who = "a worker of the comparison",
+						  .how = AS_BIRTH_DEAF };
 	unsigned jobs = args->jobs < JOBS_MAX ? args->jobs : JOBS_MAX, n = 0, left = 0;
-	struct cross_worker *workers = as_xcalloc(jobs + 1, sizeof(*workers));
 	struct cross_shared *shared = as_shared_alloc(sizeof(*shared));
 	struct cross_lead l = { .c = c, .args = args, .counts = counts };
+	struct cross_share share = { setup, shared, NULL };
+	struct as_crew *crew = as_crew_new(&plan, jobs);
 	struct as_cross_deed deed;
 	int rc = 0;
 
 	*counts = (struct as_cross_counts){ 0 };
+	if (args->halt && args->for_us)
+		args->halt->until_us = as_now_us() + args->for_us;
 	while (as_cross_deed(l.deeds, &deed))
 		l.deeds++;
-	l.parts = as_xcalloc(l.deeds + 1, sizeof(*l.parts));
+	share.parts = l.parts = as_turns_new(l.deeds);
+	for (unsigned i = 0; i < l.deeds; i++)
+		as_turns_set(l.parts, i, i);
 	if (as_frames_each(args->keep, recall, &l))
 		rc = as_fail(err, AS_EUSE, "%s: it is no comparison of this version",
 			     as_frames_path(args->keep));
 	for (unsigned i = 0; i < l.deeds; i++)
-		left += !l.parts[i].len;
-	while (!rc && n < jobs && n < left) {
-		rc = start(setup, shared, l.parts, workers, n, err);
-		n++;
-	}
+		left += !as_turns_has(l.parts, i);
+	for (; !rc && n < jobs && n < left; n++)
+		rc = as_crew_start(crew, n, work, &share, err);
 	if (!rc)
-		rc = listen_all(&l, workers, n, err);
-	for (unsigned i = 0; i < n; i++) {
-		if (workers[i].fd >= 0)
-			close(workers[i].fd);
-		if (workers[i].pid > 0) {
-			kill(workers[i].pid, SIGKILL);
-			while (waitpid(workers[i].pid, NULL, 0) < 0 && errno == EINTR)
-				;
-		}
-		as_buf_free(&workers[i].in);
-	}
-	for (unsigned i = 0; i < l.deeds; i++)
-		as_buf_free(&l.parts[i]);
+		rc = listen_all(&l, crew, n, err);
+	as_crew_free(crew);
+	as_turns_free(l.parts);
 	as_fsck_known_free(&l.known);
-	free(l.parts);
-	free(workers);
 	as_shared_free(shared, sizeof(*shared));
 	return rc;
 }

@@ -56,7 +56,8 @@ static char *checker_of(const char *type)
 static int open_subject(struct as_cross_member *m, const struct as_cross_setup *setup,
 			struct as_err *err)
 {
-	struct as_subject_setup how = { .deadline_ms = setup->deadline_ms };
+	struct as_subject_setup how = { .deadline_ms = setup->deadline_ms,
+					.halt = setup->halt };
 	const char *equals = strchr(m->spec, '=');
 	char *type = equals ? as_xstrndup(m->spec, (size_t)(equals - m->spec)) : NULL;
 	int rc;

@@ -9,6 +9,7 @@
  */
 #include "cross/score.h"
 
+#include "crew/crew.h"
 #include "cross/cross_member.h"
 #include "fsck/corrupt.h"
 #include "fsck/loss.h"
@@ -16,14 +17,12 @@
 #include "os/spawn.h"
 #include "snapshot/tree.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#define LOOK_MS 100
+#define GRACE_MS 1000 /* for the sums of what is done to be sent */
 
 static const char *const kinds[] = {
 #define KIND(id, name) name,
@@ -217,7 +216,7 @@ static uint64_t step_for(uint64_t n)
 /* What the processes of one score share. */
 struct score_shared {
 	uint64_t next; /* lot */
-	uint32_t left; /* the time was over before the last lot */
+	volatile int left; /* the time was over before the last lot */
 };
 
 /* One process of them. */
@@ -237,9 +236,9 @@ static bool is_over(const struct score_run *r)
 {
 	const struct as_score_args *a = r->a;
 
-	if ((a->stop && *a->stop) || (a->for_us && as_now_us() - r->start_us >= a->for_us))
-		__atomic_store_n(&r->shared->left, 1, __ATOMIC_RELAXED);
-	return __atomic_load_n(&r->shared->left, __ATOMIC_RELAXED);
+	if (as_halted(a->halt))
+		r->shared->left = 1;
+	return r->shared->left;
 }
 
 /* ---- What is kept ---------------------------------------------------------------------------- */
@@ -329,6 +328,11 @@ static int do_lot(const struct score_run *r, struct as_cross_member *m, uint64_t
 	for (; !rc && k < lot->n && !is_over(r); k++)
 		rc = do_damage(m, &lot->damages[k], &part, err);
 	as_judge_lot_end(m->judge);
+	/* The damage in which the time was over is done by who goes on. */
+	if (rc == AS_ESTOP && is_over(r)) {
+		rc = 0;
+		k--;
+	}
 	if (!rc && k > r->done[number])
 		rc = keep_lot(r, number, k, &part, err);
 	add_part(r->score, &part);
@@ -351,6 +355,8 @@ static int do_all(struct score_run *r, struct as_cross_member *m, struct as_err 
 		if (as_frames_each(r->a->keep, recall, r))
 			rc = as_fail(err, AS_EUSE, "%s: it is no score of this version",
 				     as_frames_path(r->a->keep));
+		if (r->a->for_us && r->a->halt)
+			r->a->halt->until_us = r->start_us + r->a->for_us;
 	}
 	while (!rc && (i = __atomic_fetch_add(&r->shared->next, 1, __ATOMIC_RELAXED)) < n) {
 		uint64_t number = (uint64_t)((unsigned __int128)i * step_for(n) % n);
@@ -376,7 +382,11 @@ static int run_one(const struct as_score_args *a, int64_t start_us, struct score
 	};
 	struct as_cross_member m = { 0 };
 	struct as_chunks *store = as_chunks_new();
-	int rc = as_cross_member_open(&m, a->checker, a->setup, store, err);
+	int rc;
+
+	if (a->halt)
+		a->halt->until_us = 0;
+	rc = as_cross_member_open(&m, a->checker, a->setup, store, err);
 
 	if (!rc) {
 		score->by_kernel = m.by_kernel;
@@ -384,62 +394,89 @@ static int run_one(const struct as_score_args *a, int64_t start_us, struct score
 		r.key = as_cross_member_key(&m, a->setup);
 		rc = do_all(&r, &m, err);
 	}
+	if (rc == AS_ESTOP && is_over(&r))
+		rc = 0;
 	as_cross_member_free(&m);
 	as_chunks_free(store);
 	return rc;
 }
 
-/* Each process counts for itself; the sums do not depend on who did which lot. */
-struct score_part {
-	struct as_score score; /* without its texts */
-	struct as_err err;
-	int rc;
+struct score_share {
+	const struct as_score_args *a;
+	int64_t start_us;
+	struct score_shared *shared;
 };
 
-_Noreturn static void be_worker(const struct as_score_args *a, pid_t parent, int64_t start_us,
-				struct score_shared *shared, struct score_part *part)
+/* Each process counts for itself, and sends its sums; they do not depend on who did which lot. */
+static int be_worker(struct as_mate *mate, void *ctx, struct as_err *err)
 {
+	const struct score_share *share = ctx;
 	struct as_score score = { 0 };
+	int rc;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	part->rc = run_one(a, start_us, shared, false, &score, &part->err);
+	/* The leader hears the signals. */
+	if (share->a->halt)
+		share->a->halt->stop = &share->shared->left;
+	rc = run_one(share->a, share->start_us, share->shared, false, &score, err);
 	as_buf_free(&score.note);
-	part->score = score;
-	_exit(0);
+	return rc ? rc : as_mate_say(mate, &score, sizeof(score));
+}
+
+/* The workers do not hear the signals. */
+static void end_if_over(const struct score_share *share, struct as_crew *crew)
+{
+	if (!as_halted(share->a->halt))
+		return;
+	share->shared->left = 1;
+	as_crew_end(crew, GRACE_MS);
+}
+
+/* Adds what a worker has counted. */
+static int hear(const struct score_share *share, struct as_crew *crew, unsigned worker,
+		struct as_score *sum, struct as_err *err)
+{
+	struct as_score part;
+	const char *data;
+	size_t len;
+	int rc;
+
+	while (!as_crew_is_over(crew, worker)) {
+		data = as_crew_next(crew, worker, &len);
+		if (data && len == sizeof(part)) {
+			memcpy(&part, data, sizeof(part));
+			add_part(sum, &part);
+		} else if (!data) {
+			as_crew_wait(crew, LOOK_MS);
+			end_if_over(share, crew);
+		}
+	}
+	rc = as_crew_ended(crew, worker, err);
+	/* Over the time, what it did last is lost. */
+	return rc == AS_ESTOP ? 0 : rc;
 }
 
 static int run_rest(const struct as_score_args *a, int64_t start_us, struct score_shared *shared,
 		    struct as_score *score, struct as_err *err)
 {
+	static const struct as_crew_plan plan = { .who = "a worker of the score",
+						  .how = AS_BIRTH_DEAF,
+						  .grace_ms = GRACE_MS };
 	unsigned jobs = a->jobs < AS_SCORE_JOBS ? a->jobs : AS_SCORE_JOBS, n = 0;
-	struct score_part *parts = as_shared_alloc(AS_SCORE_JOBS * sizeof(*parts));
-	pid_t pids[AS_SCORE_JOBS], parent = getpid();
+	struct score_share share = { a, start_us, shared };
+	struct as_crew *crew = as_crew_new(&plan, AS_SCORE_JOBS);
 	int rc = 0;
 
-	for (; n + 1 < jobs; n++) {
-		parts[n].rc = AS_EIO;
-		pids[n] = fork();
-		if (!pids[n])
-			be_worker(a, parent, start_us, shared, &parts[n]);
-		if (pids[n] < 0)
-			break;
-	}
+	/* Without one of them, it takes longer, and comes to the same. */
+	while (n + 1 < jobs && !as_crew_start(crew, n, be_worker, &share, NULL))
+		n++;
 	rc = run_one(a, start_us, shared, true, score, err);
-	for (unsigned i = 0; i < n; i++) {
-		if (rc)
-			kill(pids[i], SIGKILL);
-		while (waitpid(pids[i], NULL, 0) < 0 && errno == EINTR)
-			;
-		if (rc)
-			continue;
-		if (parts[i].rc)
-			rc = as_fail(err, parts[i].rc, "%s",
-				     *parts[i].err.msg ? parts[i].err.msg : "a worker died");
-		add_part(score, &parts[i].score);
-	}
-	as_shared_free(parts, AS_SCORE_JOBS * sizeof(*parts));
+	if (rc)
+		as_crew_end(crew, 0);
+	else
+		end_if_over(&share, crew);
+	for (unsigned i = 0; i < n && !rc; i++)
+		rc = hear(&share, crew, i, score, err);
+	as_crew_free(crew);
 	return rc;
 }
 

@@ -68,7 +68,7 @@ struct as_score_args {
 	int64_t for_us; /* with that of earlier sessions; 0: until all is done */
 	/* What is done is kept there, and what was there is not done again; may be NULL. */
 	const struct as_frames *keep;
-	const volatile int *stop;
+	struct as_halt *halt; /* that of the setup */
 };
 
 /* For as_frames_open(). The number after "rules" is that of what is counted and how (score.c,

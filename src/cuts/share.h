@@ -4,8 +4,8 @@
  * recovery, and how often writes are held or early and rounds go on: by what each still finds.
  *
  * Method. What a kind of state is worth is what it gave for what it cost: disks that are new, trees
- * that are new, problems that are new (base/shares.h). A workload has AS_SHARE_PARTS parts. Each
- * kind has one, so that none starves; the others are drawn, a kind that is worth twice as much
+ * that are new, problems that are new (progress/shares.h). A workload has AS_SHARE_PARTS parts.
+ * Each kind has one, so that none starves; the others are drawn, a kind that is worth twice as much
  * twice as often, within bounds. What a kind cannot use is not given to others: then the next
  * workload comes the sooner.
  *
@@ -17,7 +17,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/shares.h"
+#include "progress/shares.h"
 #include "work/seq.h"
 
 #define AS_SHARE_PARTS 32u

@@ -51,13 +51,9 @@ void as_damage_say_bytes(const struct as_damage *damage, struct as_buf *out);
 /* Leaves only the kept bytes. */
 void as_damage_keep(struct as_damage *damage, const bool *kept);
 
-/*
- * A damage as a part of a message: `head` and then the damage, in one packet of a socket. *bytes,
- * which lies in the head, becomes how many bytes the damage takes. -1: it could not be sent.
- */
+/* Adds a damage as a part of a message; how many bytes that took. 0: it is too large for one. */
 #define AS_DAMAGE_SENT_MAX 131072u
-int as_damage_send(int fd, const void *head, size_t len, uint32_t *bytes,
-		   const struct as_damage *damage);
+uint32_t as_damage_put(const struct as_damage *damage, struct as_buf *out);
 /* The reverse. `bases` is how many disks there are. False: it makes no sense. */
 bool as_damage_get(const void *data, size_t len, size_t bases, struct as_damage *damage);
 

@@ -1,38 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* damage_send: damages from one process to another: a head, the bytes, two texts, a zero. */
+/* damage_send: damages from one process to another: numbers, the bytes, two texts, a zero. */
 #include "base/array.h"
 #include "damage/damage.h"
 
 #include <string.h>
-#include <sys/socket.h>
 
 struct sent {
 	uint32_t base, n, words, field, sealed, pad;
 };
 
-int as_damage_send(int fd, const void *head, size_t len, uint32_t *bytes, const struct as_damage *d)
+uint32_t as_damage_put(const struct as_damage *d, struct as_buf *out)
 {
 	struct sent s = {
 		d->base, (uint32_t)d->n, (uint32_t)d->words.len, (uint32_t)d->field.len, d->sealed,
 		0
 	};
-	struct as_buf text = { 0 };
 	size_t all = sizeof(s) + d->n * sizeof(*d->bytes) + d->words.len + d->field.len + 1;
-	ssize_t n;
 
-	/* Too much to send: the leader counts it, and cannot show it. */
-	*bytes = all <= AS_DAMAGE_SENT_MAX - 1 ? (uint32_t)all : 0;
-	as_buf_add(&text, head, len);
-	if (*bytes) {
-		as_buf_add(&text, &s, sizeof(s));
-		as_buf_add(&text, d->bytes, d->n * sizeof(*d->bytes));
-		as_buf_add(&text, as_buf_str(&d->words), d->words.len);
-		as_buf_add(&text, as_buf_str(&d->field), d->field.len);
-		as_buf_addc(&text, '\0');
-	}
-	n = send(fd, text.data, text.len, MSG_NOSIGNAL);
-	as_buf_free(&text);
-	return n == (ssize_t)(len + *bytes) ? 0 : -1;
+	if (all > AS_DAMAGE_SENT_MAX - 1)
+		return 0;
+	as_buf_add(out, &s, sizeof(s));
+	as_buf_add(out, d->bytes, d->n * sizeof(*d->bytes));
+	as_buf_add(out, as_buf_str(&d->words), d->words.len);
+	as_buf_add(out, as_buf_str(&d->field), d->field.len);
+	as_buf_addc(out, '\0');
+	return (uint32_t)all;
 }
 
 bool as_damage_get(const void *data, size_t len, size_t bases, struct as_damage *d)

@@ -404,6 +404,10 @@ int as_fsck_tell(const struct as_fsck_found *f, struct as_sink *sinks, bool *con
 		if (n > 1 && f->problem != AS_FSCK_HANGS)
 			as_ddmin(kept, n, still_shows, &s, TESTS);
 		s.until_us = INT64_MAX;
+		/* The time may be over in the middle: the smallest so far was judged before, and
+		 * is told from what is known of it. */
+		if (s.rc == AS_ESTOP)
+			s.rc = 0;
 		/* The last one that was tried need not be the smallest. */
 		as_damage_keep(f->damage, kept);
 		if (as_damage_is_none(f->damage)) {

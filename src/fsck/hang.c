@@ -5,13 +5,8 @@
 #include "base/array.h"
 #include "os/spawn.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define SHARE 6 /* of the time of the session, at most */
 
@@ -20,9 +15,9 @@ struct as_hangs {
 	const struct as_fsck_base *bases;
 	struct as_hang *items; /* the first one is being asked about */
 	size_t n, cap;
-	pid_t pid; /* 0: nothing is being asked */
+	struct as_crew *crew; /* of one */
 	int64_t start_us, asked_us, spent_us; /* when it began; when the last one was; for all */
-	bool hurry;
+	bool hurry, heard, failed; /* heard: that it shows the same; failed: nobody could ask */
 };
 
 void as_hang_free(struct as_hang *h)
@@ -35,6 +30,9 @@ void as_hang_free(struct as_hang *h)
 struct as_hangs *as_hangs_new(const struct as_subject_setup *setup,
 			      const struct as_fsck_base *bases)
 {
+	static const struct as_crew_plan plan = {
+		.who = "the process that asks whether a disk hangs", .how = AS_BIRTH_DEAF
+	};
 	struct as_hangs *hs = as_xcalloc(1, sizeof(*hs));
 
 	hs->setup = *setup;
@@ -42,6 +40,7 @@ struct as_hangs *as_hangs_new(const struct as_subject_setup *setup,
 	hs->setup.hint_ms = 0;
 	hs->bases = bases;
 	hs->start_us = as_now_us();
+	hs->crew = as_crew_new(&plan, 1);
 	return hs;
 }
 
@@ -49,38 +48,36 @@ void as_hangs_free(struct as_hangs *hs)
 {
 	if (!hs)
 		return;
-	if (hs->pid > 0) {
-		kill(hs->pid, SIGKILL);
-		while (waitpid(hs->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	as_crew_free(hs->crew);
 	for (size_t i = 0; i < hs->n; i++)
 		as_hang_free(&hs->items[i]);
 	free(hs->items);
 	free(hs);
 }
 
-/* In a process of its own: exit status 0: the disk shows the same again. */
-_Noreturn static void ask(const struct as_hangs *hs, const struct as_hang *h)
+/* Says something if the disk shows the same again. */
+static int ask(struct as_mate *mate, void *ctx, struct as_err *err)
 {
+	const struct as_hangs *hs = ctx;
+	const struct as_hang *h = &hs->items[0];
 	const struct as_fsck_base *base = &hs->bases[h->damage.base];
 	struct as_fsck_subject *subject = NULL;
 	struct as_fsck_verdict v = { 0 };
 	struct as_judge *judge;
 	struct as_disk *disk;
-	struct as_err err;
-	bool same = false;
+	int rc = as_subject_open(&hs->setup, &subject, err);
 
-	if (as_subject_open(&hs->setup, &subject, &err))
-		_exit(1);
+	if (rc)
+		return rc;
 	judge = as_judge_new(subject);
 	disk = as_damage_apply(&h->damage, base->disk, NULL);
-	if (!as_judge_disk(judge, base, &h->damage, disk, &v, &err))
-		same = v.problems & 1u << h->problem &&
-		       !strcmp(as_buf_str(&v.found[h->problem].signature), h->signature);
+	rc = as_judge_disk(judge, base, &h->damage, disk, &v, err);
+	if (!rc && v.problems & 1u << h->problem &&
+	    !strcmp(as_buf_str(&v.found[h->problem].signature), h->signature))
+		rc = as_mate_say(mate, "", 0);
 	as_judge_free(judge);
 	as_subject_free(subject);
-	_exit(same ? 0 : 1);
+	return rc;
 }
 
 /* To ask takes a processor that the search could have. */
@@ -91,19 +88,13 @@ static bool is_due(const struct as_hangs *hs)
 
 static void begin(struct as_hangs *hs)
 {
-	pid_t parent = getpid();
-
-	if (hs->pid || !hs->n || !is_due(hs))
+	if (as_crew_sits(hs->crew, 0) || !hs->n || !is_due(hs))
 		return;
 	hs->asked_us = as_now_us();
-	hs->pid = fork();
-	if (hs->pid)
-		return;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	signal(SIGINT, SIG_IGN);
-	ask(hs, &hs->items[0]);
+	hs->failed = as_crew_start(hs->crew, 0, ask, hs, NULL);
+	/* Its runs have deadlines of their own; all of them together take no longer than this. */
+	if (!hs->failed)
+		as_crew_within(hs->crew, 0, (AS_FSCK_RUNS + 2) * AS_SUBJECT_PATIENT_MS);
 }
 
 void as_hangs_hurry(struct as_hangs *hs)
@@ -125,19 +116,23 @@ bool as_hangs_wait(const struct as_hangs *hs)
 
 bool as_hangs_next(struct as_hangs *hs, struct as_hang *out)
 {
-	int status = 1;
-	pid_t got;
+	bool confirmed = false;
+	size_t len;
 
 	begin(hs);
-	if (!hs->pid)
+	if (as_crew_sits(hs->crew, 0)) {
+		as_crew_wait(hs->crew, 0);
+		hs->heard = as_crew_next(hs->crew, 0, &len) || hs->heard;
+		if (!as_crew_is_over(hs->crew, 0))
+			return false;
+		confirmed = !as_crew_ended(hs->crew, 0, NULL) && hs->heard;
+	} else if (!hs->failed) {
 		return false;
-	got = hs->pid > 0 ? waitpid(hs->pid, &status, WNOHANG) : -1;
-	if (!got || (got < 0 && errno == EINTR))
-		return false;
+	}
 	*out = hs->items[0];
-	out->confirmed = got > 0 && WIFEXITED(status) && !WEXITSTATUS(status);
+	out->confirmed = confirmed;
 	memmove(hs->items, hs->items + 1, --hs->n * sizeof(*hs->items));
-	hs->pid = 0;
+	hs->heard = hs->failed = false;
 	hs->spent_us += as_now_us() - hs->asked_us;
 	begin(hs);
 	return true;

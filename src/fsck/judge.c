@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/table.h"
+#include "crew/ended.h"
 #include "fsck/excuse.h"
 #include "fsck/loss.h"
 #include "symptom/checker_words.h"
@@ -195,14 +196,13 @@ void as_judge_add_words(const struct as_judge *j, enum as_subject_mode mode,
 
 void as_judge_describe(const struct as_fsck_run *run, struct as_buf *out)
 {
-	if (run->ended.how == AS_END_SIGNAL) {
-		as_buf_addf(out, "died of %s",
-			    *run->died ? run->died : as_signal_name(run->ended.status));
-		if (run->has_address)
+	const struct as_ended_say say = { .died = run->died, .late = "did not end" };
+
+	if (run->ended.how != AS_END_EXIT) {
+		as_ended_words(&run->ended, &say, out);
+		if (run->ended.how == AS_END_SIGNAL && run->has_address)
 			as_buf_addf(out, " (address 0x%llx)", (unsigned long long)run->address);
-	} else if (run->ended.how == AS_END_DEADLINE)
-		as_buf_adds(out, "did not end");
-	else
+	} else
 		as_buf_addf(out, "exits %d (%s)", run->ended.status,
 			    run->documented ? as_check_answer_name(run->answer) : "undocumented");
 }

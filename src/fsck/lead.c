@@ -2,15 +2,20 @@
 /*
  * lead: see lead.h.
  *
- * Method. The leader gives numbers of lots to workers, one at a time each, over a socket that keeps
- * messages apart. A worker makes the lot, judges its disks, and sends a message for each problem,
- * then one that the lot is done. A new signature is judged again by the leader, made smaller and
- * told. So what a worker says is a hint only, and a worker needs no sinks.
+ * Method. The leader gives numbers of lots to workers (crew/crew.h), one at a time each. A worker
+ * makes the lot, judges its disks, and sends a message for each problem, then one that the lot is
+ * done. A new signature is judged again by the leader, made smaller and told. So what a worker says
+ * is a hint only, and a worker needs no sinks.
  *
  * To tell of one takes some time. A source has no lots that it could share with others: its worker
  * has many numbers in advance, so that it does not wait. Whether a disk of a source hangs is asked
- * by another process (hang.c). Without a source, what may hang is judged again when all lots are
- * done, or time is nearly over (lead_later.c).
+ * by another process (hang.c). Without a source, what may hang is put aside, and judged again when
+ * all lots are done, or when there is just time for it (lead_later.c).
+ *
+ * The session ends at its time, and when it is asked to, whatever it does then: the runs of this
+ * process are ended by the halt of their subject (AS_ESTOP), those of workers with the workers.
+ * What was found and could not be judged again is told as not confirmed, and a session that goes on
+ * begins with the lot in which it was.
  *
  * Invariants
  *   1. All lots before status->next are done; a session that goes on there leaves none out.
@@ -22,27 +27,20 @@
 #include "fsck/alone.h"
 #include "os/spawn.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define NO_LOT UINT64_MAX
 #define PROGRESS_US 500000
 #define JOBS_MAX 64
-#define ENDS_US 3000000
-#define LAST_US (INT64_C(60) * 1000000) /* for what is found when the time is over */
+#define LOOK_MS 100
+#define IDLE_MS 1000 /* for a worker without a lot to end: at once */
+#define ENDS_US 1000000 /* for sources to put away what they have */
+#define LAST_US (INT64_C(60) * 1000000) /* for what is found last, if there is time */
+#define HANGS_SHARE 4 /* of the time */
 #define AHEAD 64u /* numbers that a source has in advance */
 
 struct worker {
-	pid_t pid;
-	int fd;
 	bool over;
 	unsigned out; /* lots that it has and that are not done */
 	uint64_t lot; /* that it works on, or that it was given last; NO_LOT: none */
@@ -51,7 +49,8 @@ struct worker {
 struct fsck_lead {
 	const struct as_fsck_args *args;
 	struct as_fsck_status *status;
-	struct worker *workers;
+	struct as_crew *crew;
+	struct worker *workers; /* those in its seats */
 	unsigned n;
 	uint64_t next; /* lot to give away */
 	int64_t start_us, shown_us;
@@ -59,65 +58,42 @@ struct fsck_lead {
 	uint64_t *told; /* of each worker; all processes share it */
 	struct as_hangs *hangs; /* NULL: there is no source */
 	struct as_laters later;
+	uint64_t first_left; /* the first lot with something that was not confirmed */
 	bool ending; /* workers get nothing more */
 	int64_t heard_us; /* when a worker said something */
 };
 
-static int start(struct fsck_lead *l, struct worker *w, struct as_err *err)
+static int start(struct fsck_lead *l, unsigned i, struct as_err *err)
 {
-	pid_t parent = getpid();
-	int pair[2];
+	struct lead_share share = { l->args, &l->told[i] };
 
-	*w = (struct worker){ .fd = -1, .lot = NO_LOT };
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return as_fail_errno(err, errno, "cannot start a worker");
-	w->pid = fork();
-	if (!w->pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(1);
-		/* The leader alone decides when a signal ends the session. */
-		signal(SIGINT, SIG_IGN);
-		close(pair[0]);
-		for (struct worker *other = l->workers; other < w; other++)
-			close(other->fd);
-		as_lead_work(l->args, pair[1], (unsigned)(w - l->workers),
-			     &l->told[w - l->workers]);
-	}
-	close(pair[1]);
-	w->fd = pair[0];
-	return w->pid < 0 ? as_fail_errno(err, errno, "cannot start a worker") : 0;
+	l->workers[i] = (struct worker){ .lot = NO_LOT };
+	return as_crew_start(l->crew, i, as_lead_work, &share, err);
 }
 
-/* A source has processes and files of its own, which it puts away when its socket is closed. */
-static bool ends_soon(pid_t pid)
-{
-	int64_t until = as_now_us() + ENDS_US;
-	pid_t got;
-
-	while ((got = waitpid(pid, NULL, WNOHANG)) == 0 && as_now_us() < until)
-		usleep(10000);
-	return got == pid;
-}
-
+/* A worker that has a lot ends only after it has judged all of it. A source has processes and files
+ * of its own, which it puts away. */
 static void stop_all(struct fsck_lead *l)
 {
 	for (unsigned i = 0; i < l->n; i++)
-		if (l->workers[i].fd >= 0)
-			close(l->workers[i].fd);
-	for (unsigned i = 0; i < l->n; i++) {
-		if (l->workers[i].pid <= 0 || (l->args->source && ends_soon(l->workers[i].pid)))
-			continue;
-		/* A worker that has a lot ends only after it has judged all of it: it is killed. */
-		if (l->workers[i].lot != NO_LOT)
-			kill(l->workers[i].pid, SIGKILL);
-		while (waitpid(l->workers[i].pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+		if (!l->args->source && l->workers[i].lot != NO_LOT)
+			as_crew_cut(l->crew, i);
+	as_crew_free(l->crew);
 	free(l->workers);
 }
 
 /* ---- The leader ------------------------------------------------------------------------------ */
+
+/* To decide whether the disks of a source hang, at the end. */
+static int64_t hangs_us(const struct fsck_lead *l)
+{
+	return l->hangs && as_hangs_wait(l->hangs) ? l->args->for_us / HANGS_SHARE : 0;
+}
+
+static int64_t reserved_us(const struct fsck_lead *l)
+{
+	return l->args->source ? hangs_us(l) : as_laters_us(&l->later, l->args);
+}
 
 /* What is left of the time is for new disks, but for what may hang. */
 static bool is_over(const struct fsck_lead *l)
@@ -125,9 +101,8 @@ static bool is_over(const struct fsck_lead *l)
 	const struct as_fsck_args *a = l->args;
 
 	return (a->max_clusters && l->status->clusters + l->later.n >= a->max_clusters) ||
-	       (a->enough && a->enough(a->ctx, l->status)) || (a->stop && *a->stop) ||
-	       (a->for_us &&
-		as_now_us() - l->start_us >= a->for_us - as_laters_us(&l->later, a));
+	       (a->enough && a->enough(a->ctx, l->status)) || as_halted(a->halt) ||
+	       (a->for_us && as_now_us() - l->start_us >= a->for_us - reserved_us(l));
 }
 
 static bool has_more(const struct fsck_lead *l)
@@ -136,7 +111,6 @@ static bool has_more(const struct fsck_lead *l)
 	       (!l->args->max_lots || l->next - l->args->first < l->args->max_lots);
 }
 
-/* Of a worker that is gone, what it said last is read next (hear()). */
 static void give(struct fsck_lead *l, struct worker *w)
 {
 	unsigned most = l->args->source && !l->args->max_lots ? AHEAD : 1;
@@ -146,7 +120,7 @@ static void give(struct fsck_lead *l, struct worker *w)
 	while (w->out < most && !is_over(l) && has_more(l) && !w->over) {
 		w->lot = l->next++;
 		w->out++;
-		(void)!send(w->fd, &w->lot, sizeof(w->lot), MSG_NOSIGNAL);
+		as_crew_tell(l->crew, (unsigned)(w - l->workers), &w->lot, sizeof(w->lot));
 	}
 }
 
@@ -167,6 +141,12 @@ static uint64_t take_damage(const struct as_fsck_args *a, const struct lead_mess
 	return m->damage;
 }
 
+/* An error of ours; 0 if only the time is over. */
+static int unless_halted(const struct fsck_lead *l, int rc)
+{
+	return rc == AS_ESTOP && as_halted(l->args->halt) ? 0 : rc;
+}
+
 /* A signature that is new: if one field of the damage is enough, only that one is left. */
 static int take_alone(struct fsck_lead *l, const struct lead_message *m, struct as_corrupt_lot *lot,
 		      struct as_err *err)
@@ -183,7 +163,8 @@ static int take_alone(struct fsck_lead *l, const struct lead_message *m, struct 
 	if (!a->corrupt || m->bytes || m->problem >= AS_FSCK_PROBLEMS ||
 	    as_fsck_known_has(a->known, m->text))
 		return 0;
-	return as_alone_try(l->alone, &one, lot, err);
+	/* Without the time to try it alone, it is told as it is. */
+	return unless_halted(l, as_alone_try(l->alone, &one, lot, err));
 }
 
 /* What was judged again: a cluster, or a doubt. */
@@ -198,6 +179,7 @@ static void count_told(struct fsck_lead *l, const char *signature, bool confirme
 	as_emit_note(l->args->sinks, "it did not come back: %s", signature);
 }
 
+/* AS_ESTOP: there is no time to confirm it. */
 static int tell(struct fsck_lead *l, struct as_damage *damage, enum as_fsck_problem problem,
 		const char *signature, struct as_err *err)
 {
@@ -256,17 +238,23 @@ static int on_found(struct fsck_lead *l, const struct lead_message *m, unsigned 
 		lot.damages[nth] = (struct as_damage){ 0 };
 		as_hangs_add(l->hangs, &h);
 		*later = true;
-	} else if (m->problem == AS_FSCK_HANGS) {
-		as_fsck_known_judge(a->known, signature, false);
-		as_laters_add(&l->later, signature, m->lot, &lot.damages[nth]);
 	} else {
-		rc = tell(l, &lot.damages[nth], (enum as_fsck_problem)m->problem, signature, err);
+		if (m->problem == AS_FSCK_HANGS)
+			rc = AS_ESTOP;
+		else
+			rc = tell(l, &lot.damages[nth], (enum as_fsck_problem)m->problem, signature,
+				  err);
+		if (rc == AS_ESTOP) {
+			rc = 0;
+			as_fsck_known_judge(a->known, signature, false);
+			as_laters_add(&l->later, signature, (enum as_fsck_problem)m->problem,
+				      m->lot, &lot.damages[nth]);
+		}
 	}
 	as_corrupt_lot_free(&lot);
 	return rc;
 }
 
-/* At least one: a session that is short would never tell of a hang. */
 static int confirm_later(struct fsck_lead *l, struct as_err *err)
 {
 	const struct as_fsck_args *a = l->args;
@@ -274,17 +262,21 @@ static int confirm_later(struct fsck_lead *l, struct as_err *err)
 	size_t i = 0;
 	int rc = 0;
 
-	for (; !rc && i < later->n && !(a->stop && *a->stop); i++) {
-		if (i && a->for_us && as_now_us() - l->start_us >= a->for_us)
-			break;
-		rc = tell(l, &later->items[i].damage, AS_FSCK_HANGS, later->items[i].signature,
-			  err);
-	}
+	for (; !rc && i < later->n && !as_halted(a->halt); i++)
+		rc = tell(l, &later->items[i].damage, later->items[i].problem,
+			  later->items[i].signature, err);
+	if (rc == AS_ESTOP)
+		i--;
+	rc = unless_halted(l, rc);
 	if (!rc && i < later->n) {
 		l->status->unconfirmed += later->n - i;
+		l->status->unasked += later->n - i;
 		as_emit_note(a->sinks,
-			     "time is over: %zu that may hang were not tried again, such as %s",
-			     later->n - i, later->items[i].signature);
+			     "time is over: %zu of what was found %s not confirmed, such as %s",
+			     later->n - i, later->n - i == 1 ? "was" : "were",
+			     later->items[i].signature);
+		/* A session that goes on meets them again. */
+		l->first_left = as_laters_first(later, i, UINT64_MAX);
 	}
 	as_laters_clear(later);
 	return rc;
@@ -305,6 +297,7 @@ static int tell_hang(struct fsck_lead *l, struct as_hang *h, struct as_err *err)
 	int rc;
 
 	setup.whole = true;
+	setup.halt = a->halt;
 	rc = as_subject_open(&setup, &found.subject, err);
 	if (rc)
 		return rc;
@@ -324,7 +317,7 @@ static int on_hangs(struct fsck_lead *l, struct as_err *err)
 
 	while (!rc && l->hangs && as_hangs_next(l->hangs, &h)) {
 		if (h.confirmed)
-			rc = tell_hang(l, &h, err);
+			rc = unless_halted(l, tell_hang(l, &h, err));
 		else
 			count_told(l, h.signature, false);
 		tell_done(l, h.worker);
@@ -396,7 +389,7 @@ static int on_message(struct fsck_lead *l, struct worker *w, const struct lead_m
 		give(l, w);
 		return 0;
 	default:
-		return as_fail(err, AS_EIO, "%s", m->text);
+		return as_fail(err, AS_EIO, "a worker sent a wrong message");
 	}
 }
 
@@ -407,7 +400,9 @@ static void set_next(struct fsck_lead *l)
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->workers[i].lot < next)
 			next = l->workers[i].lot;
-	l->status->next = l->args->corrupt ? as_laters_first(&l->later, next) : next;
+	if (l->args->corrupt && l->first_left < next)
+		next = l->first_left;
+	l->status->next = l->args->corrupt ? as_laters_first(&l->later, 0, next) : next;
 	l->status->wall_us = as_now_us() - l->start_us;
 }
 
@@ -427,43 +422,41 @@ static bool is_whole(const struct lead_message *m, size_t len)
 	return m->bytes < text && strnlen(m->text, text) < text - m->bytes;
 }
 
-/* A worker that failed before it took its lot leaves an error before its last message. */
-static ssize_t hear(int fd, struct lead_message *m)
+/* A worker has ended: that is what it was asked for, or an error. */
+static int on_end(struct fsck_lead *l, unsigned i, struct as_err *err)
 {
-	ssize_t len = recv(fd, m, sizeof(*m) + AS_DAMAGE_SENT_MAX, 0);
+	int rc = as_crew_ended(l->crew, i, l->ending ? NULL : err);
 
-	return len < 0 && errno == ECONNRESET ? recv(fd, m, sizeof(*m) + AS_DAMAGE_SENT_MAX, 0)
-					      : len;
+	if (l->ending)
+		return 0;
+	return rc ? rc
+		  : as_fail(err, AS_EIO, "a worker of the session ended before its work was done");
+}
+
+static int hear(struct fsck_lead *l, unsigned i, struct lead_message *m, struct as_err *err)
+{
+	size_t len;
+	const char *data = as_crew_next(l->crew, i, &len);
+
+	if (!data)
+		return as_crew_is_over(l->crew, i) ? on_end(l, i, err) : 0;
+	if (len <= offsetof(struct lead_message, text) || len > sizeof(*m) + AS_DAMAGE_SENT_MAX)
+		return as_fail(err, AS_EIO, "a worker sent a wrong message");
+	memcpy(m, data, len);
+	((char *)m)[len - 1] = '\0';
+	if (!is_whole(m, len))
+		return as_fail(err, AS_EIO, "a worker sent a wrong message");
+	l->heard_us = as_now_us();
+	return on_message(l, &l->workers[i], m, err);
 }
 
 static int listen_once(struct fsck_lead *l, struct lead_message *m, struct as_err *err)
 {
-	struct pollfd fds[JOBS_MAX];
 	int rc = 0;
 
-	for (unsigned i = 0; i < l->n; i++)
-		fds[i] = (struct pollfd){ .fd = l->workers[i].fd, .events = POLLIN };
-	if (poll(fds, l->n, 100) < 0 && errno != EINTR)
-		return as_fail_errno(err, errno, "cannot wait for workers");
-	for (unsigned i = 0; !rc && i < l->n; i++) {
-		ssize_t len;
-
-		if (!fds[i].revents)
-			continue;
-		len = hear(l->workers[i].fd, m);
-		if (!len && l->ending) {
-			close(l->workers[i].fd);
-			l->workers[i].fd = -1;
-			continue;
-		}
-		if (len <= (ssize_t)offsetof(struct lead_message, text))
-			return as_fail(err, AS_EIO, "a worker died");
-		((char *)m)[len - 1] = '\0';
-		if (!is_whole(m, (size_t)len))
-			return as_fail(err, AS_EIO, "a worker sent a wrong message");
-		rc = on_message(l, &l->workers[i], m, err);
-		l->heard_us = as_now_us();
-	}
+	as_crew_wait(l->crew, LOOK_MS);
+	for (unsigned i = 0; !rc && i < l->n; i++)
+		rc = hear(l, i, m, err);
 	if (!rc)
 		rc = on_hangs(l, err);
 	set_next(l);
@@ -486,7 +479,7 @@ static bool all_over(const struct fsck_lead *l)
 static bool has_news(const struct fsck_lead *l)
 {
 	for (unsigned i = 0; i < l->n; i++)
-		if (l->workers[i].fd >= 0 && as_now_us() - l->heard_us < ENDS_US)
+		if (as_crew_sits(l->crew, i) && as_now_us() - l->heard_us < ENDS_US)
 			return true;
 	return l->hangs && as_hangs_wait(l->hangs);
 }
@@ -499,12 +492,15 @@ static int hear_last(struct fsck_lead *l, struct lead_message *m, struct as_err 
 	int64_t until = as_now_us() + LAST_US;
 	int rc = 0;
 
+	/* The time is over, or nearly: of that, what is left; then what was said before. */
+	if (a->for_us && until > l->start_us + a->for_us + ENDS_US)
+		until = l->start_us + a->for_us + ENDS_US;
 	l->ending = true;
 	as_hangs_hurry(l->hangs);
 	l->heard_us = as_now_us();
 	for (unsigned i = 0; i < l->n; i++)
-		shutdown(l->workers[i].fd, SHUT_WR);
-	while (!rc && has_news(l) && as_now_us() < until && !(a->stop && *a->stop) &&
+		as_crew_hush(l->crew, i);
+	while (!rc && has_news(l) && as_now_us() < until && !(a->halt->stop && *a->halt->stop) &&
 	       !(a->max_clusters && l->status->clusters >= a->max_clusters))
 		rc = listen_once(l, m, err);
 	if (l->hangs && as_hangs_wait(l->hangs))
@@ -520,7 +516,9 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 			       .status = status,
 			       .next = args->first,
 			       .start_us = as_now_us(),
+			       .first_left = UINT64_MAX,
 			       .alone = as_alone_new() };
+	struct as_crew_plan plan = { .who = "a worker of the session", .how = AS_BIRTH_DEAF };
 	unsigned jobs = args->jobs < 1 ? 1 : args->jobs > JOBS_MAX ? JOBS_MAX : args->jobs;
 	int rc = 0;
 
@@ -528,14 +526,18 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 		(struct as_fsck_status){ .all_lots = args->corrupt ? as_corrupt_lots(args->corrupt)
 								   : UINT64_MAX,
 					 .next = args->first };
+	if (args->for_us)
+		args->halt->until_us = l.start_us + args->for_us;
 	for (size_t i = 0; !rc && i < args->n_bases; i++)
 		if (args->bases[i].called_damaged && !args->bases[i].sick)
-			rc = tell_healthy(&l, &args->bases[i], err);
+			rc = unless_halted(&l, tell_healthy(&l, &args->bases[i], err));
+	plan.grace_ms = args->source ? ENDS_US / 1000 : IDLE_MS;
+	l.crew = as_crew_new(&plan, jobs);
 	l.workers = as_xcalloc(jobs, sizeof(*l.workers));
 	l.told = as_shared_alloc(jobs * sizeof(*l.told));
 	l.hangs = args->source ? as_hangs_new(args->setup, args->bases) : NULL;
 	while (!rc && l.n < jobs) {
-		rc = start(&l, &l.workers[l.n], err);
+		rc = start(&l, l.n, err);
 		l.n++;
 	}
 	for (unsigned i = 0; !rc && i < l.n; i++)

@@ -12,6 +12,7 @@
 #include "fsck/cover.h"
 #include "fsck/found.h"
 #include "fsck/subject.h"
+#include "os/spawn.h"
 
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ struct as_fsck_status {
 	struct as_judge_counts counts;
 	uint64_t problems; /* that were met, those of one cluster each time */
 	uint64_t clusters, unconfirmed;
+	uint64_t unasked; /* of those: there was no time to judge them again */
 	int64_t wall_us, search_us; /* of all; until the last disk was judged */
 	bool all; /* every damage of the model was tried */
 	uint64_t next; /* the first lot that is not done */
@@ -84,7 +86,9 @@ struct as_fsck_args {
 	uint64_t first; /* the lot to begin with */
 	struct as_fsck_known *known; /* clusters; those of an earlier session may be in it */
 	const struct as_fsck_cover *cover; /* how coverage is measured; NULL: it is not */
-	const volatile int *stop;
+	/* That of the subject above, too: whatever a checker of this process does, it is ended
+	 * then. The session says when its time is over. */
+	struct as_halt *halt;
 	/* Whether the session may end; NULL: that is not asked. */
 	bool (*enough)(void *ctx, const struct as_fsck_status *status);
 	struct as_sink *sinks;

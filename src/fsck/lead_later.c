@@ -9,14 +9,14 @@
 
 #define MORE_MS 5000u /* to judge one again, beside the deadline */
 
-void as_laters_add(struct as_laters *l, const char *signature, uint64_t lot,
-		   struct as_damage *damage)
+void as_laters_add(struct as_laters *l, const char *signature, enum as_fsck_problem problem,
+		   uint64_t lot, struct as_damage *damage)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (!strcmp(l->items[i].signature, signature))
 			return;
 	AS_ARRAY_ROOM(l->items, l->n, l->cap);
-	l->items[l->n++] = (struct as_later){ as_xstrdup(signature), lot, *damage };
+	l->items[l->n++] = (struct as_later){ as_xstrdup(signature), problem, lot, *damage };
 	*damage = (struct as_damage){ .base = damage->base };
 }
 
@@ -24,14 +24,15 @@ int64_t as_laters_us(const struct as_laters *l, const struct as_fsck_args *args)
 {
 	unsigned told_ms = args->setup->deadline_ms;
 	unsigned each_ms = (told_ms ? told_ms : AS_SUBJECT_PATIENT_MS) + MORE_MS;
-	int64_t all_us = (int64_t)l->n * each_ms * 1000;
+	int64_t each_us = (int64_t)each_ms * 1000;
+	uint64_t fit = (uint64_t)(args->for_us / 2 / each_us);
 
-	return all_us > args->for_us / 2 ? args->for_us / 2 : all_us;
+	return (int64_t)(l->n < fit ? l->n : fit) * each_us;
 }
 
-uint64_t as_laters_first(const struct as_laters *l, uint64_t next)
+uint64_t as_laters_first(const struct as_laters *l, size_t from, uint64_t next)
 {
-	for (size_t i = 0; i < l->n; i++)
+	for (size_t i = from; i < l->n; i++)
 		if (l->items[i].lot < next)
 			next = l->items[i].lot;
 	return next;

@@ -3,11 +3,12 @@
 #ifndef AS_FSCK_LEAD_PRIV_H
 #define AS_FSCK_LEAD_PRIV_H
 
+#include "crew/crew.h"
 #include "fsck/lead.h"
 
 #define LEAD_SIGN_BYTES 2048
 
-enum { LEAD_FOUND, LEAD_DONE, LEAD_FAILED };
+enum { LEAD_FOUND, LEAD_DONE };
 
 struct lead_message {
 	uint32_t kind, problem;
@@ -16,22 +17,28 @@ struct lead_message {
 	uint64_t damaged, lossy, lost_files;
 	uint64_t tallies[AS_FSCK_TALLIES];
 	bool over; /* the source of this worker has nothing left */
-	uint32_t bytes; /* a damage from a source follows the text (damage_put()) */
-	char text[LEAD_SIGN_BYTES]; /* the signature, or what failed */
+	uint32_t bytes; /* a damage from a source follows the text (as_damage_put()) */
+	char text[LEAD_SIGN_BYTES]; /* the signature */
 };
 
-/* What a worker does until the leader closes its end of the socket. `told`: how many of its
- * problems the leader is through with. */
-_Noreturn void as_lead_work(const struct as_fsck_args *args, int fd, unsigned number,
-			    const uint64_t *told);
+/* What a worker gets. `told`: how many of its problems the leader is through with. */
+struct lead_share {
+	const struct as_fsck_args *args;
+	const uint64_t *told;
+};
+
+/* What a worker does until the leader hushes. */
+as_mate_work as_lead_work;
 
 /*
  * lead_later.c: the same disks in a session without a source. To judge one again takes longer than
- * to judge hundreds of others, so these come first.
+ * to judge hundreds of others, so these come first. What else could not be judged again before the
+ * time was over is put there, too.
  */
 struct as_laters {
 	struct as_later {
 		char *signature;
+		enum as_fsck_problem problem;
 		uint64_t lot; /* a session that is killed before it was confirmed begins there */
 		struct as_damage damage;
 	} *items;
@@ -39,12 +46,13 @@ struct as_laters {
 };
 
 /* Takes over the damage; one that has the same signature as another is dropped. */
-void as_laters_add(struct as_laters *laters, const char *signature, uint64_t lot,
-		   struct as_damage *damage);
-/* How long it takes to judge them again, at most half of the session's time. */
+void as_laters_add(struct as_laters *laters, const char *signature, enum as_fsck_problem problem,
+		   uint64_t lot, struct as_damage *damage);
+/* How long it takes to judge them again: as many as fit into half of the session's time. To begin
+ * with one that cannot be decided in time would only cost what is searched. */
 int64_t as_laters_us(const struct as_laters *laters, const struct as_fsck_args *args);
-/* The first lot that one of them is of, or `next`, if that is before it. */
-uint64_t as_laters_first(const struct as_laters *laters, uint64_t next);
+/* The first lot that one of them, from number `from` on, is of, or `next`, if that is before it. */
+uint64_t as_laters_first(const struct as_laters *laters, size_t from, uint64_t next);
 void as_laters_clear(struct as_laters *laters);
 
 /*

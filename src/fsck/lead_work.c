@@ -6,21 +6,27 @@
 #include "damage/kernel.h"
 #include "fsck/voice.h"
 
-#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define HANGS_MAX 2 /* in a lot; the rest of it would most likely hang, too */
 
-static int send_message(int fd, const struct lead_message *m)
+/* `damage`: it goes with the message. NULL: the leader can make it again. */
+static int send_message(struct as_mate *mate, struct lead_message *m,
+			const struct as_damage *damage)
 {
-	size_t len = offsetof(struct lead_message, text) + strlen(m->text) + 1;
+	size_t head = offsetof(struct lead_message, text) + strlen(m->text) + 1;
+	struct as_buf all = { 0 };
+	int rc;
 
-	return send(fd, m, len, MSG_NOSIGNAL) == (ssize_t)len ? 0 : -1;
+	as_buf_add(&all, m, head);
+	m->bytes = damage ? as_damage_put(damage, &all) : 0;
+	memcpy(all.data + offsetof(struct lead_message, bytes), &m->bytes, sizeof(m->bytes));
+	rc = as_mate_say(mate, all.data, all.len);
+	as_buf_free(&all);
+	return rc;
 }
 
 static void count_loss(const struct as_fsck_verdict *v, struct lead_message *m)
@@ -46,7 +52,7 @@ struct judging {
 	const struct as_fsck_args *a;
 	struct as_fsck_subject *subject;
 	struct as_judge *judge;
-	int fd;
+	struct as_mate *mate;
 	struct lead_message *m;
 	struct as_fsck_verdict v;
 	uint64_t lot, number; /* of the damage */
@@ -75,11 +81,7 @@ static int judge_damage(struct judging *j, const struct as_damage *damage, struc
 		m->lot = j->lot;
 		m->damage = j->number;
 		snprintf(m->text, sizeof(m->text), "%s", as_buf_str(&j->v.found[p].signature));
-		if (j->carry ? as_damage_send(j->fd, m,
-					      offsetof(struct lead_message, text) +
-						      strlen(m->text) + 1,
-					      &m->bytes, damage)
-			     : send_message(j->fd, m))
+		if (send_message(j->mate, m, j->carry ? damage : NULL))
 			rc = as_fail(err, AS_EIO, "the leader is gone");
 		else if (j->sent)
 			++*j->sent;
@@ -89,11 +91,11 @@ static int judge_damage(struct judging *j, const struct as_damage *damage, struc
 }
 
 static int judge_lot(const struct as_fsck_args *a, struct as_fsck_subject *subject,
-		     struct as_judge *judge, uint64_t number, int fd, struct lead_message *m,
-		     struct as_err *err)
+		     struct as_judge *judge, uint64_t number, struct as_mate *mate,
+		     struct lead_message *m, struct as_err *err)
 {
 	struct judging j = {
-		.a = a, .subject = subject, .judge = judge, .fd = fd, .m = m, .lot = number
+		.a = a, .subject = subject, .judge = judge, .mate = mate, .m = m, .lot = number
 	};
 	struct as_corrupt_lot lot = { 0 };
 	unsigned hangs = 0;
@@ -155,13 +157,13 @@ static void hear_voice(void *ctx, struct as_buf *out)
 }
 
 static int take_turn(const struct as_fsck_args *a, struct as_fsck_subject *subject,
-		     struct as_judge *judge, void *own, int fd, struct lead_message *m,
-		     uint64_t *sent, bool told, struct as_err *err)
+		     struct as_judge *judge, void *own, struct as_mate *mate,
+		     struct lead_message *m, uint64_t *sent, bool told, struct as_err *err)
 {
 	struct judging j = { .a = a,
 			     .subject = subject,
 			     .judge = judge,
-			     .fd = fd,
+			     .mate = mate,
 			     .m = m,
 			     .carry = true,
 			     .sent = sent };
@@ -185,25 +187,29 @@ static void count_runs(struct lead_message *m, struct as_judge_counts before,
 					  after.unasked - before.unasked };
 }
 
-/* Whether the leader has closed its end; numbers that were given before may still be there. */
-static bool is_left(int fd)
+/* The next number of a lot. False: there is none any more. */
+static bool hear_lot(struct as_mate *mate, uint64_t *lot)
 {
-	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+	struct as_buf got = { 0 };
+	bool more = !as_mate_is_hushed(mate) && as_mate_hear(mate, &got) && got.len == sizeof(*lot);
 
-	return poll(&p, 1, 0) > 0 && p.revents & (POLLHUP | POLLRDHUP);
+	if (more)
+		memcpy(lot, got.data, sizeof(*lot));
+	as_buf_free(&got);
+	return more;
 }
 
-_Noreturn void as_lead_work(const struct as_fsck_args *a, int fd, unsigned number,
-			    const uint64_t *told)
+int as_lead_work(struct as_mate *mate, void *ctx, struct as_err *err)
 {
+	const struct lead_share *share = ctx;
+	const struct as_fsck_args *a = share->args;
 	struct lead_message *m = as_xcalloc(1, sizeof(*m));
 	struct as_fsck_subject *subject = NULL;
 	struct as_fsck_kernel *kernel = NULL;
 	struct as_judge *judge = NULL;
-	struct as_err err = { 0 };
 	void *own = NULL;
 	uint64_t lot, sent = 0;
-	int rc = as_subject_open(a->setup, &subject, &err);
+	int rc = as_subject_open(a->setup, &subject, err);
 
 	if (!rc) {
 		judge = as_judge_new(subject);
@@ -211,30 +217,25 @@ _Noreturn void as_lead_work(const struct as_fsck_args *a, int fd, unsigned numbe
 			as_corrupt_use(a->corrupt, subject);
 	}
 	if (!rc && a->kernel)
-		rc = as_fsck_kernel_open(a->kernel, &kernel, &err);
+		rc = as_fsck_kernel_open(a->kernel, &kernel, err);
 	if (!rc)
 		as_judge_set_kernel(judge, kernel);
 	if (!rc && a->source)
-		rc = a->source->open(a->source, subject, number, a->jobs, &own, &err);
-	while (!rc && !is_left(fd) && recv(fd, &lot, sizeof(lot), 0) == sizeof(lot)) {
+		rc = a->source->open(a->source, subject, as_mate_seat(mate), a->jobs, &own, err);
+	while (!rc && hear_lot(mate, &lot)) {
 		struct as_judge_counts before = as_judge_counts(judge);
 
 		memset(m, 0, sizeof(*m));
-		rc = a->source ? take_turn(a, subject, judge, own, fd, m, &sent,
-					   __atomic_load_n(told, __ATOMIC_ACQUIRE) == sent, &err)
-			       : judge_lot(a, subject, judge, lot, fd, m, &err);
+		rc = a->source ? take_turn(a, subject, judge, own, mate, m, &sent,
+					   __atomic_load_n(share->told, __ATOMIC_ACQUIRE) == sent,
+					   err)
+			       : judge_lot(a, subject, judge, lot, mate, m, err);
 		count_runs(m, before, as_judge_counts(judge));
-		m->bytes = 0;
 		m->kind = LEAD_DONE;
 		m->lot = lot;
 		m->text[0] = '\0';
-		if (!rc && send_message(fd, m))
+		if (!rc && send_message(mate, m, NULL))
 			break;
-	}
-	if (rc) {
-		m->kind = LEAD_FAILED;
-		snprintf(m->text, sizeof(m->text), "%s", err.msg);
-		(void)send_message(fd, m);
 	}
 	if (own)
 		a->source->close(own);
@@ -243,5 +244,6 @@ _Noreturn void as_lead_work(const struct as_fsck_args *a, int fd, unsigned numbe
 	as_judge_free(judge);
 	as_fsck_kernel_free(kernel);
 	as_subject_free(subject);
-	_exit(rc ? 1 : 0);
+	free(m);
+	return rc;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* subject: see subject.h. */
+#include "crew/ended.h"
 #include "fsck/subject_priv.h"
 
 #include "target/fstype.h"
@@ -155,7 +156,9 @@ static void set_command(struct as_fsck_subject *s, enum as_subject_mode mode, co
 /* The modes of one command share a tool. */
 static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 {
-	struct as_tool_setup how = { .deadline_ms = s->deadline_ms, .output_bytes = 256 << 10 };
+	struct as_tool_setup how = { .deadline_ms = s->deadline_ms,
+				     .halt = s->halt,
+				     .output_bytes = 256 << 10 };
 	char path[4096], *program;
 	bool dynamic;
 	int rc;
@@ -232,6 +235,7 @@ int as_subject_open(const struct as_subject_setup *setup, struct as_fsck_subject
 	*out = NULL;
 	s->spec = as_xstrdup(setup->spec);
 	s->told_ms = setup->deadline_ms;
+	s->halt = setup->halt;
 	s->probed = setup->probed;
 	s->served = setup->probed ? setup->served : 0;
 	s->deadline_ms = s->told_ms	  ? s->told_ms
@@ -426,11 +430,10 @@ void as_subject_describe(const struct as_subject_run *run, struct as_buf *out)
 {
 	const struct as_tool_result *r = &run->run;
 
-	if (r->ended.how == AS_END_SIGNAL)
-		as_buf_addf(out, "died of %s",
-			    *r->died ? r->died : as_signal_name(r->ended.status));
-	else if (r->ended.how == AS_END_DEADLINE)
-		as_buf_adds(out, "did not end");
+	const struct as_ended_say say = { .died = r->died, .late = "did not end" };
+
+	if (r->ended.how != AS_END_EXIT)
+		as_ended_words(&r->ended, &say, out);
 	else
 		as_buf_addf(out, "exit status %d (%s)", r->ended.status,
 			    run->documented ? as_check_answer_name(run->answer) : "not documented");

@@ -36,6 +36,8 @@ struct as_subject_setup {
 	/* What as_subject_served() said of the same command before; !probed: it is tried. */
 	bool probed;
 	unsigned served;
+	/* A run that has not ended then is AS_ESTOP; NULL: it may take until its deadline. */
+	const struct as_halt *halt;
 };
 
 #define AS_SUBJECT_DEADLINE_MS 5000u

@@ -24,6 +24,7 @@ struct as_fsck_subject {
 	unsigned served; /* modes, a bit each */
 	char *program; /* of the first mode */
 	unsigned deadline_ms;
+	const struct as_halt *halt; /* NULL: runs may take until their deadline */
 	unsigned told_ms; /* by the user; 0: nothing */
 	/* Each may have stopped somewhere, and takes no other runs then. */
 	struct as_tool *forks[AS_SUBJECT_FORKS][AS_SUBJECT_MODES];

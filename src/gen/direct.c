@@ -23,17 +23,7 @@ enum spared { SPARE_OFF, SPARE_LEN, SPARE_MEM, SPARE_ALL, SPARES };
 
 static bool is_transfer(const struct as_op *op)
 {
-	switch (op->code) {
-	case AS_OP_READ:
-	case AS_OP_WRITE:
-	case AS_OP_PREAD:
-	case AS_OP_PWRITE:
-	case AS_OP_PREADV2:
-	case AS_OP_PWRITEV2:
-		return true;
-	default:
-		return false;
-	}
+	return as_op_table[op->code].moves == AS_MOVES_PLAIN;
 }
 
 static void align(struct as_op *op, uint64_t grain, enum spared spared)

@@ -14,7 +14,11 @@
 const struct as_draw as_draws[AS_DRAWS] = {
 #define DRAW(op_, arg_, how_, text) \
 	{ AS_OP_##op_, AS_ARG_##arg_, AS_HOW_##how_, #op_ "." #arg_, text },
-#include "gen/draw.def"
+#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, moves, cost, \
+	   race, syscalls, help, gen, weights, draws, ...)                                    \
+	draws
+#include "work/op.def"
+#undef OP
 #undef DRAW
 };
 

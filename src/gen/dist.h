@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * dist: the distribution of one argument (Dogfood's P^param): how it is written, drawn, and shifted
- * towards what was tested too little. draw.def lists them and explains their spelling.
+ * towards what was tested too little. work/op.def lists them and explains their spelling.
  */
 #ifndef AS_GEN_DIST_H
 #define AS_GEN_DIST_H
@@ -29,8 +29,13 @@ struct as_draw {
 };
 
 enum {
+#define DRAWS_NONE
 #define DRAW(op, arg, how, text) AS_DRAW_##op##_##arg,
-#include "gen/draw.def"
+#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, moves, cost, \
+	   race, syscalls, help, gen, weights, draws, ...)                                    \
+	draws
+#include "work/op.def"
+#undef OP
 #undef DRAW
 	AS_DRAWS
 };
@@ -83,7 +88,7 @@ void as_dist_print(const struct as_draw *draw, const struct as_dist *dist, struc
 /* Draws into the field of op. Text lives in *text, which is added to. */
 void as_dist_draw(const struct as_draw *draw, const struct as_dist *dist, struct as_choice *choice,
 		  struct as_op *op, struct as_buf *text);
-/* Where the rows of draw.def for each operation are, which stand together. */
+/* Where the draws of each operation are, which stand together. */
 struct as_draw_index {
 	uint8_t first[AS_OP_COUNT], n[AS_OP_COUNT];
 };

@@ -273,11 +273,15 @@ static void follow_closes_all(struct as_gen_walk *w, const struct as_op *op)
 	as_roster_close_all(&w->roster);
 }
 
-/* The last column of command.def. */
+/* The last word of the column GEN. */
 static void (*const follows[AS_OP_COUNT])(struct as_gen_walk *w, const struct as_op *op) = {
-#define COMMAND(op, subject, second, features, flags, follow) [AS_OP_##op] = follow_##follow,
-#include "gen/command.def"
-#undef COMMAND
+#define GEN(subject, second, features, flags, follow) follow_##follow
+#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, moves, cost, \
+	   race, syscalls, help, gen, ...)                                                    \
+	[AS_OP_##id] = gen,
+#include "work/op.def"
+#undef OP
+#undef GEN
 };
 
 void as_gen_walk_follow(struct as_gen_walk *walk, const struct as_op *op)

@@ -33,24 +33,13 @@ static void put_magic(uint64_t magic, unsigned char *out)
 /* Where the first whole block of what is written begins; false: it writes none that is known. */
 static bool block_of(const struct as_op *op, uint64_t block, uint64_t *at)
 {
-	uint64_t off;
+	uint64_t off = op->off > 0 ? (uint64_t)op->off : 0;
 
-	switch (op->code) {
-	case AS_OP_WRITE:
-	case AS_OP_WRITE_XATTR:
-		off = 0;
-		break;
-	case AS_OP_PWRITE:
-	case AS_OP_PWRITEV2:
-	case AS_OP_MSTORE:
-	case AS_OP_MMAP_WRITE:
-		off = op->off > 0 ? (uint64_t)op->off : 0;
-		break;
-	default:
+	/* Only what writes a pattern has a number of one. */
+	if (!op->fill)
 		return false;
-	}
 	*at = (off + block - 1) / block * block;
-	return op->fill && *at - off < op->len;
+	return *at - off < op->len;
 }
 
 /* The pattern with the number, and a type of a block after it, at this place. */

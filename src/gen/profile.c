@@ -190,7 +190,7 @@ static int read_weight(struct as_lex *lex, struct as_profile *p)
 	return rc;
 }
 
-/* "open.open_flags": the name of a row of draw.def, whose letters are capitals. */
+/* "open.open_flags": the name of a draw of op.def, whose letters are capitals. */
 static bool same_name(const char *row, const char *word)
 {
 	for (; *row && *word; row++, word++) {
@@ -318,6 +318,31 @@ static const struct {
 };
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
 
+enum {
+#define PROFILE(name, summary) BUILTIN_##name,
+#define LINE(text)
+#include "gen/builtin.def"
+#undef PROFILE
+#undef LINE
+	BUILTINS
+};
+
+/* One more than the weight; 0: nothing is said. */
+static const uint16_t weights[AS_OP_COUNT][BUILTINS] = {
+#define WEIGHTS(...)        \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define W(profile, weight) [BUILTIN_##profile] = (weight) + 1
+#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, moves, cost, \
+	   race, syscalls, help, gen, weighs, ...)                                            \
+	[AS_OP_##id] = weighs,
+#include "work/op.def"
+#undef OP
+#undef W
+#undef WEIGHTS
+};
+
 const char *as_profile_builtin(unsigned i, const char **summary)
 {
 	for (size_t r = 0; r < NROWS; r++)
@@ -364,10 +389,13 @@ static int own_dist(struct as_lex *lex, void *ctx)
 
 static void apply_rows(const char *name, struct as_profile *p)
 {
-	size_t r = 0;
+	size_t r = 0, builtin = 0;
 
 	while (!rows[r].profile || strcmp(rows[r].profile, name))
-		r++;
+		builtin += rows[r++].profile != NULL;
+	for (int op = 0; op < AS_OP_COUNT; op++)
+		if (weights[op][builtin])
+			p->weight[op] = weights[op][builtin] - 1;
 	for (r++; r < NROWS && rows[r].line; r++)
 		read_own("builtin.def", rows[r].line, own_line, p);
 	memset(p->title, 0, sizeof(p->title));
@@ -383,7 +411,7 @@ struct as_profile *as_profile_new(void)
 	for (unsigned i = 0; i < AS_DRAWS; i++) {
 		struct own_dist own = { &as_draws[i], &p->dist[i] };
 
-		read_own("draw.def", as_draws[i].plain, own_dist, &own);
+		read_own("op.def", as_draws[i].plain, own_dist, &own);
 	}
 	apply_rows("paper", p);
 	return p;

@@ -2,7 +2,7 @@
 /*
  * refine: the two lower layers. The extension layer walks the backbone on the model and, after
  * each of its commands, draws extensions as the search draws core commands: a type by weight, a
- * typical inode. One that can take away what the backbone needs (command.def: BREAKS) is tried on a
+ * typical inode. One that can take away what the backbone needs (op.def: BREAKS) is tried on a
  * copy together with all that is left of the backbone, and dropped when anything that went through
  * before would be refused. The syntax layer draws arguments and looks at nothing else.
  */

@@ -11,21 +11,17 @@
 #define BREAKS true
 
 const struct as_gen_row as_gen_rows[AS_OP_COUNT] = {
-#define COMMAND(op, subject, second, features, flags, follow)                            \
-	[AS_OP_##op] = { AS_SUBJECT_##subject != AS_SUBJECT_NEVER, AS_SUBJECT_##subject, \
-			 AS_SECOND_##second, features, flags },
-#include "gen/command.def"
-#undef COMMAND
-};
-
-/* An operation of op.def without a row in command.def is an error here. */
-enum {
-#define COMMAND(op, ...) row_in_command_def_for_##op,
-#include "gen/command.def"
-#undef COMMAND
-#define OP(id, ...) command_def_has_##id = row_in_command_def_for_##id,
+#define GEN(subject, second, features, flags, follow)                           \
+	{                                                                       \
+		AS_SUBJECT_##subject != AS_SUBJECT_NEVER, AS_SUBJECT_##subject, \
+			AS_SECOND_##second, features, flags                     \
+	}
+#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, moves, cost, \
+	   race, syscalls, help, gen, ...)                                                    \
+	[AS_OP_##id] = gen,
 #include "work/op.def"
 #undef OP
+#undef GEN
 };
 
 void as_view_init(struct as_gen_view *view, const struct as_profile *profile,

@@ -2,7 +2,7 @@
 /*
  * view: one state as the generator looks at it: the names below the working directory with their
  * attribute vectors, the open descriptors, which names are still free where; and the commands that
- * can be built from it (command.def).
+ * can be built from it (work/op.def).
  */
 #ifndef AS_GEN_VIEW_H
 #define AS_GEN_VIEW_H

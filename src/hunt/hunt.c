@@ -24,13 +24,9 @@
 #include "hunt/hunt_priv.h"
 #include "os/spawn.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define LOOK_MS 100
 #define SAVE_US 500000 /* between two saves, unless something was found */
@@ -55,7 +51,7 @@ static int start_jobs(struct as_hunt_leader *l, struct as_err *err)
 
 		l->state->jobs[i].over = l->state->jobs[i].position >= end;
 		if (!l->state->jobs[i].over)
-			rc = as_worker_start_job(l->hunt, l->state, i, end, l->shared, &l->jobs[i],
+			rc = as_worker_start_job(l->hunt, l->state, i, end, l->shared, l->crew,
 						 err);
 	}
 	return rc;
@@ -77,66 +73,64 @@ static bool is_late(const struct as_hunt_leader *l)
 	return !l->only_reduces && l->state->for_us && l->state->used_us >= l->state->for_us;
 }
 
+static bool reduces(const struct as_hunt_leader *l)
+{
+	return as_crew_sits(l->crew, AS_HUNT_REDUCER);
+}
+
 static int start_reducer(struct as_hunt_leader *l, struct as_err *err)
 {
-	struct as_hunt_sign *sign = l->reducer.pid ? NULL : to_reduce(l);
+	struct as_hunt_sign *sign = reduces(l) ? NULL : to_reduce(l);
 
 	if (!sign || l->stopping || is_late(l))
 		return 0;
 	l->tried[sign - l->state->signs] = true;
-	return as_worker_start_reducer(l->hunt, l->state, sign, l->shared, &l->reducer, err);
+	return as_worker_start_reducer(l->hunt, l->state, sign, l->shared, l->crew, err);
 }
 
 /* ---- Hearing --------------------------------------------------------------------------------- */
 
-static int died(const char *who, int status, struct as_err *err)
+/* The end of one of them. When all are to end, it is of no interest how, unless it says so. */
+static int hear_end(struct as_hunt_leader *l, unsigned seat, bool done, struct as_err *err)
 {
-	if (*as_spawn_oom())
-		return as_fail_oom(err, *as_spawn_oom());
-	if (WIFSIGNALED(status))
-		return as_fail(err, AS_EIO, "%s of the hunt died of %s", who,
-			       as_signal_name(WTERMSIG(status)));
-	return as_fail(err, AS_EIO, "%s of the hunt ended with status %d before its work was done",
-		       who, WEXITSTATUS(status));
+	bool said = as_crew_returned(l->crew, seat);
+	struct as_err how = { 0 };
+	int rc = as_crew_ended(l->crew, seat, &how);
+
+	if (l->shared->stop && !said)
+		return 0;
+	if (rc) {
+		*err = how;
+		return rc;
+	}
+	return done || l->shared->stop
+		       ? 0
+		       : as_fail(err, AS_EIO, "a job of the hunt ended before its work was done");
 }
 
-/* Queues the lines of a job until it is their turn. */
-static int hear_job(struct as_hunt_leader *l, size_t job, struct as_err *err)
+/* Queues the messages of a job until it is their turn. */
+static int hear_job(struct as_hunt_leader *l, unsigned job, struct as_err *err)
 {
-	struct as_worker *w = &l->jobs[job];
-	char *line;
+	const char *text;
+	size_t len;
 	int rc = 0;
 
-	as_worker_read(w);
-	while (!rc && (line = as_worker_line(w)))
-		rc = as_leader_queue(l, job, line, err);
-	if (!rc && w->pid && w->fd < 0) {
-		int status = as_worker_end(w);
-
-		if (!l->queues[job].over && !l->shared->stop)
-			rc = died("a job", status, err);
-	}
-	return rc;
+	while (!rc && (text = as_crew_next(l->crew, job, &len)))
+		rc = as_leader_queue(l, job, text, len, err);
+	return !rc && as_crew_is_over(l->crew, job) ? hear_end(l, job, l->said_over[job], err) : rc;
 }
 
 static int hear_reducer(struct as_hunt_leader *l, struct as_err *err)
 {
-	struct as_worker *w = &l->reducer;
-	char *line;
+	const char *text;
+	size_t len;
 	int rc = 0;
 
-	if (!w->pid)
-		return 0;
-	as_worker_read(w);
-	while (!rc && (line = as_worker_line(w)))
-		rc = as_leader_reduced(l, line, err);
-	if (!rc && w->fd < 0) {
-		int status = as_worker_end(w);
-
-		if (status && !l->shared->stop)
-			rc = died("the reducer", status, err);
-	}
-	return rc;
+	while (!rc && (text = as_crew_next(l->crew, AS_HUNT_REDUCER, &len)))
+		rc = as_leader_reduced(l, text, err);
+	return !rc && as_crew_is_over(l->crew, AS_HUNT_REDUCER)
+		       ? hear_end(l, AS_HUNT_REDUCER, true, err)
+		       : rc;
 }
 
 /* How long to wait until the time must be checked again. */
@@ -151,22 +145,12 @@ static int look_ms(const struct as_hunt_leader *l)
 
 static int hear(struct as_hunt_leader *l, struct as_err *err)
 {
-	struct pollfd fds[AS_HUNT_JOBS_MAX + 1];
-	nfds_t n = 0;
 	int rc = 0;
 
-	for (size_t i = 0; i < l->state->n_jobs; i++)
-		if (l->jobs[i].fd >= 0)
-			fds[n++] = (struct pollfd){ .fd = l->jobs[i].fd, .events = POLLIN };
-	if (l->reducer.fd >= 0)
-		fds[n++] = (struct pollfd){ .fd = l->reducer.fd, .events = POLLIN };
-	if (poll(fds, n, look_ms(l)) < 0 && errno != EINTR)
-		return as_fail_errno(err, errno, "poll");
-	for (size_t i = 0; i < l->state->n_jobs && !rc; i++)
+	as_crew_wait(l->crew, look_ms(l));
+	for (unsigned i = 0; i < l->state->n_jobs && !rc; i++)
 		rc = hear_job(l, i, err);
-	if (!rc)
-		rc = hear_reducer(l, err);
-	return rc;
+	return rc ? rc : hear_reducer(l, err);
 }
 
 /* ---- Going on -------------------------------------------------------------------------------- */
@@ -211,7 +195,7 @@ static void account(struct as_hunt_leader *l)
 static bool any_job(const struct as_hunt_leader *l)
 {
 	for (size_t i = 0; i < l->state->n_jobs; i++)
-		if (l->jobs[i].pid)
+		if (as_crew_sits(l->crew, (unsigned)i))
 			return true;
 	return false;
 }
@@ -219,7 +203,7 @@ static bool any_job(const struct as_hunt_leader *l)
 static void end_jobs(struct as_hunt_leader *l)
 {
 	for (size_t i = 0; i < l->state->n_jobs; i++)
-		as_worker_end(&l->jobs[i]);
+		as_crew_drop(l->crew, (unsigned)i);
 }
 
 static bool is_enough(const struct as_hunt_state *s)
@@ -241,7 +225,7 @@ static int go_on(struct as_hunt_leader *l, struct as_err *err)
 		}
 		if (is_enough(l->state) && any_job(l))
 			end_jobs(l);
-		if (!any_job(l) && !l->reducer.pid && !to_reduce(l))
+		if (!any_job(l) && !reduces(l) && !to_reduce(l))
 			break;
 		rc = hear(l, err);
 		if (!rc)
@@ -263,10 +247,10 @@ static int end_all(struct as_hunt_leader *l, int rc, struct as_err *err)
 	int rc2 = 0;
 
 	l->shared->stop = 1;
-	while (!rc && (any_job(l) || l->reducer.pid) && as_now_us() < until_us && !rc2)
+	while (!rc && (any_job(l) || reduces(l)) && as_now_us() < until_us && !rc2)
 		rc2 = hear(l, &late);
 	end_jobs(l);
-	as_worker_end(&l->reducer);
+	as_crew_drop(l->crew, AS_HUNT_REDUCER);
 	/* After an error of ours, nothing more is merged. If the number of workloads is given,
 	 * batches whose turn has not come are not merged, either: they are done again in their
 	 * turn. */
@@ -287,22 +271,22 @@ static int end_all(struct as_hunt_leader *l, int rc, struct as_err *err)
 
 int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_err *err)
 {
+	/* The leader hears what a terminal says, and decides. */
+	static const struct as_crew_plan plan = { .who = "a job of the hunt",
+						  .how = AS_BIRTH_GROUP | AS_BIRTH_PLAIN };
 	struct as_hunt_leader l = { .hunt = hunt,
 				    .state = state,
 				    .used_before_us = state->used_us,
 				    .start_us = hunt->start_us ? hunt->start_us : as_now_us(),
-				    .only_reduces = as_hunt_state_over(state),
-				    .reducer.fd = -1 };
+				    .only_reduces = as_hunt_state_over(state) };
 	int rc;
 
 	as_folders_clean(hunt);
-	l.jobs = as_xcalloc(state->n_jobs, sizeof(*l.jobs));
-	l.queues = as_xcalloc(state->n_jobs, sizeof(*l.queues));
+	l.crew = as_crew_new(&plan, AS_HUNT_REDUCER + 1);
+	l.turns = as_turns_new(state->n_jobs);
 	l.tried_cap = state->n_signs + 1;
 	l.tried = as_xcalloc(l.tried_cap, sizeof(*l.tried));
 	l.shared = as_shared_alloc(sizeof(*l.shared));
-	for (size_t i = 0; i < state->n_jobs; i++)
-		l.jobs[i].fd = -1;
 	rc = save(&l, true, err);
 	if (!rc && !l.only_reduces)
 		rc = start_jobs(&l, err);
@@ -311,10 +295,10 @@ int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_e
 	if (!rc)
 		rc = go_on(&l, err);
 	rc = end_all(&l, rc, err);
-	as_leader_free(&l);
+	as_crew_free(l.crew);
+	as_turns_free(l.turns);
 	as_shared_free(l.shared, sizeof(*l.shared));
 	as_folders_clean(hunt);
-	free(l.jobs);
 	free(l.tried);
 	return rc;
 }

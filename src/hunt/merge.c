@@ -29,32 +29,17 @@ static int not_understood(struct as_err *err)
 	return as_fail(err, AS_EIO, "a job of the hunt sent an invalid message");
 }
 
-/* The error that a worker reports in this line; 0: it reports none. */
-static int error_of(const json_t *object, struct as_err *err)
+int as_leader_queue(struct as_hunt_leader *l, size_t job, const char *text, size_t len,
+		    struct as_err *err)
 {
-	json_int_t code = json_integer_value(json_object_get(object, "error"));
-	const char *message = text_of(object, "message");
+	json_t *object = json_loads(text, 0, NULL);
 
-	if (!code)
-		return 0;
-	return as_fail(err, code < 0 ? (int)code : AS_EIO, "%s", message ? message : "?");
-}
-
-int as_leader_queue(struct as_hunt_leader *l, size_t job, char *line, struct as_err *err)
-{
-	struct as_hunt_lines *q = &l->queues[job];
-	json_t *object = json_loads(line, 0, NULL);
-	int rc = object ? error_of(object, err) : not_understood(err);
-
-	if (rc) {
-		free(line);
-	} else {
-		AS_ARRAY_ROOM(q->lines, q->n, q->cap);
-		q->lines[q->n++] = line;
-		q->over = json_is_true(json_object_get(object, "over"));
-	}
+	if (!object)
+		return not_understood(err);
+	as_turns_put(l->turns, job, text, len);
+	l->said_over[job] = json_is_true(json_object_get(object, "over"));
 	json_decref(object);
-	return rc;
+	return 0;
 }
 
 static int take_finding(struct as_hunt_leader *l, size_t job, json_t *object, struct as_err *err)
@@ -143,26 +128,17 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 	return rc;
 }
 
-/* Whose turn it is: the first of the jobs that have done the fewest batches. Positions decide, so
- * that the order is the same after a hunt was resumed. */
-static bool next_turn(const struct as_hunt_leader *l, bool rest, size_t *job)
+/* The first of the jobs that have done the fewest batches is next. Positions decide, so that the
+ * order is the same after a hunt was resumed. */
+static void set_turns(struct as_hunt_leader *l)
 {
 	const size_t batch = as_worker_batch(l->hunt);
-	bool any = false;
-	uint64_t least = 0;
 
 	for (size_t i = 0; i < l->state->n_jobs; i++) {
-		const struct as_hunt_lines *q = &l->queues[i];
-
-		if (l->state->jobs[i].over || (rest && !q->n))
-			continue;
-		if (!any || l->state->jobs[i].position / batch < least) {
-			least = l->state->jobs[i].position / batch;
-			*job = i;
-		}
-		any = true;
+		as_turns_set(l->turns, i, l->state->jobs[i].position / batch);
+		if (l->state->jobs[i].over)
+			as_turns_end(l->turns, i);
 	}
-	return any && l->queues[*job].n;
 }
 
 int as_leader_merge(struct as_hunt_leader *l, bool rest, struct as_err *err)
@@ -170,25 +146,25 @@ int as_leader_merge(struct as_hunt_leader *l, bool rest, struct as_err *err)
 	size_t job = 0;
 	int rc = 0;
 
+	set_turns(l);
 	while (!rc && !(l->state->max_signs && l->state->n_signs >= l->state->max_signs) &&
-	       next_turn(l, rest, &job)) {
-		struct as_hunt_lines *q = &l->queues[job];
+	       as_turns_next(l->turns, rest, &job)) {
+		char *text = as_turns_take(l->turns, job, NULL);
 
-		rc = take_batch(l, job, q->lines[0], err);
-		free(q->lines[0]);
-		memmove(q->lines, q->lines + 1, --q->n * sizeof(*q->lines));
+		rc = take_batch(l, job, text, err);
+		set_turns(l);
+		free(text);
 	}
 	return rc;
 }
 
-int as_leader_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
+int as_leader_reduced(struct as_hunt_leader *l, const char *text, struct as_err *err)
 {
-	json_t *object = json_loads(line, 0, NULL);
+	json_t *object = json_loads(text, 0, NULL);
 	const char *signature = text_of(object, "signature"), *how = text_of(object, "reduced");
 	struct as_hunt_sign *sign = signature ? as_hunt_state_find(l->state, signature) : NULL;
-	int rc = object ? error_of(object, err) : 0;
+	int rc = object ? 0 : not_understood(err);
 
-	free(line);
 	if (!rc && sign && how) {
 		as_hunt_sign_set_cause(sign, text_of(object, "cause"), text_of(object, "steps"));
 		sign->reduced = !strcmp(how, "yes")	   ? AS_HUNT_REDUCED
@@ -216,14 +192,4 @@ int as_leader_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
 	}
 	json_decref(object);
 	return rc;
-}
-
-void as_leader_free(struct as_hunt_leader *l)
-{
-	for (size_t i = 0; i < l->state->n_jobs; i++) {
-		for (size_t k = 0; k < l->queues[i].n; k++)
-			free(l->queues[i].lines[k]);
-		free(l->queues[i].lines);
-	}
-	free(l->queues);
 }

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct reducing {
 	struct as_sink sink; /* hears the signatures */
@@ -97,7 +96,7 @@ static void look(struct reducing *r, const struct as_seq *best, const struct as_
 	r->shows = NULL;
 }
 
-static void say(const struct as_worker *w, const struct reducing *r, const struct as_seq *best,
+static void say(struct as_mate *mate, const struct reducing *r, const struct as_seq *best,
 		const struct as_reduced *result)
 {
 	struct as_buf line = { 0 }, steps = { 0 };
@@ -117,7 +116,7 @@ static void say(const struct as_worker *w, const struct reducing *r, const struc
 	as_json_key(&j, "seconds");
 	as_json_num(&j, (double)(as_now_us() - r->start_us) / 1e6);
 	as_json_end(&j);
-	as_worker_say(w, &line);
+	as_worker_say(mate, &line);
 	as_buf_free(&steps);
 }
 
@@ -145,7 +144,7 @@ static void use_found(const struct reducing *r, const struct as_hunt_found *foun
 		memcpy(run->scenario, found->scenario, sizeof(run->scenario));
 }
 
-static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *err)
+static int reduce(struct reducing *r, struct as_mate *mate, struct as_err *err)
 {
 	const struct as_hunt *h = r->hunt;
 	struct as_reducer reducer = { .fails = fails, .stop = stop, .ctx = r };
@@ -196,7 +195,7 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 		rc = rc ? rc : kept;
 	}
 	if (!rc)
-		say(w, r, best, &result);
+		say(mate, r, best, &result);
 out:
 	as_lane_close(r->lane);
 	as_seq_free(found.seq);
@@ -208,9 +207,20 @@ out:
 	return rc;
 }
 
+static int be_reducer(struct as_mate *mate, void *ctx, struct as_err *err)
+{
+	struct reducing *r = ctx;
+	int rc;
+
+	r->known = as_known_new();
+	rc = reduce(r, mate, err);
+	as_known_free(r->known);
+	return rc;
+}
+
 int as_worker_start_reducer(const struct as_hunt *hunt, const struct as_hunt_state *state,
 			    const struct as_hunt_sign *sign, struct as_hunt_shared *shared,
-			    struct as_worker *worker, struct as_err *err)
+			    struct as_crew *crew, struct as_err *err)
 {
 	struct reducing r = { .sink = { .finding = hear_finding, .again = hear_again },
 			      .hunt = hunt,
@@ -218,16 +228,7 @@ int as_worker_start_reducer(const struct as_hunt *hunt, const struct as_hunt_sta
 			      .sign = sign,
 			      .shared = shared,
 			      .start_us = as_now_us() };
-	struct as_err failed = { 0 };
-	bool child;
-	int rc = as_worker_fork(worker, &child, err);
 
-	if (!child)
-		return rc;
-	r.known = as_known_new();
-	rc = reduce(&r, worker, &failed);
-	if (rc)
-		as_worker_fail(worker, rc, &failed);
-	as_known_free(r.known);
-	_exit(0);
+	as_crew_name(crew, AS_HUNT_REDUCER, "the reducer of the hunt");
+	return as_crew_start(crew, AS_HUNT_REDUCER, be_reducer, &r, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* worker: see worker.h. Starting workers, talking to them, ending them; and the work of a job. */
+/* worker: see worker.h. The work of a job. */
 #include "hunt/worker.h"
 
 #include "base/array.h"
@@ -12,141 +12,23 @@
 #include "hunt/sets.h"
 #include "hunt/stream.h"
 #include "hunt/worker_priv.h"
-#include "os/spawn.h"
-#include "os/stuck.h"
 #include "run/result.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define BATCH_HERE 64
 #define BATCH_BOXED 16
-#define KILL_MS \
-	2000 /* how long a worker that was killed may take to end; after that it is left alone */
 
-/* ---- Processes ------------------------------------------------------------------------------- */
-
-int as_worker_fork(struct as_worker *w, bool *child, struct as_err *err)
+void as_worker_say(struct as_mate *mate, struct as_buf *text)
 {
-	volatile uint64_t *oom = as_spawn_oom();
-	pid_t parent = getpid();
-	int fds[2];
-
-	*w = (struct as_worker){ .fd = -1 };
-	*child = false;
-	if (pipe2(fds, O_CLOEXEC))
-		return as_fail_errno(err, errno, "cannot make a pipe");
-	w->pid = fork();
-	if (w->pid < 0) {
-		as_fail_errno(err, errno, "cannot fork");
-		close(fds[0]);
-		close(fds[1]);
-		w->pid = 0;
-		return AS_EIO;
-	}
-	if (w->pid) {
-		setpgid(w->pid, w->pid);
-		close(fds[1]);
-		w->fd = fds[0];
-		return fcntl(w->fd, F_SETFL, O_NONBLOCK) ? as_fail_errno(err, errno, "fcntl") : 0;
-	}
-	/* The leader handles an interrupt from the terminal. */
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	as_oom_tell(oom);
-	signal(SIGHUP, SIG_DFL);
-	close(fds[0]);
-	w->fd = fds[1];
-	*child = true;
-	return 0;
+	if (as_mate_say(mate, text->data, text->len))
+		_exit(1); /* the leader is gone */
+	as_buf_free(text);
 }
 
-void as_worker_say(const struct as_worker *w, struct as_buf *line)
-{
-	size_t at = 0;
-
-	as_buf_addc(line, '\n');
-	while (at < line->len) {
-		ssize_t n = write(w->fd, line->data + at, line->len - at);
-
-		if (n < 0 && errno != EINTR)
-			_exit(1); /* the leader is gone */
-		at += n > 0 ? (size_t)n : 0;
-	}
-	as_buf_free(line);
-}
-
-void as_worker_fail(const struct as_worker *w, int rc, const struct as_err *err)
-{
-	struct as_buf line = { 0 };
-	struct as_json j = as_json_on(&line);
-
-	as_json_object(&j);
-	as_json_kint(&j, "error", rc);
-	as_json_kstr(&j, "message", err->msg);
-	as_json_end(&j);
-	as_worker_say(w, &line);
-}
-
-void as_worker_read(struct as_worker *w)
-{
-	char block[65536];
-	ssize_t n;
-
-	while (w->fd >= 0 && (n = read(w->fd, block, sizeof(block))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return;
-		as_buf_add(&w->said, block, (size_t)n);
-	}
-	if (w->fd >= 0)
-		close(w->fd);
-	w->fd = -1;
-}
-
-char *as_worker_line(struct as_worker *w)
-{
-	char *end = w->said.len ? memchr(w->said.data, '\n', w->said.len) : NULL, *line;
-	size_t len;
-
-	if (!end)
-		return NULL;
-	len = (size_t)(end - w->said.data);
-	line = as_xstrndup(w->said.data, len);
-	w->said.len -= len + 1;
-	memmove(w->said.data, end + 1, w->said.len + 1);
-	return line;
-}
-
-int as_worker_end(struct as_worker *w)
-{
-	int status = 0;
-
-	if (w->fd >= 0)
-		close(w->fd);
-	w->fd = -1;
-	if (w->pid) {
-		kill(w->pid, SIGKILL);
-		(void)as_stuck_reap(w->pid, KILL_MS, &status);
-	}
-	w->pid = 0;
-	as_buf_free(&w->said);
-	return status;
-}
-
-/* ---- The result of a batch
- * -------------------------------------------------------------------- */
+/* ---- The result of a batch ------------------------------------------------------------------- */
 
 struct heard {
 	struct as_sink sink;
@@ -180,8 +62,7 @@ static void hear_finding(struct as_sink *sink, const struct as_finding *f, const
 	as_json_object(&j);
 	as_json_kuint(&j, "number", h->first + i);
 	as_json_kuint(&j, "ops", h->work->seqs[i]->n);
-	as_finding_print(&j, f, id);
-	as_json_kstr(&j, "workload", f->workload);
+	as_finding_print_whole(&j, f, id);
 	as_json_end(&j);
 	h->findings++;
 }
@@ -229,8 +110,8 @@ static void heard_clear(struct heard *h)
 	h->findings = 0;
 }
 
-static void say_batch(const struct as_worker *w, const struct heard *h, uint64_t position,
-		      bool over, const struct as_run_result *r)
+static void say_batch(struct as_mate *mate, const struct heard *h, uint64_t position, bool over,
+		      const struct as_run_result *r)
 {
 	struct as_run_result result = *r;
 	struct as_buf line = { 0 };
@@ -261,7 +142,7 @@ static void say_batch(const struct as_worker *w, const struct heard *h, uint64_t
 	/* The elements of `found` are printed already. */
 	line.len--;
 	as_buf_addf(&line, ",\"found\":[%s]}", as_buf_str(&h->found));
-	as_worker_say(w, &line);
+	as_worker_say(mate, &line);
 }
 
 /* ---- The work of a job ----------------------------------------------------------------------- */
@@ -270,7 +151,7 @@ struct worker_job {
 	const struct as_hunt *hunt;
 	const struct as_hunt_state *state;
 	struct as_hunt_shared *shared;
-	const struct as_worker *worker;
+	struct as_mate *mate;
 	unsigned number;
 	uint64_t position, end;
 	struct as_stream *stream;
@@ -399,7 +280,7 @@ static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_
 		job->heard.set = job->set;
 		job->heard.refused = job->refused;
 		job->heard.why = job->why.msg;
-		say_batch(job->worker, &job->heard, job->position, *over, &result);
+		say_batch(job->mate, &job->heard, job->position, *over, &result);
 		job->refused = 0;
 	}
 	heard_clear(&job->heard);
@@ -454,25 +335,24 @@ static int work_job(struct worker_job *job, const struct as_hunt_state *state, s
 	return rc == AS_ESTOP ? 0 : rc;
 }
 
+static int be_job(struct as_mate *mate, void *ctx, struct as_err *err)
+{
+	struct worker_job *job = ctx;
+
+	job->mate = mate;
+	return work_job(job, job->state, err);
+}
+
 int as_worker_start_job(const struct as_hunt *hunt, const struct as_hunt_state *state,
 			unsigned number, uint64_t end, struct as_hunt_shared *shared,
-			struct as_worker *worker, struct as_err *err)
+			struct as_crew *crew, struct as_err *err)
 {
 	struct worker_job job = { .hunt = hunt,
 				  .state = state,
 				  .shared = shared,
-				  .worker = worker,
 				  .number = number,
 				  .position = state->jobs[number].position,
 				  .end = end };
-	struct as_err failed = { 0 };
-	bool child;
-	int rc = as_worker_fork(worker, &child, err);
 
-	if (!child)
-		return rc;
-	rc = work_job(&job, state, &failed);
-	if (rc)
-		as_worker_fail(worker, rc, &failed);
-	_exit(0);
+	return as_crew_start(crew, number, be_job, &job, err);
 }

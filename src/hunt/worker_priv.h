@@ -5,10 +5,7 @@
 
 #include "hunt/worker.h"
 
-/* *child: this is the new process, and worker->fd is its end of the pipe. */
-AS_MUST_CHECK int as_worker_fork(struct as_worker *worker, bool *child, struct as_err *err);
-/* Writes the line and frees it. */
-void as_worker_say(const struct as_worker *worker, struct as_buf *line);
-void as_worker_fail(const struct as_worker *worker, int rc, const struct as_err *err);
+/* Sends the text and frees it. */
+void as_worker_say(struct as_mate *mate, struct as_buf *text);
 
 #endif

@@ -142,13 +142,6 @@ bool as_instance_can(const struct as_instance *i, enum as_instance_cap cap)
 	return i->caps & cap;
 }
 
-static const struct {
-	uint64_t deadline_ms, max_bytes, max_entries;
-} standard = {
-#define BOUND(field, value, what) .field = (value),
-#include "vfs/bounds.def"
-};
-
 /* Whether a write to the disk is a mistake from now on. */
 static void guard(struct as_instance *i, bool guarded)
 {
@@ -207,8 +200,8 @@ void as_instance_bind(struct as_instance *i, const char *path)
 {
 	const struct as_instance_args *a = &i->args;
 
-	i->bounds.bytes = a->max_bytes ? a->max_bytes : standard.max_bytes;
-	i->bounds.entries = a->max_entries ? a->max_entries : standard.max_entries;
+	i->bounds.bytes = a->max_bytes ? a->max_bytes : AS_BOUND_BYTES;
+	i->bounds.entries = a->max_entries ? a->max_entries : AS_BOUND_ENTRIES;
 	as_bounds_spare(&i->bounds, path);
 	as_vfs_bind(i->vfs, &i->bounds);
 }

@@ -87,7 +87,7 @@ struct as_instance_args {
 	const struct as_plan *plan; /* the faults from the beginning on; NULL: none */
 	unsigned deadline_ms; /* for a server to mount or to end; 0: its default */
 	/* How much a workload may write to a disk that is not ours; 0: the defaults of
-	 * vfs/bounds.def. */
+	 * vfs/bounds.h. */
 	uint64_t max_bytes, max_entries;
 	/* The disk is copied to a file in memory, where requests are neither recorded nor witnessed
 	 * nor made to fail, and no power cut is possible: much faster. With AS_INSTANCE_QUICK. */

@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,14 +31,10 @@ static const char *const environment[] = {
 	NULL,
 };
 
-static _Noreturn void become(const struct as_kernel_program *p, int out, pid_t parent)
+static _Noreturn void become(const struct as_kernel_program *p, int out)
 {
 	int null = open("/dev/null", O_RDONLY);
 
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
 	dup2(null, 0);
 	dup2(out, 1);
 	dup2(out, 2);
@@ -97,21 +92,20 @@ static void stop(pid_t pid)
 int as_kernel_program(const struct as_kernel_program *p, int *status, struct as_err *err)
 {
 	struct hearing r = { .program = p, .log = -1 };
-	pid_t pid, parent = getpid();
+	pid_t pid;
 	bool stopped = false, more = true;
 	int pipes[2], word = 0;
 
 	if (pipe2(pipes, O_CLOEXEC))
 		return as_fail_errno(err, errno, "pipe");
-	pid = fork();
+	pid = as_spawn_child(AS_BIRTH_GROUP);
 	if (!pid)
-		become(p, pipes[1], parent);
+		become(p, pipes[1]);
 	close(pipes[1]);
 	if (pid < 0) {
 		close(pipes[0]);
 		return as_fail_errno(err, errno, "fork");
 	}
-	setpgid(pid, pid);
 	r.fd = pipes[0];
 	if (p->log)
 		r.log = open(p->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

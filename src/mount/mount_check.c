@@ -2,6 +2,7 @@
 /* mount_check: the checker of a type, on a copy of the disk of a mount. */
 #include "mount/mount_priv.h"
 
+#include "crew/ended.h"
 #include "disk/loop.h"
 #include "os/spawn.h"
 #include "target/apart.h"
@@ -52,11 +53,14 @@ static int take_copy(struct as_mount *m, struct as_err *err)
 /* How the program ended, if it could not say so itself. */
 static void say_cut(const struct as_ended *ended, unsigned deadline_ms, struct as_buf *output)
 {
-	if (ended->how == AS_END_DEADLINE)
-		as_buf_addf(output, "\nthe checker did not end within %u ms and was killed\n",
-			    deadline_ms);
-	else if (ended->how == AS_END_SIGNAL)
-		as_buf_addf(output, "\nthe checker died of %s\n", as_signal_name(ended->status));
+	const struct as_ended_say say = { .late = "did not end", .within_ms = deadline_ms };
+	bool late = ended->how == AS_END_DEADLINE;
+
+	if (!late && ended->how != AS_END_SIGNAL)
+		return;
+	as_buf_adds(output, "\nthe checker ");
+	as_ended_words(ended, &say, output);
+	as_buf_adds(output, late ? " and was killed\n" : "\n");
 }
 
 int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsigned deadline_ms,

@@ -49,6 +49,17 @@ int64_t as_now_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+bool as_halted(const struct as_halt *halt)
+{
+	return halt &&
+	       ((halt->stop && *halt->stop) || (halt->until_us && as_now_us() >= halt->until_us));
+}
+
+int as_halt_wait_ms(const struct as_halt *halt, int64_t wish_ms)
+{
+	return (int)(halt && wish_ms > STOP_LOOK_MS ? STOP_LOOK_MS : wish_ms);
+}
+
 void *as_shared_alloc(size_t len)
 {
 	void *ptr = mmap(NULL, len ? len : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
@@ -227,7 +238,7 @@ static int64_t time_left(const struct as_spawn_limits *limits, struct as_patienc
 		if (limits->alive && left_ms > limits->deadline_ms / 8 + 1)
 			left_ms = limits->deadline_ms / 8 + 1;
 	}
-	if (limits->stop && left_ms > STOP_LOOK_MS)
+	if ((limits->stop || limits->halt) && left_ms > STOP_LOOK_MS)
 		left_ms = STOP_LOOK_MS;
 	return left_ms;
 }
@@ -264,7 +275,7 @@ static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 		left_ms = time_left(limits, &patience);
 		if (!left_ms && stopped_us(now_us, as_now_us(), 0))
 			continue; /* the stop was since we looked */
-		if (limits->stop && *limits->stop)
+		if ((limits->stop && *limits->stop) || as_halted(limits->halt))
 			early = AS_END_STOPPED;
 		else if (!left_ms && !has_ended(w)) /* it may have ended while we looked */
 			early = AS_END_DEADLINE;
@@ -279,13 +290,18 @@ static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 
 /* ---- Children -------------------------------------------------------------------------------- */
 
+/* Where children of this process report that memory ran out: the number of bytes that they asked
+ * for, or 0. */
+static volatile uint64_t *wanted;
+
 /* Every child does this first. */
-static void prepare_child(pid_t parent)
+static void prepare_child(pid_t parent, unsigned how)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	sigset_t none;
 
-	setpgid(0, 0);
+	if (how & AS_BIRTH_GROUP)
+		setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* The parent may have died before that call. */
 	if (getppid() != parent)
@@ -293,16 +309,31 @@ static void prepare_child(pid_t parent)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	/* Our handlers of signals that end a process are not for a child. */
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (signal(ends[i], SIG_DFL) == SIG_IGN)
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (how & AS_BIRTH_DEAF)
 			signal(ends[i], SIG_IGN);
+		/* Our handlers of signals that end a process are not for a child. */
+		else if (how & AS_BIRTH_PLAIN && signal(ends[i], SIG_DFL) == SIG_IGN)
+			signal(ends[i], SIG_IGN);
+	}
 }
 
-volatile uint64_t *as_spawn_oom(void)
+pid_t as_spawn_child(unsigned how)
 {
-	static volatile uint64_t *wanted;
+	pid_t parent = getpid(), pid = fork();
 
+	if (!pid) {
+		prepare_child(parent, how);
+		/* What its children want is told to it alone. */
+		wanted = NULL;
+	} else if (pid > 0 && how & AS_BIRTH_GROUP) {
+		setpgid(pid, pid);
+	}
+	return pid;
+}
+
+static volatile uint64_t *oom_counter(void)
+{
 	if (!wanted)
 		wanted = as_shared_alloc(sizeof(*wanted));
 	return wanted;
@@ -322,19 +353,16 @@ int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn
 			  struct as_ended *ended, struct as_err *err)
 {
 	struct watch w = { .out_fd = -1, .start_us = as_now_us() };
-	volatile uint64_t *oom = as_spawn_oom();
-	pid_t parent = getpid();
+	volatile uint64_t *oom = oom_counter();
 
 	*oom = 0;
-	w.pid = fork();
+	w.pid = as_spawn_child(AS_BIRTH_GROUP | AS_BIRTH_PLAIN);
 	if (!w.pid) {
-		prepare_child(parent);
 		as_oom_tell(oom);
 		_exit(fn(ctx) & 0xff);
 	}
 	if (w.pid < 0)
 		return as_fail_errno(err, errno, "cannot fork");
-	setpgid(w.pid, w.pid);
 	watch_child(&w, limits, ended);
 	return *oom ? as_fail_oom(err, *oom) : 0;
 }
@@ -455,7 +483,7 @@ static int run_program(const struct as_spawn *spawn, const char *path, char *con
 		goto out;
 	}
 	if (!w.pid) {
-		prepare_child(parent);
+		prepare_child(parent, AS_BIRTH_GROUP | AS_BIRTH_PLAIN);
 		exec_child(spawn, path, envp, &p);
 	}
 	setpgid(w.pid, w.pid);

@@ -36,6 +36,19 @@ struct as_spawn {
 	const char *input; /* fed to stdin, NULL: /dev/null */
 };
 
+/*
+ * When the work of this process is over, whatever it waits for: somebody asked it to stop, or the
+ * time that its user gave it has passed. Who waits for what may take long takes one of these, ends
+ * what it waits for, and answers AS_ESTOP. NULL: it is never over.
+ */
+struct as_halt {
+	const volatile int *stop; /* a signal handler sets it; may be NULL */
+	int64_t until_us; /* as as_now_us(); 0: there is no such moment */
+};
+bool as_halted(const struct as_halt *halt);
+/* How long to wait at most before as_halted() is asked again. */
+int as_halt_wait_ms(const struct as_halt *halt, int64_t wish_ms);
+
 /* Runs a program to its end. A program that cannot be started is a tool error. */
 AS_MUST_CHECK int as_spawn_run(const struct as_spawn *spawn, struct as_ended *ended,
 			       struct as_err *err);
@@ -54,15 +67,25 @@ struct as_spawn_limits {
 	unsigned deadline_ms; /* 0: none */
 	const volatile uint64_t *alive; /* may be NULL */
 	const volatile int *stop; /* may be NULL */
+	const struct as_halt *halt; /* the same, and by a moment; may be NULL */
 	struct as_buf *where; /* gets os/stuck.h's when the deadline passes; may be NULL */
 };
 AS_MUST_CHECK int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx,
 					const struct as_spawn_limits *limits,
 					struct as_ended *ended, struct as_err *err);
 
-/* Where children of this process report that memory ran out: the number of bytes that they asked
- * for, or 0. */
-volatile uint64_t *as_spawn_oom(void);
+/*
+ * fork(2) for a process that goes on in this program, and returns as it does; nearly every fork of
+ * this program is here. The child dies with the thread that called, also if that one dies before
+ * the child can ask for this. It waits for no signals that were blocked here.
+ */
+enum as_birth {
+	AS_BIRTH_GROUP = 1, /* it has a process group of its own */
+	/* What signals that ask a process to end do in it. Neither: what they do here. */
+	AS_BIRTH_DEAF = 2, /* nothing: the parent hears them, and decides */
+	AS_BIRTH_PLAIN = 4, /* they end it, unless they are ignored here */
+};
+pid_t as_spawn_child(unsigned how);
 
 /* For a child that may be left running: closes our outputs in it, whose readers would otherwise
  * wait for its end. */

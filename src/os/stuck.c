@@ -198,7 +198,7 @@ static void help(pid_t pid)
 
 void as_stuck_cut(pid_t pid)
 {
-	pid_t helper = fork();
+	pid_t helper = as_spawn_child(0);
 
 	if (helper < 0)
 		return;

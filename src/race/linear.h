@@ -11,6 +11,7 @@
 #define AS_RACE_LINEAR_H
 
 #include "model/model.h"
+#include "progress/raced.h"
 
 #define AS_LINEAR_THREADS_MAX 16u
 #define AS_LINEAR_STATES_MAX 100000u

@@ -227,19 +227,11 @@ static bool touched(const struct as_linear_touch *t, const struct as_linear_part
 
 bool as_linear_copies(const struct as_linear_call *c)
 {
-	switch (c->op->code) {
-	case AS_OP_COPY_FILE_RANGE:
-	case AS_OP_SENDFILE:
-	case AS_OP_SPLICE:
-	case AS_OP_MMAP_WRITE:
-	case AS_OP_MSTORE:
-	case AS_OP_MLOAD:
-		return true;
-	case AS_OP_FALLOCATE:
+	enum as_moves moves = as_op_table[c->op->code].moves;
+
+	if (c->op->code == AS_OP_FALLOCATE)
 		return c->got.done;
-	default:
-		return false;
-	}
+	return moves == AS_MOVES_COPY || moves == AS_MOVES_MAPPED;
 }
 
 int32_t as_linear_slot(const struct as_op *op, int k)

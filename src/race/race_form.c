@@ -279,7 +279,8 @@ static void form_kept(struct forming *f, struct as_op *op)
 
 /* The column `race` of op.def. */
 static void (*const forms[AS_OP_COUNT])(struct forming *f, struct as_op *op) = {
-#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, cost, race, ...) \
+#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, moves, cost, \
+	   race, ...)                                                                         \
 	[AS_OP_##id] = form_##race,
 #include "work/op.def"
 #undef OP

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* race_judge: the result of a race, in words. race/linear.h does the judging. */
-#include "base/finding.h"
 #include "race/race.h"
+#include "symptom/symptom.h"
 #include "work/print.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void say_unexplained(const struct as_race_history *history,
 			    const struct as_linear_result *result, struct as_race_verdict *v)
 {
 	const struct as_linear_call *c = &history->calls[result->guilty];
-	struct as_buf op = { 0 };
+	struct as_buf op = { 0 }, what = { 0 };
 
 	as_print_op(c->op, &op);
 	v->guilty = result->guilty;
@@ -43,22 +43,23 @@ static void say_unexplained(const struct as_race_history *history,
 		    result->n_order, history->n);
 	/* The signature has the answer and not the model's words: these depend on which order
 	 * explained the most calls. */
-	as_buf_addf(&v->signature, "race: %s", v->about);
-	if (c->got.ret < 0)
-		as_buf_addf(&v->signature, " answered %s", as_errno_name(c->got.err));
-	else
-		as_buf_adds(&v->signature, " succeeded");
+	as_buf_addf(&what, "%s %s%s", v->about, c->got.ret < 0 ? "answered " : "succeeded",
+		    c->got.ret < 0 ? as_errno_name(c->got.err) : "");
+	as_symptom_sign_plain(AS_FIND_RACE, NULL, as_buf_str(&what), &v->signature);
 	as_buf_free(&op);
+	as_buf_free(&what);
 }
 
 static void say_wrong_end(const struct as_linear_result *result, struct as_race_verdict *v)
 {
 	const char *why = as_buf_str(&result->why), *colon = strstr(why, ": ");
+	struct as_buf what = { 0 };
 
 	v->about = "the tree at the end";
 	as_buf_addf(&v->why, "no order of the calls that overlapped leaves it: %s", why);
-	as_buf_adds(&v->signature, "race: tree: ");
-	as_signature_add(&v->signature, colon ? colon + 2 : why);
+	as_signature_add(&what, colon ? colon + 2 : why);
+	as_symptom_sign_plain(AS_FIND_RACE, "tree", as_buf_str(&what), &v->signature);
+	as_buf_free(&what);
 }
 
 void as_race_judge(const struct as_race_history *history, const struct as_model *first,

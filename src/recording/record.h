@@ -24,6 +24,7 @@
 #include "disk/log.h"
 #include "host/host.h"
 #include "legal/history.h"
+#include "progress/raced.h"
 #include "run/run.h"
 #include "trial/trial.h"
 #include "work/seq.h"

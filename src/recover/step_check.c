@@ -10,6 +10,7 @@
  */
 #include "recover/step_worker_priv.h"
 
+#include "crew/ended.h"
 #include "symptom/checker_words.h"
 #include "tool/checker.h"
 
@@ -46,21 +47,18 @@ static void add_words(const char *command, const char *output, struct as_buf *ou
 static void judge(const struct as_fstype *type, enum as_check_mode mode,
 		  const struct as_tool_result *run, struct as_stepped *stepped)
 {
+	const struct as_ended_say say = { .died = run->died,
+					  .late = "did not come to an end and was killed" };
 	const char *command = as_fstype_check(type, mode)->command;
 	enum as_check_answer answer = AS_CHECK_FAILED;
 	struct as_buf *why = &stepped->why;
 
 	as_buf_adds(why, "fsck: ");
 	add_command(command, why);
-	if (run->ended.how == AS_END_SIGNAL) {
-		stepped->end = AS_DIED;
-		as_buf_addf(why, " died of %s",
-			    *run->died ? run->died : as_signal_name(run->ended.status));
-		return;
-	}
-	if (run->ended.how == AS_END_DEADLINE) {
-		stepped->end = AS_HUNG;
-		as_buf_adds(why, " did not come to an end and was killed");
+	if (run->ended.how == AS_END_SIGNAL || run->ended.how == AS_END_DEADLINE) {
+		stepped->end = run->ended.how == AS_END_SIGNAL ? AS_DIED : AS_HUNG;
+		as_buf_addc(why, ' ');
+		as_ended_words(&run->ended, &say, why);
 		return;
 	}
 	answer = as_fstype_judge(type, mode, run->ended.status, as_buf_str(&run->output));

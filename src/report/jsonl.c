@@ -3,6 +3,7 @@
 #include "report/sinks.h"
 
 #include "base/finding_json.h"
+#include "progress/stats.h"
 
 #include <stdlib.h>
 

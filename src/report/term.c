@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/show.h"
+#include "progress/stats.h"
 
 #include <stdlib.h>
 #include <string.h>

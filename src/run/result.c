@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define NUMBER_MAX ((json_int_t)1 << 40)
-
 static const struct {
 	const char *key;
 	size_t at;
@@ -72,42 +70,15 @@ void as_run_result_print(struct as_json *json, const struct as_run_result *r)
 	as_json_end(json);
 }
 
-static uint64_t number(const json_t *value)
-{
-	json_int_t n = json_integer_value(value);
-
-	return n < 0 ? 0 : n > NUMBER_MAX ? (uint64_t)NUMBER_MAX : (uint64_t)n;
-}
-
-void as_raced_parse(const struct json_t *object, struct as_raced *raced)
-{
-	const json_t *member = json_object_get(object, "raced");
-
-	for (size_t i = 0; i < AS_RACED_COUNTS; i++)
-		raced->n[i] = number(json_object_get(member, as_raced_names[i]));
-}
-
-void as_shares_parse(const struct json_t *object, struct as_shares *shares)
-{
-	const json_t *member = json_object_get(object, "shares");
-
-	for (unsigned r = 0; r < AS_SHARE_ROWS; r++) {
-		const json_t *row = json_object_get(member, as_share_names[r]);
-
-		for (unsigned c = 0; c < AS_SHARE_COLUMNS; c++)
-			shares->n[r][c] = number(json_object_get(row, as_share_columns[c]));
-	}
-}
-
 void as_run_result_parse(const struct json_t *object, struct as_run_result *r)
 {
 	const json_t *counts = json_object_get(object, "counts");
 
 	*r = (struct as_run_result){ 0 };
 	for (size_t i = 0; i < NROWS; i++)
-		*number_at(r, i) = number(json_object_get(object, rows[i].key));
+		*number_at(r, i) = as_stats_number(json_object_get(object, rows[i].key));
 	as_raced_parse(object, &r->raced);
 	as_shares_parse(object, &r->shares);
 	for (size_t i = 0; i < AS_RUN_COUNTS; i++)
-		r->counts[i] = number(json_array_get(counts, i));
+		r->counts[i] = as_stats_number(json_array_get(counts, i));
 }

@@ -3,8 +3,8 @@
 #ifndef AS_RUN_RESULT_H
 #define AS_RUN_RESULT_H
 
-#include "base/event.h"
 #include "base/json.h"
+#include "progress/stats.h"
 #include "run/run.h"
 
 struct json_t; /* of jansson */
@@ -19,10 +19,5 @@ void as_run_result_print(struct as_json *json, const struct as_run_result *resul
 /* A member that is missing, or not a number, is 0; one that is too large or too small becomes what
  * is allowed: sums of them never overflow, whatever the object says. */
 void as_run_result_parse(const struct json_t *object, struct as_run_result *result);
-
-/* The member "raced" of the object (base/event.h), in the same way. */
-void as_raced_parse(const struct json_t *object, struct as_raced *raced);
-/* The same of "shares" (base/shares.h). */
-void as_shares_parse(const struct json_t *object, struct as_shares *shares);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/event.h"
 #include "child/child.h"
 #include "child/options.h"
+#include "progress/stats.h"
 #include "target/target.h"
 #include "work/seq.h"
 

@@ -33,7 +33,7 @@ static int find_again(struct as_runner *r, const struct as_run_batch *batch, siz
 	rc = as_runner_once(r, &one, NULL, NULL, &again, err);
 	result->findings += again.findings;
 	result->again += again.again;
-	if (!rc && !r->shared->found) {
+	if (!rc && !r->shared->notice.is) {
 		memcpy(r->shared, before, sizeof(*before));
 		rc = as_runner_report(r, one.seqs[0], one.names[0], NULL, result, err);
 	}
@@ -52,13 +52,13 @@ static int run_together(struct as_runner *r, const struct as_run_batch *batch, s
 	rc = as_runner_once(r, batch, r->options.faults, r->plan, result, err);
 	/* Stopped: the workloads that were done by then count. */
 	if (rc == AS_ESTOP && r->shared->done) {
-		r->shared->found = false;
+		r->shared->notice.is = false;
 		as_runner_add_done(r->shared, result);
 		rc = 0;
 	}
-	*done = r->shared->done + r->shared->found;
+	*done = r->shared->done + r->shared->notice.is;
 	r->quiet = false;
-	if (!rc && quick && r->shared->found)
+	if (!rc && quick && r->shared->notice.is)
 		rc = find_again(r, batch, *done - 1, result, err);
 	return rc;
 }

@@ -2,6 +2,7 @@
 /* runner_child: a child of the runner, from its start to what is said of it. */
 #include "run/runner_priv.h"
 
+#include "crew/ended.h"
 #include "disk/flash.h"
 #include "instance/folder.h"
 #include "instance/instance.h"
@@ -26,8 +27,7 @@ static void clear_shared(struct as_runner *r)
 	r->shared->done_unjudged = 0;
 	r->shared->done_raced = (struct as_raced){ 0 };
 	as_shared_clear(r->shared);
-	if (ftruncate(r->disk_fd, 0))
-		r->shared->has_disk = false;
+	(void)!ftruncate(r->disk_fd, 0);
 }
 
 /* Before and after a run in which something fails: the supervisor of a box then expects complaints,
@@ -60,6 +60,7 @@ static int start(struct as_runner *r, int (*fn)(void *), const struct as_child_a
 	as_host_log_add(&r->shared->log, as_buf_str(&where));
 	as_buf_free(&where);
 	as_stack_hear(&r->shared->stack, as_buf_str(&output));
+	as_shared_mend(r->shared);
 	as_buf_free(&output);
 	if (r->options.watch)
 		r->options.watch->ended(r->options.watch->ctx);
@@ -105,18 +106,16 @@ int as_runner_tell_left(const struct as_runner *r, struct as_err *err)
 const char *as_runner_bad_end(const struct as_runner *r, const struct as_ended *ended, char *text,
 			      size_t cap)
 {
-	if (ended->how == AS_END_SIGNAL) {
-		struct as_buf died = { 0 };
+	const struct as_ended_say say = { .stack = &r->shared->stack,
+					  .status = true,
+					  .within_ms = deadline_ms(r) };
+	struct as_buf words = { 0 };
 
-		as_stack_words(&r->shared->stack, ended->status, &died);
-		snprintf(text, cap, "died of %s", as_buf_str(&died));
-		as_buf_free(&died);
-	} else if (ended->how == AS_END_DEADLINE)
-		snprintf(text, cap, "did not come back within %u ms", deadline_ms(r));
-	else if (!r->shared->finished)
-		snprintf(text, cap, "called exit(%d)", ended->status);
-	else
+	if (ended->how != AS_END_SIGNAL && ended->how != AS_END_DEADLINE && r->shared->finished)
 		return NULL;
+	as_ended_words(ended, &say, &words);
+	snprintf(text, cap, "%s", as_buf_str(&words));
+	as_buf_free(&words);
 	return text;
 }
 
@@ -200,7 +199,7 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 		args.seq = batch->seqs[sh->done];
 	end = as_runner_bad_end(r, &ended, text, sizeof(text));
 	/* What it found counts, even if it came to a bad end afterwards. */
-	if (end && !sh->found)
+	if (end && !sh->notice.is)
 		as_runner_found_dead(r, args.seq, &ended, end);
 	else if (!end && sh->tool_rc) {
 		if (err)
@@ -217,15 +216,15 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 	if (!rc && !end)
 		as_runner_leak_look(r);
 	/* The kernel may say something after the last one was done: that one has not passed. */
-	if (batch->n > 1 && sh->found && sh->done >= batch->n)
+	if (batch->n > 1 && sh->notice.is && sh->done >= batch->n)
 		r->shared->done = batch->n - 1;
 	if (rc)
 		goto out;
-	result->runs += batch->n == 1 || sh->found;
+	result->runs += batch->n == 1 || sh->notice.is;
 	add_counts(sh, result);
-	if (!sh->found && !r->quiet)
+	if (!sh->notice.is && !r->quiet)
 		tell_wear(r);
-	if (sh->found && !r->quiet)
+	if (sh->notice.is && !r->quiet)
 		rc = as_runner_report(r, args.seq, batch->names[sh->done], faults, result, err);
 	if (!rc)
 		rc = as_runner_tell_left(r, err);

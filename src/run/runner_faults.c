@@ -53,7 +53,7 @@ static int report_fewest(struct as_runner *r, const struct as_run_batch *one,
 	for (; rules < all && !rc; rules++) {
 		as_draw_plan(&drawn, rules, text);
 		rc = once_with(r, one, text, &again, err);
-		if (r->shared->found)
+		if (r->shared->notice.is)
 			break;
 	}
 	if (!rc && rules == all) {
@@ -99,12 +99,12 @@ int as_runner_drawn(struct as_runner *r, const struct as_run_batch *batch, size_
 	r->quiet = false;
 	/* Stopped: the workloads that were done by then count. */
 	if (rc == AS_ESTOP && some.n > 1 && r->shared->done) {
-		r->shared->found = false;
+		r->shared->notice.is = false;
 		as_runner_add_done(r->shared, result);
 		rc = 0;
 	}
-	*done = some.n == 1 ? 1 : r->shared->done + r->shared->found;
-	if (!rc && r->shared->found) {
+	*done = some.n == 1 ? 1 : r->shared->done + r->shared->notice.is;
+	if (!rc && r->shared->notice.is) {
 		struct as_run_batch one = { &batch->seqs[*done - 1], &batch->names[*done - 1], 1,
 					    NULL };
 
@@ -120,7 +120,8 @@ int as_runner_drawn(struct as_runner *r, const struct as_run_batch *batch, size_
 
 static bool is_wanted(const struct as_runner *r)
 {
-	return r->shared->found && as_signature_same_symptom(r->shared->signature, r->options.near);
+	return r->shared->notice.is &&
+	       as_signature_same_symptom(r->shared->notice.signature, r->options.near);
 }
 
 struct near {
@@ -169,7 +170,7 @@ static int try_near(struct as_runner *r, struct near *near, struct as_run_result
 					     (const struct as_plan *const *)near->plans + at };
 
 		rc = as_runner_once(r, &rest, NULL, near->plans[at], result, err);
-		at += rest.n == 1 ? 1 : r->shared->done + r->shared->found;
+		at += rest.n == 1 ? 1 : r->shared->done + r->shared->notice.is;
 		*wanted = !rc && is_wanted(r);
 	}
 	if (*wanted)
@@ -188,12 +189,12 @@ int as_runner_near(struct as_runner *r, const struct as_run_batch *one,
 
 	r->quiet = true;
 	rc = as_runner_once(r, one, r->options.faults, r->plan, result, err);
-	if (!rc && r->shared->found && (is_wanted(r) || !(r->caps & AS_INSTANCE_CERTAIN))) {
+	if (!rc && r->shared->notice.is && (is_wanted(r) || !(r->caps & AS_INSTANCE_CERTAIN))) {
 		rc = as_runner_report(r, one->seqs[0], one->names[0], r->options.faults, result,
 				      err);
 		wanted = true;
 	}
-	other = !rc && !wanted && r->shared->found;
+	other = !rc && !wanted && r->shared->notice.is;
 	while (!rc && !wanted && more && r->caps & AS_INSTANCE_CERTAIN &&
 	       r->caps & AS_INSTANCE_BATCH) {
 		rc = fill_near(r, one, &step, &near, err);

@@ -6,50 +6,58 @@
 #include "klog/kwatch.h"
 #include "os/spawn.h"
 #include "run/finding.h"
+#include "symptom/symptom.h"
 #include "work/print.h"
 
 #include <stdio.h>
+
+/* Where it died says more than the operation that led there; and a value on the disk that is
+ * believed shows itself here and there, so that the field says the most. */
+static void sign_dead(struct as_child_shared *sh, const char *about, const struct as_ended *ended)
+{
+	struct as_notice *notice = &sh->notice;
+	struct as_buf died = { 0 }, signature = { 0 };
+
+	if (sh->altered[0]) {
+		as_symptom_sign_plain(notice->kind, about, sh->altered, &signature);
+	} else if (notice->kind == AS_FIND_SIGNAL && sh->stack.signal) {
+		as_stack_words(&sh->stack, ended->status, &died);
+		as_symptom_sign_plain(notice->kind, NULL, as_buf_str(&died), &signature);
+	} else {
+		as_symptom_sign_plain(notice->kind, about,
+				      ended->how == AS_END_SIGNAL ? as_signal_name(ended->status)
+				      : ended->how == AS_END_EXIT ? "exit"
+								  : "hang",
+				      &signature);
+	}
+	AS_NOTICE_SET(notice, signature, as_buf_str(&signature));
+	as_buf_free(&died);
+	as_buf_free(&signature);
+}
 
 void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
 			  const struct as_ended *ended, const char *end)
 {
 	struct as_child_shared *sh = r->shared;
+	struct as_notice *notice = &sh->notice;
 	const char *about = as_phase_name(sh->phase);
-	struct as_buf op = { 0 }, died = { 0 };
+	struct as_buf op = { 0 };
 
-	sh->found = true;
-	sh->kind = ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL;
-	sh->found_op = sh->phase == PHASE_OP ? sh->op : -1;
-	sh->has_disk = false;
-	if (sh->found_op >= 0) {
+	as_notice_begin(notice, ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL,
+			sh->phase == PHASE_OP ? sh->op : -1);
+	if (notice->op >= 0) {
 		about = as_op_table[seq->ops[sh->op].code].name;
 		as_print_op(&seq->ops[sh->op], &op);
-		snprintf(sh->summary, sizeof(sh->summary), "op %lld: %.120s: the target %s",
-			 (long long)sh->op + 1, as_buf_str(&op), end);
+		AS_NOTICE_SETF(notice, summary, "op %lld: %.120s: the target %s",
+			       (long long)sh->op + 1, as_buf_str(&op), end);
 	} else {
-		snprintf(sh->summary, sizeof(sh->summary), "%s: the target %s", about, end);
+		AS_NOTICE_SETF(notice, summary, "%s: the target %s", about, end);
 	}
-	if (sh->kind == AS_FIND_SIGNAL && sh->stack.signal)
+	if (notice->kind == AS_FIND_SIGNAL && sh->stack.signal)
 		as_host_log_stack(&sh->log, &sh->stack);
-	if (sh->altered[0]) {
-		/* A value that is believed shows itself here and there. */
-		snprintf(sh->signature, sizeof(sh->signature), "%s: %s: %.*s",
-			 as_finding_kind_name(sh->kind), about, (int)sizeof(sh->altered) - 1,
-			 sh->altered);
-	} else if (sh->kind == AS_FIND_SIGNAL && sh->stack.signal) {
-		/* Where it died says more than the operation that led there. */
-		as_stack_words(&sh->stack, ended->status, &died);
-		snprintf(sh->signature, sizeof(sh->signature), "%s: %s",
-			 as_finding_kind_name(sh->kind), as_buf_str(&died));
-	} else {
-		snprintf(sh->signature, sizeof(sh->signature), "%s: %s: %s",
-			 as_finding_kind_name(sh->kind), about,
-			 ended->how == AS_END_SIGNAL ? as_signal_name(ended->status)
-			 : ended->how == AS_END_EXIT ? "exit"
-						     : "hang");
-	}
+	sign_dead(sh, about, ended);
+	as_notice_close(notice);
 	as_buf_free(&op);
-	as_buf_free(&died);
 }
 
 /* What a library answers is its own mistake where nobody has given it options to refuse. */
@@ -64,6 +72,7 @@ bool as_runner_found_fresh(struct as_runner *r, const struct as_ended *ended, co
 {
 	static const struct as_seq none = { 0 };
 	struct as_child_shared *sh = r->shared;
+	struct as_symptom symptom = { .kind = AS_FIND_OUTCOME, .op = -1 };
 	struct as_buf signature = { 0 };
 
 	if (!(r->caps & AS_INSTANCE_IN_PROCESS))
@@ -74,12 +83,13 @@ bool as_runner_found_fresh(struct as_runner *r, const struct as_ended *ended, co
 	}
 	if (end || !is_blamed(r))
 		return false;
-	sh->found = true;
-	sh->kind = AS_FIND_OUTCOME;
-	sh->found_op = -1;
-	snprintf(sh->summary, sizeof(sh->summary), "%s", sh->tool_err.msg);
-	as_finding_signature(&signature, sh->kind, as_phase_name(sh->phase), sh->tool_err.msg);
-	snprintf(sh->signature, sizeof(sh->signature), "%s", as_buf_str(&signature));
+	symptom.about = as_phase_name(sh->phase);
+	symptom.why = sh->tool_err.msg;
+	as_symptom_sign(&symptom, &signature);
+	as_notice_begin(&sh->notice, symptom.kind, symptom.op);
+	AS_NOTICE_SET(&sh->notice, summary, sh->tool_err.msg);
+	AS_NOTICE_SET(&sh->notice, signature, as_buf_str(&signature));
+	as_notice_close(&sh->notice);
 	as_buf_free(&signature);
 	return true;
 }
@@ -88,20 +98,24 @@ void as_runner_found_in_log(struct as_runner *r, const struct as_seq *seq, struc
 			    bool excused)
 {
 	struct as_child_shared *sh = r->shared;
+	struct as_notice *notice = &sh->notice;
+	/* The child may have found something, and handed its disk over, before the kernel spoke. */
+	uint64_t disk_len = notice->disk_len;
 	struct as_kwatch_news news;
 	struct as_buf op = { 0 };
 
-	if ((sh->found && sh->finished) || !as_kwatch_look(watch, excused, &news))
+	if ((notice->is && sh->finished) || !as_kwatch_look(watch, excused, &news))
 		return;
-	sh->found_op = sh->phase == PHASE_OP && !sh->finished ? sh->op : -1;
-	if (sh->found_op >= 0)
+	as_notice_begin(notice, AS_FIND_KERNEL,
+			sh->phase == PHASE_OP && !sh->finished ? sh->op : -1);
+	notice->disk_len = disk_len;
+	if (notice->op >= 0)
 		as_print_op(&seq->ops[sh->op], &op);
-	snprintf(sh->summary, sizeof(sh->summary), "%.160s: %s",
-		 op.len ? as_buf_str(&op) : as_phase_name(sh->phase), news.title);
-	snprintf(sh->signature, sizeof(sh->signature), "%s", news.signature);
+	AS_NOTICE_SETF(notice, summary, "%.160s: %s",
+		       op.len ? as_buf_str(&op) : as_phase_name(sh->phase), news.title);
+	AS_NOTICE_SET(notice, signature, news.signature);
 	as_host_log_add(&sh->log, news.text);
-	sh->kind = AS_FIND_KERNEL;
-	sh->found = true;
+	as_notice_close(notice);
 	as_buf_free(&op);
 }
 
@@ -122,6 +136,7 @@ int as_runner_report(struct as_runner *r, const struct as_seq *seq, const char *
 		     const char *faults, struct as_run_result *result, struct as_err *err)
 {
 	struct as_child_shared *sh = r->shared;
+	const struct as_notice *notice = &sh->notice;
 	struct as_buf detail = { 0 }, log = { 0 };
 	struct as_run_options used = r->options;
 	struct as_finding finding;
@@ -132,31 +147,24 @@ int as_runner_report(struct as_runner *r, const struct as_seq *seq, const char *
 	used.faults = faults;
 	used.draw_faults = false;
 	if (sh->alter[0])
-		snprintf(used.alter, sizeof(used.alter), "%.*s", (int)sizeof(sh->alter) - 1,
-			 sh->alter);
+		snprintf(used.alter, sizeof(used.alter), "%s", sh->alter);
 	if (r->options.race.threads)
 		name_race(r, &used);
-	if (sh->detail[0])
-		as_buf_adds(&detail, sh->detail);
-	else
+	if (!notice->detail[0])
 		as_shared_describe(sh, seq, faults, &detail);
 	as_host_log_text(&sh->log, &log);
-	if (sh->has_disk) {
+	if (notice->disk_len) {
 		rc = as_medium_new(as_medium_bd(r->fresh_disk)->size_bytes, &disk, err);
 		if (!rc)
 			rc = as_medium_import(disk, r->disk_fd, err);
 	}
-	finding = (struct as_finding){
-		.kind = sh->kind,
-		.target = as_target_spec(r->target),
-		.summary = sh->summary,
-		.detail = as_buf_str(&detail),
-		.signature = sh->signature,
-		.workload_name = name,
-		.op_index = (long)sh->found_op,
-		.log = log.len ? as_buf_str(&log) : NULL,
-		.disk = disk ? as_medium_disk(disk) : NULL,
-	};
+	finding = as_notice_open(notice);
+	finding.target = as_target_spec(r->target);
+	if (!notice->detail[0])
+		finding.detail = as_buf_str(&detail);
+	finding.workload_name = name;
+	finding.log = log.len ? as_buf_str(&log) : NULL;
+	finding.disk = disk ? as_medium_disk(disk) : NULL;
 	as_finding_tell(&finding, as_target_name(r->target), seq, &used, r->sinks, id);
 	*(as_ids_add(&r->ids, id) ? &result->findings : &result->again) += 1;
 	as_medium_free(disk);

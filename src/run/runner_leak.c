@@ -89,14 +89,13 @@ static void found(struct as_runner *r, const char *text)
 	add_function(text, &who);
 	if (!who.len && size)
 		as_buf_addf(&who, "size %.*s", (int)strspn(size + 6, "0123456789"), size + 6);
-	snprintf(sh->summary, sizeof(sh->summary),
-		 "after the workload: the kernel has lost memory that it allocated (%.100s)",
-		 as_buf_str(&who));
-	snprintf(sh->signature, sizeof(sh->signature), "warning: leak: %.100s", as_buf_str(&who));
+	as_notice_begin(&sh->notice, AS_FIND_KERNEL, -1);
+	AS_NOTICE_SETF(&sh->notice, summary,
+		       "after the workload: the kernel has lost memory that it allocated (%.100s)",
+		       as_buf_str(&who));
+	AS_NOTICE_SETF(&sh->notice, signature, "warning: leak: %.100s", as_buf_str(&who));
 	as_host_log_add(&sh->log, text);
-	sh->kind = AS_FIND_KERNEL;
-	sh->found_op = -1;
-	sh->found = true;
+	as_notice_close(&sh->notice);
 	as_buf_free(&who);
 }
 
@@ -130,7 +129,7 @@ void as_runner_leak_look(struct as_runner *r)
 	char text[TEXT_MAX_BYTES];
 	unsigned said = 0;
 
-	if (!r->options.kmemleak || r->shared->found)
+	if (!r->options.kmemleak || r->shared->notice.is)
 		return;
 	wait_ms(r, AGE_MS);
 	/* The kernel answers it after a grace period; one that has not got it says ENOSYS. */

@@ -40,6 +40,7 @@ static int race_rate(struct as_runner *r, const struct as_run_batch *one, unsign
 	struct as_race_options race = r->options.race;
 	unsigned again = 0, number = r->race_run;
 	int disk_fd = r->disk_fd, rc = 0;
+	char *detail = r->shared->notice.detail;
 	size_t len;
 
 	memcpy(found, r->shared, bytes);
@@ -50,7 +51,8 @@ static int race_rate(struct as_runner *r, const struct as_run_batch *one, unsign
 	r->race_run = 0;
 	for (unsigned i = 0; i < repeat && !rc; i++) {
 		rc = as_runner_once(r, one, r->options.faults, r->plan, result, err);
-		again += !rc && r->shared->found && !strcmp(r->shared->signature, found->signature);
+		again += !rc && r->shared->notice.is &&
+			 !strcmp(r->shared->notice.signature, found->notice.signature);
 	}
 	if (r->disk_fd >= 0)
 		close(r->disk_fd);
@@ -60,9 +62,9 @@ static int race_rate(struct as_runner *r, const struct as_run_batch *one, unsign
 	found->alive = r->shared->alive;
 	memcpy(r->shared, found, bytes);
 	free(found);
-	len = strlen(r->shared->detail);
-	snprintf(r->shared->detail + len, sizeof(r->shared->detail) - len,
-		 "with its seed and delays it came again in %u of %u runs\n", again, repeat);
+	len = strlen(detail);
+	as_notice_text(detail + len, sizeof(r->shared->notice.detail) - len,
+		       "with its seed and delays it came again in %u of %u runs\n", again, repeat);
 	return rc;
 }
 
@@ -77,21 +79,21 @@ int as_runner_race(struct as_runner *r, const struct as_seq *seq, const char *na
 	int rc = 0;
 
 	r->race_run = 0;
-	r->shared->found = false;
+	r->shared->notice.is = false;
 	r->quiet = true;
 	if (certain)
 		rc = race_together(r, &one, repeat, result, err);
-	for (unsigned i = 0; i < repeat && !certain && !rc && !r->shared->found; i++) {
+	for (unsigned i = 0; i < repeat && !certain && !rc && !r->shared->notice.is; i++) {
 		r->race_run = i;
 		rc = as_runner_once(r, &one, r->options.faults, r->plan, result, err);
 	}
-	if (!rc && r->shared->found && !certain && !race->seed)
+	if (!rc && r->shared->notice.is && !certain && !race->seed)
 		rc = race_rate(r, &one, repeat, result, err);
-	if (!rc && r->shared->found && race->seed && !certain)
+	if (!rc && r->shared->notice.is && race->seed && !certain)
 		as_emit_note(r->sinks, "%s: seed %llu, run %u of at most %u", name,
 			     (unsigned long long)race->seed, r->race_run + 1, repeat);
 	r->quiet = false;
-	if (!rc && r->shared->found)
+	if (!rc && r->shared->notice.is)
 		rc = as_runner_report(r, form, name, r->options.faults, result, err);
 	as_seq_free((struct as_seq *)form);
 	return rc;

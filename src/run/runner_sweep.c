@@ -39,7 +39,7 @@ static int sweep_once(struct as_runner *r, const struct as_run_batch *one,
 	*fired = as_sweep_by_op(r->options.sweep) ? sh->kfired : sh->fired;
 	/* A child that died cannot say whether a fault hit. It did: without a fault the child does
 	 * not die. */
-	if (sh->found && !sh->finished && *fired < all)
+	if (sh->notice.is && !sh->finished && *fired < all)
 		++*fired;
 	result->points += *fired == all;
 	as_plan_free(plan);

@@ -17,28 +17,24 @@
  * 3. A track that fails or dies has found nothing: its workload is run again.
  * 4. What was found here and does not come again is reported as it was.
  */
+#include "crew/crew.h"
 #include "run/runner_priv.h"
 
 #include "instance/instance.h"
 #include "os/spawn.h"
-#include "os/stuck.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #define TRACKS_MAX 8u
 #define TRACKS_PER_CPU 2u
 #define SHARE_MIN 4u /* workloads of a track: setting it up takes as long as one */
-#define LOOK_MS 100 /* how often we ask whether to stop */
-#define END_MS 2000 /* how long a track that was killed may take to end */
+#define END_MS 2000 /* how long a track that was told to stop may take */
 
 struct as_track {
-	pid_t pid;
 	struct as_child_shared *shared; /* of its child */
 	int disk_fd;
 	bool suspect; /* it found something, or failed, or died */
@@ -88,60 +84,55 @@ void as_runner_close_tracks(struct as_runner *r)
 	free(r->tracks);
 }
 
-/* In its process. What comes of it is in shared memory; false: something did. */
-static bool be_track(struct as_runner *r, const struct as_track *t,
-		     const struct as_run_batch *batch, struct as_passes *passes)
+struct track_share {
+	struct as_runner *r;
+	const struct as_run_batch *batch;
+	struct as_passes *passes;
+};
+
+/* What comes of it is in shared memory. It returns 0 if nothing did. */
+static int be_track(struct as_mate *mate, void *ctx, struct as_err *err)
 {
+	struct track_share *share = ctx;
+	struct as_runner *r = share->r;
+	const struct as_track *t = &r->tracks[as_mate_seat(mate)];
 	struct as_run_result result = { 0 };
-	struct as_err err = { 0 };
 	int rc;
 
 	r->shared = t->shared;
 	r->disk_fd = t->disk_fd;
-	r->passes = passes;
+	r->passes = share->passes;
 	r->quiet = true;
-	rc = as_runner_once(r, batch, NULL, NULL, &result, &err);
+	rc = as_runner_once(r, share->batch, NULL, NULL, &result, err);
 	if (rc)
-		r->shared->found = false;
-	if (rc || r->shared->found)
-		passes->over = true;
-	return !rc && !r->shared->found;
+		r->shared->notice.is = false;
+	if (rc || r->shared->notice.is)
+		share->passes->over = true;
+	return rc;
 }
 
-static int start_track(struct as_runner *r, struct as_track *t, const struct as_run_batch *batch,
-		       struct as_passes *passes, struct as_err *err)
+/* A track ends its child in time, whatever happens: here we wait for tracks only. One that was told
+ * to stop, too, counts what is done. */
+static int run_tracks(struct as_runner *r, unsigned n, struct track_share *share,
+		      struct as_err *err)
 {
-	pid_t parent = getpid();
+	static const struct as_crew_plan plan = { .who = "a track" };
+	const struct as_halt halt = { .stop = r->options.stop };
+	struct as_crew *crew = as_crew_new(&plan, n);
+	int rc = 0;
 
-	memset(t->shared, 0, sizeof(*t->shared));
-	t->pid = fork();
-	if (t->pid < 0) {
-		t->pid = 0;
-		return as_fail_errno(err, errno, "cannot fork");
+	for (unsigned k = 0; k < n && !rc; k++) {
+		memset(r->tracks[k].shared, 0, sizeof(*r->tracks[k].shared));
+		r->tracks[k].suspect = false;
+		rc = as_crew_start(crew, k, be_track, share, err);
 	}
-	if (t->pid)
-		return 0;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	_exit(getppid() == parent && be_track(r, t, batch, passes) ? 0 : 1);
-}
-
-/* A track ends its child in time, whatever happens: here we wait for tracks only. */
-static void await_track(const struct as_runner *r, struct as_track *t)
-{
-	bool ended = !t->pid;
-	int status = 0;
-
-	while (!ended) {
-		ended = as_stuck_reap(t->pid, LOOK_MS, &status);
-		if (!ended && r->options.stop && *r->options.stop) {
-			/* It may have been told to stop, too, and then it counts what is done. */
-			ended = as_stuck_reap(t->pid, END_MS, &status);
-			if (!ended)
-				kill(t->pid, SIGKILL);
-		}
-	}
-	t->pid = 0;
-	t->suspect = status;
+	as_crew_await(crew, &halt, END_MS);
+	for (unsigned k = 0; k < n; k++)
+		if (as_crew_sits(crew, k))
+			r->tracks[k].suspect =
+				as_crew_ended(crew, k, NULL) || r->tracks[k].shared->notice.is;
+	as_crew_free(crew);
+	return rc;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
@@ -160,7 +151,7 @@ static size_t last_suspect(struct as_runner *r, unsigned n, struct as_passes *pa
 		if (!t->suspect)
 			continue;
 		last = at > last ? at : last;
-		if (!t->shared->found)
+		if (!t->shared->notice.is)
 			continue;
 		passes->rows[at].passed = false;
 		if (!beside->found || at < beside->found_at) {
@@ -197,10 +188,7 @@ int as_runner_beside(struct as_runner *r, const struct as_run_batch *batch, unsi
 	if (rc)
 		return rc;
 	passes = as_shared_alloc(bytes);
-	for (unsigned k = 0; k < n && !rc; k++)
-		rc = start_track(r, &r->tracks[k], batch, passes, err);
-	for (unsigned k = 0; k < n; k++)
-		await_track(r, &r->tracks[k]);
+	rc = run_tracks(r, n, &(struct track_share){ r, batch, passes }, err);
 	if (!rc)
 		sum_up(r, n, batch->n, passes, beside, result);
 	as_shared_free(passes, bytes);

@@ -12,6 +12,7 @@
 #include "scenario/diff.h"
 #include "scenario/scenario.h"
 #include "symptom/ids.h"
+#include "symptom/symptom.h"
 #include "work/print.h"
 
 #include <stdio.h>
@@ -183,6 +184,7 @@ static void tell(struct diff_scenario *s, const struct as_seq *seq, const char *
 	const struct as_answer *t = &odd->answers->ops[d->op];
 	struct as_run_options options = s->options;
 	struct as_buf op = { 0 }, summary = { 0 }, pair = { 0 }, signature = { 0 }, detail = { 0 };
+	struct as_symptom symptom = { .kind = AS_FIND_DIFF, .op = (int64_t)d->op };
 	struct as_finding f = { .kind = AS_FIND_DIFF, .target = odd->spec };
 	char id[AS_FINDING_ID_MAX];
 
@@ -192,8 +194,9 @@ static void tell(struct diff_scenario *s, const struct as_seq *seq, const char *
 		    odd->spec, as_buf_str(&d->says), s->subjects[d->other].spec,
 		    as_buf_str(&d->others_say),
 		    t->agrees ? ", as most do; the model allows both" : "; the model: ", t->why);
-	as_finding_signature(&signature, f.kind, as_op_table[seq->ops[d->op].code].name,
-			     as_buf_str(&pair));
+	symptom.about = as_op_table[seq->ops[d->op].code].name;
+	symptom.why = as_buf_str(&pair);
+	as_symptom_sign(&symptom, &signature);
 	describe(s, seq, d->op, &detail);
 	snprintf(options.scenario, sizeof(options.scenario), "diff:%s", s->params);
 	f.summary = as_buf_str(&summary);

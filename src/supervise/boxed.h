@@ -12,6 +12,7 @@
 #include "base/event.h"
 #include "box/sandbox.h"
 #include "host/medium.h"
+#include "progress/stats.h"
 #include "run/run.h"
 #include "work/seq.h"
 

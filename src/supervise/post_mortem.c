@@ -8,8 +8,10 @@
 #include "supervise/boxed_priv.h"
 
 #include "child/child.h"
+#include "crew/ended.h"
 #include "os/spawn.h"
 #include "run/finding.h"
+#include "symptom/symptom.h"
 #include "work/print.h"
 
 #include <signal.h>
@@ -52,7 +54,9 @@ static struct as_child_shared *copy_shared(const struct as_boxed_session *b, siz
 	if (sh->ops > n_ops)
 		sh->ops = n_ops;
 	sh->sweep_plan[sizeof(sh->sweep_plan) - 1] = '\0';
-	sh->found_op = sh->phase == PHASE_OP ? sh->op : -1;
+	as_shared_mend(sh);
+	/* What it says of a finding was told, or is lost with the box. */
+	as_notice_begin(&sh->notice, AS_FIND_SIGNAL, sh->phase == PHASE_OP ? sh->op : -1);
 	return sh;
 }
 
@@ -88,8 +92,10 @@ static void describe_end(const struct as_boxed_session *b, enum as_boxed_end end
 	} else if (end == BOXED_STUCK) {
 		as_buf_adds(out, "the engine's call did not come back, and it could not be killed");
 	} else if (WIFSIGNALED(status)) {
-		as_buf_addf(out, "the %s died of %s", box->state->ended ? "engine" : "kernel",
-			    as_signal_name(WTERMSIG(status)));
+		struct as_ended ended = as_ended_of(status);
+
+		as_buf_addf(out, "the %s ", box->state->ended ? "engine" : "kernel");
+		as_ended_words(&ended, &(struct as_ended_say){ 0 }, out);
 	} else {
 		as_buf_addf(out, "the kernel ended with status %d", WEXITSTATUS(status));
 	}
@@ -146,9 +152,9 @@ static void find_place(const struct as_boxed_session *b, const struct as_seq *se
 	}
 	if (went_on) {
 		sh->phase = PHASE_SETUP;
-		sh->found_op = -1;
+		sh->notice.op = -1;
 	}
-	place->op = sh->found_op;
+	place->op = sh->notice.op;
 	place->ops = went_on ? 0 : sh->ops;
 	as_buf_adds(&place->about, place->op >= 0 ? as_op_table[seq->ops[place->op].code].name
 						  : as_phase_name(sh->phase));
@@ -160,43 +166,55 @@ static void find_place(const struct as_boxed_session *b, const struct as_seq *se
 	place->disk = last_disk(b, end);
 }
 
-static void tell(struct as_boxed_session *b, size_t job, const struct as_boxed_place *place,
-		 enum as_boxed_end end)
+/* What is said of the end: as the notice of a child, had it come to write one. */
+static void write_notice(const struct as_boxed_session *b, const struct as_seq *seq,
+			 const struct as_boxed_place *place, enum as_boxed_end end,
+			 struct as_notice *notice)
 {
-	const struct as_seq *seq = b->jobs[job].seq;
-	struct as_buf text = { 0 }, summary = { 0 }, signature = { 0 }, op = { 0 };
-	struct as_finding f = { .kind = kind_of(b, end),
-				.target = b->how->target,
-				.detail = as_buf_str(&place->detail),
-				.workload_name = b->jobs[job].name,
-				.op_index = (long)place->op,
-				.log = b->console.len ? as_buf_str(&b->console) : NULL,
-				/* The one in the box is not ours to ask any more. */
-				.kernel = place->options.on_host ? NULL : "",
-				.disk = place->disk ? as_medium_disk(place->disk) : NULL };
-	char id[AS_FINDING_ID_MAX];
+	struct as_buf text = { 0 }, signature = { 0 }, op = { 0 };
+	struct as_symptom symptom = { .kind = kind_of(b, end), .op = -1 };
 
 	describe_end(b, end, &text);
+	symptom.about = as_buf_str(&place->about);
+	symptom.why = as_buf_str(&text);
+	as_notice_begin(notice, symptom.kind, place->op);
 	if (place->op >= 0) {
 		as_print_op(&seq->ops[place->op], &op);
-		as_buf_addf(&summary, "op %lld: %.512s: ", (long long)place->op + 1,
-			    as_buf_str(&op));
+		AS_NOTICE_SETF(notice, summary, "op %lld: %.512s: %s", (long long)place->op + 1,
+			       as_buf_str(&op), symptom.why);
 	} else if (end != BOXED_COMPLAINED) {
-		as_buf_addf(&summary, "%s: ", as_buf_str(&place->about));
+		AS_NOTICE_SETF(notice, summary, "%s: %s", symptom.about, symptom.why);
+	} else {
+		AS_NOTICE_SET(notice, summary, symptom.why);
 	}
-	as_buf_adds(&summary, as_buf_str(&text));
 	if (b->weight > AS_KMSG_INFO)
 		as_buf_adds(&signature, as_buf_str(&b->signature));
 	else
-		as_finding_signature(&signature, f.kind, as_buf_str(&place->about),
-				     as_buf_str(&text));
-	f.summary = as_buf_str(&summary);
-	f.signature = as_buf_str(&signature);
-	as_finding_tell(&f, NULL, seq, &place->options, b->how->findings, id);
+		as_symptom_sign(&symptom, &signature);
+	AS_NOTICE_SET(notice, signature, as_buf_str(&signature));
+	AS_NOTICE_SET(notice, detail, as_buf_str(&place->detail));
+	as_notice_close(notice);
 	as_buf_free(&text);
-	as_buf_free(&summary);
 	as_buf_free(&signature);
 	as_buf_free(&op);
+}
+
+static void tell(struct as_boxed_session *b, size_t job, const struct as_boxed_place *place,
+		 enum as_boxed_end end, struct as_notice *notice)
+{
+	const struct as_seq *seq = b->jobs[job].seq;
+	struct as_finding f;
+	char id[AS_FINDING_ID_MAX];
+
+	write_notice(b, seq, place, end, notice);
+	f = as_notice_open(notice);
+	f.target = b->how->target;
+	f.workload_name = b->jobs[job].name;
+	f.log = b->console.len ? as_buf_str(&b->console) : NULL;
+	/* The one in the box is not ours to ask any more. */
+	f.kernel = place->options.on_host ? NULL : "";
+	f.disk = place->disk ? as_medium_disk(place->disk) : NULL;
+	as_finding_tell(&f, NULL, seq, &place->options, b->how->findings, id);
 }
 
 /* Counts the workloads that the same process has finished before: they had no findings. */
@@ -262,7 +280,7 @@ void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_
 		count_earlier(b, job, sh);
 	find_place(b, seq, sh, end, &place);
 	r.ops = place.ops;
-	tell(b, job, &place, end);
+	tell(b, job, &place, end, &sh->notice);
 	free_place(&place);
 	r.points = b->how->options.sweep ? at.points : 0;
 	free(sh);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * wire: see wire.h. A message is a JSON object on a line. The members of a job are rows of tables
- * that both print and parse go through.
+ * that both print and parse go through: those of its options are the rows of child/run_option.def.
  */
 #include "supervise/wire.h"
 
@@ -67,29 +67,8 @@ static const struct text_row {
 	{                                                         \
 		name, offsetof(struct as_wire_job, field), needed \
 	}
-	ROW("target", target, true),
-	ROW("state", state, true),
-	ROW("work", work, true),
-	ROW("out", out, false),
-	ROW("known", known, false),
-	ROW("cov", cov, false),
-	ROW("faults", options.faults, false),
-#undef ROW
-};
-
-static const struct number_row {
-	const char *key;
-	size_t at, size;
-} job_numbers[] = {
-#define ROW(field)                                                  \
-	{                                                           \
-#field, offsetof(struct as_run_options, field),     \
-			sizeof(((struct as_run_options *)0)->field) \
-	}
-	ROW(deadline_ms), ROW(size_bytes),   ROW(seed),	       ROW(max_bytes),
-	ROW(max_entries), ROW(kmemleak),     ROW(max_faults),  ROW(sweep_at.op),
-	ROW(sweep_at.n),  ROW(sweep_at.op2), ROW(sweep_at.n2), ROW(sweep_at.points),
-	ROW(sweep_only),
+	ROW("target", target, true), ROW("state", state, true),	 ROW("work", work, true),
+	ROW("out", out, false),	     ROW("known", known, false), ROW("cov", cov, false),
 #undef ROW
 };
 
@@ -97,26 +76,8 @@ static const struct {
 	const char *key;
 	size_t at;
 } job_flags[] = {
-	{ "check_every_op", offsetof(struct as_wire_job, options.check_every_op) },
-	{ "draw_faults", offsetof(struct as_wire_job, options.draw_faults) },
-	{ "kcov", offsetof(struct as_wire_job, options.kcov) },
 	{ "together", offsetof(struct as_wire_job, together) },
 	{ "once", offsetof(struct as_wire_job, once) },
-};
-
-/* Texts that stand in the options themselves. */
-static const struct {
-	const char *key;
-	size_t at, size;
-} job_words[] = {
-#define ROW(field)                                                  \
-	{                                                           \
-#field, offsetof(struct as_run_options, field),     \
-			sizeof(((struct as_run_options *)0)->field) \
-	}
-	ROW(scenario),
-	ROW(kernel),
-#undef ROW
 };
 
 #define NROWS(rows) (sizeof(rows) / sizeof(rows[0]))
@@ -147,9 +108,28 @@ static int print_text(struct as_json *json, const char *key, const char *text, s
 	return 0;
 }
 
+static int print_option(struct as_json *json, const struct as_run_options *o,
+			const struct as_run_row *row, struct as_err *err)
+{
+	switch (row->form) {
+	case AS_RUN_FLAG:
+		as_json_kbool(json, row->field, as_run_number(o, row));
+		return 0;
+	case AS_RUN_SWEEP:
+		as_json_kstr(json, row->field, as_sweep_name(o->sweep));
+		return 0;
+	case AS_RUN_WORD:
+	case AS_RUN_TEXT:
+		return print_text(json, row->field, as_run_text(o, row), err);
+	default:
+		as_json_kuint(json, row->field, as_run_number(o, row));
+		return 0;
+	}
+}
+
 int as_wire_job_print(const struct as_wire_job *job, struct as_buf *out, struct as_err *err)
 {
-	const char *options = (const char *)&job->options, *all = (const char *)job;
+	const char *all = (const char *)job;
 	struct as_json json;
 	int rc = 0;
 
@@ -157,18 +137,11 @@ int as_wire_job_print(const struct as_wire_job *job, struct as_buf *out, struct 
 	for (size_t i = 0; i < NROWS(job_texts) && !rc; i++)
 		rc = print_text(&json, job_texts[i].key,
 				*(const char *const *)(const void *)(all + job_texts[i].at), err);
-	for (size_t i = 0; i < NROWS(job_words) && !rc; i++)
-		rc = print_text(&json, job_words[i].key, options + job_words[i].at, err);
-	for (size_t i = 0; i < NROWS(job_numbers); i++) {
-		const void *at = options + job_numbers[i].at;
-
-		as_json_kuint(&json, job_numbers[i].key,
-			      job_numbers[i].size == 4 ? *(const uint32_t *)at
-						       : *(const uint64_t *)at);
-	}
 	for (size_t i = 0; i < NROWS(job_flags); i++)
 		as_json_kbool(&json, job_flags[i].key, *(const bool *)(all + job_flags[i].at));
-	as_json_kstr(&json, "sweep", as_sweep_name(job->options.sweep));
+	for (size_t i = 0; i < AS_RUN_OPTIONS && !rc; i++)
+		if (as_run_rows[i].sent)
+			rc = print_option(&json, &job->options, &as_run_rows[i], err);
 	end(&json);
 	return rc;
 }
@@ -184,55 +157,67 @@ static int parse_texts(struct as_wire_job *job, struct as_err *err)
 				       text ? "too long" : "missing");
 		*(const char **)(void *)((char *)job + row->at) = text;
 	}
-	for (size_t i = 0; i < NROWS(job_words); i++) {
-		const char *text = text_of(job->object, job_words[i].key);
-
-		if (text && strlen(text) >= job_words[i].size)
-			return as_fail(err, AS_EUSE, "the wire: job: its %s is too long",
-				       job_words[i].key);
-		if (text)
-			memcpy((char *)&job->options + job_words[i].at, text, strlen(text) + 1);
-	}
-	return 0;
-}
-
-/* Numbers of 64 bits are written as JSON has them; jansson reads those up to INT64_MAX. */
-static int parse_numbers(struct as_wire_job *job, struct as_err *err)
-{
-	for (size_t i = 0; i < NROWS(job_numbers); i++) {
-		const struct number_row *row = &job_numbers[i];
-		const json_t *value = json_object_get(job->object, row->key);
-		json_int_t n = json_integer_value(value);
-		void *at = (char *)&job->options + row->at;
-
-		if (!json_is_integer(value) || n < 0 || (row->size == 4 && n > UINT32_MAX))
-			return as_fail(err, AS_EUSE, "the wire: job: its %s is not a valid number",
-				       row->key);
-		if (row->size == 4)
-			*(uint32_t *)at = (uint32_t)n;
-		else
-			*(uint64_t *)at = (uint64_t)n;
-	}
 	for (size_t i = 0; i < NROWS(job_flags); i++)
 		*(bool *)((char *)job + job_flags[i].at) =
 			json_is_true(json_object_get(job->object, job_flags[i].key));
 	return 0;
 }
 
+static int parse_option_text(struct as_wire_job *job, const struct as_run_row *row,
+			     struct as_err *err)
+{
+	const char *text = text_of(job->object, row->field);
+
+	if (!text || !*text)
+		return 0;
+	if (strlen(text) >= (row->form == AS_RUN_WORD ? row->size : AS_WIRE_PATH_MAX_BYTES + 1))
+		return as_fail(err, AS_EUSE, "the wire: job: its %s is too long", row->field);
+	if (row->form == AS_RUN_WORD)
+		memcpy((char *)&job->options + row->at, text, strlen(text) + 1);
+	else
+		*(const char **)(void *)((char *)&job->options + row->at) = text;
+	return 0;
+}
+
+/* What is not there keeps its default. Numbers of 64 bits are written as JSON has them; jansson
+ * reads those up to INT64_MAX. */
+static int parse_option(struct as_wire_job *job, const struct as_run_row *row, struct as_err *err)
+{
+	const json_t *value = json_object_get(job->object, row->field);
+	json_int_t n = json_integer_value(value);
+	const char *sweep = json_string_value(value);
+
+	if (!value)
+		return 0;
+	switch (row->form) {
+	case AS_RUN_FLAG:
+		as_run_set_number(&job->options, row, json_is_true(value));
+		return 0;
+	case AS_RUN_SWEEP:
+		return as_sweep_parse(sweep ? sweep : "", &job->options.sweep, err);
+	case AS_RUN_WORD:
+	case AS_RUN_TEXT:
+		return parse_option_text(job, row, err);
+	default:
+		if (!json_is_integer(value) || n < 0 || (row->form == AS_RUN_U32 && n > UINT32_MAX))
+			return as_fail(err, AS_EUSE, "the wire: job: its %s is not a valid number",
+				       row->field);
+		as_run_set_number(&job->options, row, (uint64_t)n);
+		return 0;
+	}
+}
+
 int as_wire_job_parse(const char *text, size_t len, struct as_wire_job *job, struct as_err *err)
 {
-	const char *sweep;
 	int rc;
 
 	*job = (struct as_wire_job){ 0 };
 	rc = open_message(text, len, "job", &job->object, err);
 	if (!rc)
 		rc = parse_texts(job, err);
-	if (!rc)
-		rc = parse_numbers(job, err);
-	sweep = text_of(job->object, "sweep");
-	if (!rc)
-		rc = as_sweep_parse(sweep ? sweep : "", &job->options.sweep, err);
+	for (size_t i = 0; i < AS_RUN_OPTIONS && !rc; i++)
+		if (as_run_rows[i].sent)
+			rc = parse_option(job, &as_run_rows[i], err);
 	if (rc)
 		as_wire_job_free(job);
 	return rc;
@@ -323,8 +308,7 @@ void as_wire_event_print(const struct as_wire_event *event, struct as_buf *out)
 		as_json_kuint(&json, "wire", event->version);
 		break;
 	case AS_WIRE_FINDING:
-		as_finding_print(&json, &event->finding.finding, event->finding.id);
-		as_json_kstr(&json, "workload", event->finding.finding.workload);
+		as_finding_print_whole(&json, &event->finding.finding, event->finding.id);
 		break;
 	case AS_WIRE_BATCH:
 		as_json_kuint(&json, "done", event->done);

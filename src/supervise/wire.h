@@ -48,9 +48,7 @@ struct as_wire_job {
 	const char *cov; /* folder for counts of calls; NULL: they are not counted */
 	bool together; /* several workloads may share a process; batches are told */
 	bool once; /* the engine ends after its first work */
-	/* check_every_op, deadline_ms, size_bytes, seed, max_bytes, max_entries, faults, scenario,
-	 * kernel and sweep are sent. */
-	struct as_run_options options;
+	struct as_run_options options; /* child/run_option.def says which are sent */
 	struct json_t *object;
 };
 

@@ -27,7 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -165,7 +164,7 @@ struct server_child {
 	int in; /* standard input */
 };
 
-_Noreturn static void be_child(const struct server_child *c, pid_t parent)
+_Noreturn static void be_child(const struct server_child *c)
 {
 	const struct as_confine_path files[] = { { "/", AS_CONFINE_RUN },
 						 { "/dev/null", AS_CONFINE_WRITE },
@@ -174,10 +173,6 @@ _Noreturn static void be_child(const struct server_child *c, pid_t parent)
 	const struct rlimit no_core = { 0, 0 };
 	int null = open("/dev/null", O_RDWR);
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
-	setpgid(0, 0);
 	dup2(c->in >= 0 ? c->in : null, 0);
 	dup2(null, 1);
 	dup2(null, 2);
@@ -217,7 +212,6 @@ static int spawn(struct as_sym_server *s, struct as_fsck_subject *subject, struc
 	struct server_child c = { .argv = argv, .envp = env, .folder = as_temp_path(s->temp) };
 	int command[2] = { -1, -1 }, answer[2] = { -1, -1 }, n = 5;
 	char **words;
-	pid_t parent = getpid();
 
 	if (!as_spawn_which("valgrind", valgrind, sizeof(valgrind)) ||
 	    !tool_folder(folder, sizeof(folder)))
@@ -244,9 +238,9 @@ static int spawn(struct as_sym_server *s, struct as_fsck_subject *subject, struc
 	for (int i = 0; words[i] && n < 63; i++)
 		argv[n++] = i ? words[i] : (char *)as_subject_program(subject);
 	c.in = input_fd(as_subject_input(subject, AS_SUBJECT_REPAIR));
-	s->pid = fork();
+	s->pid = as_spawn_child(AS_BIRTH_GROUP);
 	if (!s->pid)
-		be_child(&c, parent);
+		be_child(&c);
 	if (c.in >= 0)
 		close(c.in);
 	as_fstype_free_words(words);

@@ -25,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -127,16 +126,12 @@ static uint64_t space_bytes(void)
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void serve(struct solve_peer *p, int fd, pid_t parent)
+static void serve(struct solve_peer *p, int fd)
 {
-	static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTERM };
+	static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
 	uint64_t most = space_bytes() + p->memory_bytes;
 	struct rlimit limit = { most, most };
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	signal(SIGINT, SIG_IGN);
 	/* It dies of what it dies of; nobody here catches that. */
 	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
 		signal(deadly[i], SIG_DFL);
@@ -153,17 +148,16 @@ static void serve(struct solve_peer *p, int fd, pid_t parent)
 
 static bool start(struct solve_peer *p)
 {
-	pid_t parent = getpid();
 	int pair[2];
 
 	if (p->pid > 0)
 		return true;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return false;
-	p->pid = fork();
+	p->pid = as_spawn_child(AS_BIRTH_DEAF);
 	if (!p->pid) {
 		close(pair[0]);
-		serve(p, pair[1], parent);
+		serve(p, pair[1]);
 	}
 	close(pair[1]);
 	p->fd = pair[0];

@@ -345,25 +345,15 @@ static const char *way_of(const char *got)
 /* Whether the answer of a descriptor's operation shows how long the file is. */
 static bool shows_size(const struct as_op *op, const char *got, const char *want)
 {
+	const struct as_op_info *info = &as_op_table[op->code];
 	bool counts = strncmp(got, "-1 ", 3) && strncmp(want, "-1 ", 3);
+	bool beyond = is_answer(got, "ENXIO") || is_answer(want, "ENXIO");
 
-	switch (op->code) {
-	case AS_OP_READ:
-	case AS_OP_PREAD:
-	case AS_OP_PREADV2:
-	case AS_OP_LSEEK:
-	case AS_OP_COPY_FILE_RANGE:
-	case AS_OP_SENDFILE:
-	case AS_OP_SPLICE:
-		return counts || is_answer(got, "ENXIO") || is_answer(want, "ENXIO") ||
-		       is_answer(got, "EINVAL") || is_answer(want, "EINVAL");
-	case AS_OP_MSTORE:
-	case AS_OP_MLOAD:
-	case AS_OP_MMAP_WRITE:
-		return is_answer(got, "ENXIO") || is_answer(want, "ENXIO");
-	default:
+	if (info->moves == AS_MOVES_MAPPED)
+		return beyond;
+	if (info->reads != AS_READS_DATA && info->moves != AS_MOVES_COPY && op->code != AS_OP_LSEEK)
 		return false;
-	}
+	return counts || beyond || is_answer(got, "EINVAL") || is_answer(want, "EINVAL");
 }
 
 static void sign_answer(const struct as_symptom *s, struct as_buf *out)
@@ -402,7 +392,7 @@ static void sign_answer(const struct as_symptom *s, struct as_buf *out)
 	add_answer(want, out);
 }
 
-void as_symptom_sign(const struct as_symptom *s, struct as_buf *out)
+static void sign_difference(const struct as_symptom *s, struct as_buf *out)
 {
 	const char *why = s->why, *colon;
 	struct as_buf path = { 0 };
@@ -433,4 +423,73 @@ void as_symptom_sign(const struct as_symptom *s, struct as_buf *out)
 		   : strstr(why, "should not be there") ? "extra "
 							: "",
 		   out);
+}
+
+/* ---- By the kind ----------------------------------------------------------------------------- */
+
+static void add_after_op(const struct as_symptom *s, int64_t op, struct as_buf *out)
+{
+	if (!s->seq)
+		return;
+	if (op < 0) {
+		as_symptom_after_last(s->seq, s->failed, (int64_t)s->seq->n, out);
+		return;
+	}
+	as_buf_adds(out, AS_SIGNATURE_AFTER);
+	as_symptom_op(s->seq, (size_t)op, out);
+}
+
+/* How much is left, and after which of several unmounts, says nothing. */
+static void sign_leak(const struct as_symptom *s, struct as_buf *out)
+{
+	as_symptom_sign_plain(s->kind, NULL, "memory left after unmount", out);
+	if (s->made >= 0 || s->op < 0)
+		add_after_op(s, s->made, out);
+	else
+		as_symptom_after_last(s->seq, s->failed, s->op, out);
+}
+
+/* A rule that a library keeps by itself: the words say enough. */
+static void sign_told(const struct as_symptom *s, struct as_buf *out)
+{
+	as_buf_addf(out, "%s: ", as_finding_kind_name(s->kind));
+	as_signature_add(out, s->why);
+	add_after_op(s, s->op, out);
+}
+
+/* Any other: where it happened, and the words. */
+static void sign_words(const struct as_symptom *s, struct as_buf *out)
+{
+	as_buf_addf(out, "%s: %s: ", as_finding_kind_name(s->kind), s->about);
+	as_signature_add(out, s->why);
+	if (s->op < 0)
+		add_after_op(s, -1, out);
+}
+
+static const struct sign_row {
+	void (*sign)(const struct as_symptom *s, struct as_buf *out);
+	bool by_model; /* without a model: as any other */
+} sign_rows[AS_FIND_KINDS] = {
+	[AS_FIND_OUTCOME] = { sign_difference, true }, [AS_FIND_DATA] = { sign_difference, true },
+	[AS_FIND_TREE] = { sign_difference, true },    [AS_FIND_LEAK] = { sign_leak, false },
+	[AS_FIND_LOCK] = { sign_told, false },	       [AS_FIND_PAIR] = { sign_told, false },
+	[AS_FIND_INVARIANT] = { sign_told, false },    [AS_FIND_SILENT] = { sign_told, false },
+	[AS_FIND_LIMIT] = { sign_told, false },
+};
+
+void as_symptom_sign(const struct as_symptom *s, struct as_buf *out)
+{
+	const struct sign_row *row = &sign_rows[s->kind];
+
+	if (row->sign && (s->model || !row->by_model))
+		row->sign(s, out);
+	else
+		sign_words(s, out);
+}
+
+void as_symptom_sign_plain(enum as_finding_kind kind, const char *about, const char *what,
+			   struct as_buf *out)
+{
+	as_buf_addf(out, "%s: %s%s%s", as_finding_kind_name(kind), about ? about : "",
+		    about ? ": " : "", what);
 }

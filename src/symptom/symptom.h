@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * symptom: the signature of what differs from the model: which side of which kind of object, and
- * the last operation that changed that side of it. Who noticed it, a read or a walk through the
- * tree, is not part of it.
+ * symptom: the signature of a finding is made here, by the kind of it. Those of checkers under test
+ * (fsck/judge.h) and of what a kernel says (klog/kmsg.h) are made where these words are read.
+ *
+ * Of what differs from the model, the signature is which side of which kind of object, and the last
+ * operation that changed that side of it. Who noticed it, a read or a walk through the tree, is not
+ * part of it.
  */
 #ifndef AS_SYMPTOM_SYMPTOM_H
 #define AS_SYMPTOM_SYMPTOM_H
@@ -12,16 +15,23 @@
 #include "work/seq.h"
 
 struct as_symptom {
-	enum as_finding_kind kind; /* AS_FIND_OUTCOME, _DATA or _TREE */
-	const struct as_model *model; /* as it was before the operation */
+	enum as_finding_kind kind;
+	const struct as_model *model; /* as it was before the operation; NULL: it says nothing */
+	/* NULL: the operations say nothing. */
 	const struct as_seq *seq;
 	const bool *failed; /* by operation: it answered with an error; NULL: not known */
 	int64_t op; /* the one that disagreed; -1: the tree, after all of them */
+	int64_t made; /* AS_FIND_LEAK: the one that asked for what is left; -1: not known */
+	const char *about; /* where it happened: "rename", "unmount" */
 	const char *why; /* "/a: size 4096, model says 0" */
 };
 
-/* Adds "state: size of a file; after open O_TRUNC" or "answer: rename: EEXIST, model says 0". */
+/* Adds it by the kind, as the table at its head says: "state: size of a file; after open O_TRUNC",
+ * "answer: rename: EEXIST, model says 0", "mount: fsck: ..." */
 void as_symptom_sign(const struct as_symptom *symptom, struct as_buf *out);
+/* Adds "KIND: ABOUT: WHAT", or without ABOUT if it is NULL, of what is the same in all runs. */
+void as_symptom_sign_plain(enum as_finding_kind kind, const char *about, const char *what,
+			   struct as_buf *out);
 
 /* ---- Operations (symptom_op.c) ---- */
 

@@ -18,6 +18,7 @@
 
 #include "base/hash.h"
 #include "base/show.h"
+#include "crew/ended.h"
 #include "os/guard.h"
 #include "os/sanitizer.h"
 #include "os/shield.h"
@@ -33,6 +34,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LOAD_SECONDS "10"
 #define LOAD_DEADLINE_MS 10000
 #define NAME_BYTES 64
 #define FILE_MAX_BYTES ((size_t)1 << 30)
@@ -278,21 +280,17 @@ uint64_t as_target_build(const struct as_target *t)
 static int loaded_badly(const char *path, const struct as_ended *ended, const struct as_buf *output,
 			struct as_err *err)
 {
-	struct as_buf said = { 0 };
-	char how[64];
+	const struct as_ended_say say = { .status = true,
+					  .late = "did not come back within " LOAD_SECONDS " s" };
+	struct as_buf said = { 0 }, how = { 0 };
 	int rc;
 
-	if (ended->how == AS_END_SIGNAL)
-		snprintf(how, sizeof(how), "died of %s", as_signal_name(ended->status));
-	else if (ended->how == AS_END_DEADLINE)
-		snprintf(how, sizeof(how), "did not come back within %u s",
-			 LOAD_DEADLINE_MS / 1000);
-	else
-		snprintf(how, sizeof(how), "called exit(%d)", ended->status);
+	as_ended_words(ended, &say, &how);
 	as_shown(&said, as_buf_str(output), output->len < SAID_BYTES ? output->len : SAID_BYTES);
-	rc = as_fail(err, AS_EUSE, "plugin %s: it %s while it was loaded%s%s", path, how,
-		     said.len ? "; it printed: " : "", as_buf_str(&said));
+	rc = as_fail(err, AS_EUSE, "plugin %s: it %s while it was loaded%s%s", path,
+		     as_buf_str(&how), said.len ? "; it printed: " : "", as_buf_str(&said));
 	as_buf_free(&said);
+	as_buf_free(&how);
 	return rc;
 }
 

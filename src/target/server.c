@@ -5,6 +5,7 @@
 #include "target/server.h"
 
 #include "base/array.h"
+#include "crew/ended.h"
 #include "os/patience.h"
 #include "os/spawn.h"
 #include "os/stuck.h"
@@ -110,17 +111,19 @@ int as_server_argv(const char *command, const struct as_server_places *places, c
 
 static void note_end(struct as_server *s)
 {
-	int status = s->report->status;
+	struct as_ended ended = as_ended_of(s->report->status);
+	struct as_buf how = { 0 };
 
+	as_ended_words(&ended, &(struct as_ended_say){ 0 }, &how);
 	if (!s->report->ended)
 		/* The keeper was killed, and the server with it. */
 		snprintf(s->trouble, sizeof(s->trouble), "the server was killed");
-	else if (WIFSIGNALED(status))
-		snprintf(s->trouble, sizeof(s->trouble), "the server died of %s",
-			 as_signal_name(WTERMSIG(status)));
-	else if (!s->wanted || WEXITSTATUS(status))
+	else if (ended.how == AS_END_SIGNAL)
+		snprintf(s->trouble, sizeof(s->trouble), "the server %s", as_buf_str(&how));
+	else if (!s->wanted || ended.status)
 		snprintf(s->trouble, sizeof(s->trouble), "the server ended with status %d%s",
-			 WEXITSTATUS(status), s->wanted ? "" : " while it was mounted");
+			 ended.status, s->wanted ? "" : " while it was mounted");
+	as_buf_free(&how);
 }
 
 static bool reap(struct as_server *s, unsigned ms)

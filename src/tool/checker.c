@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* checker: see checker.h. */
 #include "tool/checker.h"
+#include "crew/ended.h"
 
 #include "base/array.h"
 
@@ -156,8 +157,7 @@ void as_checker_describe(const struct as_checked *checked, struct as_buf *out)
 	const struct as_tool_result *run = &checked->run;
 
 	if (run->ended.how == AS_END_SIGNAL)
-		as_buf_addf(out, "died of %s",
-			    *run->died ? run->died : as_signal_name(run->ended.status));
+		as_ended_words(&run->ended, &(struct as_ended_say){ .died = run->died }, out);
 	else if (run->ended.how == AS_END_DEADLINE)
 		as_buf_addf(out, "killed after %lld ms", (long long)(run->ended.wall_us / 1000));
 	else

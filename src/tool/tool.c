@@ -17,6 +17,7 @@
 #include "os/elf.h"
 #include "os/elf_needs.h"
 #include "os/patience.h"
+#include "os/spawn.h"
 #include "os/stack.h"
 #include "os/stuck.h"
 #include "tool/shim/proto.h"
@@ -32,7 +33,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -77,7 +77,6 @@ struct launch {
 	const char *path;
 	char *const *envp;
 	int disk_fd, share_fd, control_fd, shim_fd, out_fd, in_fd;
-	pid_t parent;
 };
 
 /* Runs in the child; it makes only calls that are safe after a fork. */
@@ -88,15 +87,7 @@ _Noreturn static void exec_server(const struct launch *l)
 			     l->share_fd, l->control_fd, l->shim_fd };
 	const int to[] = { 0, 1, 2, DISK_FD, SHARE_FD, CONTROL_FD, SHIM_FD };
 	char *const argv[] = { (char *)l->path, NULL };
-	sigset_t none;
 
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != l->parent)
-		_exit(127);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
 	setrlimit(RLIMIT_NOFILE, &files);
 	setrlimit(RLIMIT_CORE, &core);
 	/* In some hash tables the order depends on addresses. */
@@ -199,7 +190,6 @@ static int plumb(struct launch *l, int control[2], int out[2], struct as_err *er
 static int start_server(struct as_tool *tool, struct as_err *err)
 {
 	struct launch l = { .path = tool->path,
-			    .parent = getpid(),
 			    .disk_fd = tool->disk_fd,
 			    .share_fd = tool->share_fd,
 			    .in_fd = tool->in_fd,
@@ -215,14 +205,13 @@ static int start_server(struct as_tool *tool, struct as_err *err)
 		rc = plumb(&l, control, out, err);
 	if (rc)
 		goto out;
-	tool->pid = fork();
+	tool->pid = as_spawn_child(AS_BIRTH_GROUP);
 	if (!tool->pid)
 		exec_server(&l);
 	if (tool->pid < 0) {
 		rc = as_fail_errno(err, errno, "%s: cannot fork", tool->path);
 		goto out;
 	}
-	setpgid(tool->pid, tool->pid);
 	tool->control_fd = control[0];
 	tool->out_fd = out[0];
 	control[0] = out[0] = -1;
@@ -359,9 +348,9 @@ int as_tool_await(struct as_tool *tool, unsigned deadline_ms, struct as_buf *out
 		int64_t left_ms = as_patience_left(&patience);
 		char byte;
 
-		if (!left_ms)
+		if (!left_ms || as_halted(tool->limits.halt))
 			return 0;
-		if (poll(fds, 2, (int)left_ms) < 0 && errno != EINTR)
+		if (poll(fds, 2, as_halt_wait_ms(tool->limits.halt, left_ms)) < 0 && errno != EINTR)
 			return -1;
 		if (fds[1].revents & POLLIN)
 			drain(tool, output);
@@ -400,6 +389,8 @@ static int load_program(struct as_tool *tool, struct as_buf *output, struct as_e
 
 	if (!rc && as_tool_await(tool, START_MS, output) != 1) {
 		as_tool_stop_server(tool);
+		if (as_halted(tool->limits.halt))
+			return as_fail(err, AS_ESTOP, "stopped");
 		rc = as_fail(err, AS_EIO, "%s: cannot be loaded with the shim: %s", tool->path,
 			     as_buf_str(output));
 	}
@@ -447,6 +438,9 @@ int as_tool_go(struct as_tool *tool, struct as_tool_result *result, struct as_er
 	result->ended.wall_us = as_now_us() - start_us;
 	if (got < 0)
 		return as_fail(err, AS_EIO, "%s: its server died", tool->path);
+	/* It did not end for as long as there was time: nobody knows whether it would have. */
+	if (!got && as_halted(tool->limits.halt))
+		return as_fail(err, AS_ESTOP, "stopped");
 	if (!got)
 		result->ended =
 			(struct as_ended){ AS_END_DEADLINE, SIGKILL, result->ended.wall_us, 0 };
@@ -483,7 +477,7 @@ int as_tool_run(struct as_tool *tool, const struct as_tool_job *job, struct as_d
 		}
 		/* Whatever happened in the run, the memfd may no longer equal `disk`. */
 		as_tool_forget(tool);
-		if (!attempt && !tool->pid && !tool->is_static)
+		if (!attempt && !tool->pid && !tool->is_static && rc != AS_ESTOP)
 			rc = 0;
 	}
 	return rc;

@@ -34,6 +34,7 @@ struct as_tool_setup {
 	char *const *envp;
 	const char *disk_path; /* NULL: AS_TOOL_DISK */
 	unsigned deadline_ms; /* of one run; 0: 60 s */
+	const struct as_halt *halt; /* a run that is not over then is AS_ESTOP; may be NULL */
 	uint64_t memory_bytes; /* limit of address space; 0: 2 GiB */
 	size_t output_bytes; /* how much output is kept; the rest is dropped; 0: 1 MiB */
 	uint64_t record_bytes; /* limit of the record of one run; 0: 256 MiB */

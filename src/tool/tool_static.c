@@ -368,6 +368,8 @@ int as_tool_go_static(struct as_tool *tool, const struct as_tool_job *job,
 		      struct as_tool_result *result, struct as_err *err)
 {
 	struct helper h = { .tool = tool, .job = job };
+	struct as_spawn_limits limits = { .deadline_ms = tool->limits.deadline_ms + GRACE_MS,
+					  .halt = tool->limits.halt };
 	struct as_ended ended;
 	ssize_t n;
 	int rc;
@@ -378,7 +380,9 @@ int as_tool_go_static(struct as_tool *tool, const struct as_tool_job *job,
 		rc = as_fail_errno(err, errno, "cannot keep a checker's output");
 		goto out;
 	}
-	rc = as_spawn_fork(help, &h, tool->limits.deadline_ms + GRACE_MS, NULL, &ended, err);
+	rc = as_spawn_fork_limited(help, &h, &limits, &ended, err);
+	if (!rc && ended.how == AS_END_STOPPED)
+		rc = as_fail(err, AS_ESTOP, "stopped");
 	if (!rc && (ended.how != AS_END_EXIT || ended.status))
 		rc = as_fail(err, AS_EIO, "%s: the server of its disk died", tool->path);
 	if (!rc && h.answer->rc) {

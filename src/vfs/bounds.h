@@ -10,8 +10,11 @@
 
 #include "vfs/vfs.h"
 
-/* How long an operation may take, if nobody says otherwise. */
+/* What a workload may use of the machine, if nobody says otherwise: the time of one operation,
+ * after which it hangs, and what it may write and make in a directory of the machine. */
 #define AS_RUN_DEADLINE_MS 10000u
+#define AS_BOUND_BYTES (UINT64_C(1) << 30)
+#define AS_BOUND_ENTRIES UINT64_C(200000)
 
 struct as_bounds {
 	uint64_t bytes, entries; /* left */

@@ -34,19 +34,20 @@ const struct as_op_info as_op_table[AS_OP_COUNT] = {
 	{                                                        \
 		AS_COST_ENTRIES_##entries, AS_COST_BYTES_##bytes \
 	}
-#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, cost, race, \
-	   syscalls, help)                                                                   \
-	[AS_OP_##id] = { #name,                                                              \
-			 AS_LAYER_##layer,                                                   \
-			 args,                                                               \
-			 AS_CALLS_##calls,                                                   \
-			 AS_NEEDS_##needs,                                                   \
-			 AS_PERSISTS_##persists,                                             \
-			 paths,                                                              \
-			 AS_CHANGES_##changes,                                               \
-			 AS_READS_##reads,                                                   \
-			 cost,                                                               \
-			 syscalls,                                                           \
+#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, moves, cost, \
+	   race, syscalls, help, ...)                                                         \
+	[AS_OP_##id] = { #name,                                                               \
+			 AS_LAYER_##layer,                                                    \
+			 args,                                                                \
+			 AS_CALLS_##calls,                                                    \
+			 AS_NEEDS_##needs,                                                    \
+			 AS_PERSISTS_##persists,                                              \
+			 paths,                                                               \
+			 AS_CHANGES_##changes,                                                \
+			 AS_READS_##reads,                                                    \
+			 AS_MOVES_##moves,                                                    \
+			 cost,                                                                \
+			 syscalls,                                                            \
 			 help },
 #include "work/op.def"
 #undef OP
@@ -291,23 +292,19 @@ bool as_op_sends_into_itself(uint64_t from, uint64_t to, uint64_t len, uint64_t 
 
 bool as_op_writes_then_syncs(const struct as_op *op)
 {
-	return op->code == AS_OP_MSTORE || op->code == AS_OP_MMAP_WRITE ||
+	const struct as_op_info *info = &as_op_table[op->code];
+
+	return (info->moves == AS_MOVES_MAPPED && info->changes & AS_CHANGES_DATA) ||
 	       (op->code == AS_OP_PWRITEV2 && op->len && op->flags & (AS_RWF_DSYNC | AS_RWF_SYNC));
 }
 
 bool as_op_fell_short(const struct as_op *op, int64_t ret)
 {
-	switch (op->code) {
-	case AS_OP_WRITE:
-	case AS_OP_PWRITE:
-	case AS_OP_PWRITEV2:
-	case AS_OP_COPY_FILE_RANGE:
-	case AS_OP_SENDFILE:
-	case AS_OP_SPLICE:
-		return ret >= 0 && (uint64_t)ret < op->len;
-	default:
-		return false;
-	}
+	const struct as_op_info *info = &as_op_table[op->code];
+
+	return info->changes & AS_CHANGES_DATA &&
+	       (info->moves == AS_MOVES_PLAIN || info->moves == AS_MOVES_COPY) && ret >= 0 &&
+	       (uint64_t)ret < op->len;
 }
 
 bool as_op_closes(enum as_opcode code)

@@ -61,6 +61,7 @@ enum as_changes {
 	AS_CHANGES_WRITTEN = AS_CHANGES_PAGES | AS_CHANGES_AS_OPENED,
 };
 enum as_reads { AS_READS_NOTHING, AS_READS_DATA, AS_READS_ATTRS, AS_READS_NAMES };
+enum as_moves { AS_MOVES_NOTHING, AS_MOVES_PLAIN, AS_MOVES_COPY, AS_MOVES_MAPPED };
 enum as_cost_entries { AS_COST_ENTRIES_NONE, AS_COST_ENTRIES_ONE, AS_COST_ENTRIES_COUNT };
 enum as_cost_bytes {
 	AS_COST_BYTES_NONE,
@@ -117,6 +118,7 @@ struct as_op_info {
 	enum as_paths path[2]; /* of path and path2 */
 	enum as_changes changes;
 	enum as_reads reads;
+	enum as_moves moves;
 	struct {
 		enum as_cost_entries entries;
 		enum as_cost_bytes bytes;

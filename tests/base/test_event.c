@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* event: kinds by name, and every sink of the chain hears everything that it asked for. */
 #include "base/event.h"
+#include "progress/stats.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

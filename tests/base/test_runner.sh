@@ -58,6 +58,45 @@ run "a skip in the words of cmocka" 0 "1 passed, 0 failed, 1 skipped" \
 tap_like "it shows its reason, too" "$WORK/out" 'test_1: test_a: no loop device$'
 run "two groups in one program" 0 "3 passed, 0 failed, 0 skipped" \
 	'echo 1..1; echo ok 1 - a; echo 1..2; echo ok 1 - b; echo ok 2 - c'
+# ---- What a test leaves behind ----
+run "a test that cleans up" 0 "1 passed, 0 failed, 0 skipped" \
+	'echo 1..1; mkdir "$TMPDIR/x"; rmdir "$TMPDIR/x"; echo ok 1 - a'
+run "a folder that is left" 1 "1 passed, 1 failed, 0 skipped" \
+	'echo 1..1; mkdir "$TMPDIR/assay-temp-x"; echo ok 1 - a'
+tap_like "is named, with its test" "$WORK/out" \
+	'^   leaves nothing behind: assay-temp-x in its TMPDIR$'
+tap_like "the test is" "$WORK/out" '^== FAILED: tests_x_test_1$'
+run "a folder of ours elsewhere" 1 "1 passed, 1 failed, 0 skipped" \
+	"echo 1..1; mkdir /var/tmp/assay-temp-left\$\$; echo ok 1 - a"
+tap_like "is named" "$WORK/out" 'nothing behind: folder /var/tmp/assay-temp-left[0-9]*$'
+rmdir /var/tmp/assay-temp-left*
+run "one that somebody holds is not left" 0 "1 passed, 0 failed, 0 skipped" 'echo 1..1
+d=/var/tmp/assay-temp-held$$; mkdir $d; (exec 9<$d; flock 9; exec sleep 3; ) >/dev/null 2>&1 &
+until ! flock -n $d true; do :; done; (sleep 3.5; rmdir $d) >/dev/null 2>&1 & echo ok 1 - a'
+run "what is gone a moment later is not left" 0 "1 passed, 0 failed, 0 skipped" \
+	'echo 1..1; mkdir "$TMPDIR/x"; (sleep 0.5; rmdir "$TMPDIR/x") >/dev/null 2>&1 &
+echo ok 1 - a'
+if [ "$(id -u)" = 0 ] && mkdir "$WORK/m" && mount -t tmpfs none "$WORK/m" 2>/dev/null; then
+	umount "$WORK/m"
+	run "a mount that is left" 1 "1 passed, 1 failed, 0 skipped" \
+		'echo 1..1; mkdir "$TMPDIR/m"; mount -t tmpfs none "$TMPDIR/m"; echo ok 1 - a'
+	tap_like "is named" "$WORK/out" 'nothing behind: mount .*/m of none;m in its TMPDIR$'
+	tap_is "and taken away" "$(grep -c "$WORK/build" /proc/mounts)" 0
+	run "a mount of ours elsewhere" 1 "1 passed, 1 failed, 0 skipped" \
+		"echo 1..1; mount -t tmpfs assay '$WORK/m'; echo ok 1 - a"
+	tap_like "is named, too" "$WORK/out" \
+		"nothing behind: .*mount $(tap_regex "$WORK")/m of assay$"
+	umount "$WORK/m"
+	run "a loop device that is left" 1 "1 passed, 1 failed, 0 skipped" \
+		'echo 1..1; truncate -s 1M "$TMPDIR/d"; losetup -f "$TMPDIR/d"; echo ok 1 - a'
+	tap_like "is named" "$WORK/out" \
+		'nothing behind: loop device loop[0-9]+ of .*/d;d in its TMPDIR'
+	losetup -n -O NAME,BACK-FILE | awk -v w="$WORK" 'index($2, w) == 1 { print $1 }' |
+		xargs -r -n 1 losetup -d
+else
+	tap_skip "a mount that is left" "takes root's rights"
+fi
+
 run "a group that cannot be set up" 1 "0 passed, 1 failed, 0 skipped" \
 	'echo 1..1; echo "not ok 0 - t [  FAILED  ] GROUP SETUP"; exit 1'
 export JOBS=2

@@ -178,9 +178,18 @@ case_is "tests may not ask the clock" tests/base/test_a.c 'tests/base/test_a.c:2
 case_is "a function of 70 lines" src/model/a.c "" < <(c 'void f(void)' '{' "$(many 68 '	g();')" '}')
 case_is "a function of 71 lines" src/model/a.c 'src/model/a.c:3: function of 71 lines, at most 70' \
 	< <(c 'void f(void)' '{' "$(many 69 '	g();')" '}')
+case_is "three operations are no list" src/model/a.c "" < <(
+	c 'int f(int code)' '{' $'\tswitch (code) {' "$(many 3 $'\tcase AS_OP_READ:')" \
+		$'\t\treturn 1;' $'\tdefault:' $'\t\treturn 0;' $'\t}' '}')
+case_is "a list of operations" src/model/a.c \
+	'src/model/a.c:5: a list of operations: src/work/op.def has columns' < <(
+	c 'int f(int code)' '{' $'\tswitch (code) {' "$(many 4 $'\tcase AS_OP_READ:')" \
+		$'\t\treturn 1;' $'\tdefault:' $'\t\treturn 0;' $'\t}' '}')
 case_is "100 columns" src/model/a.c "" < <(c "/*$(printf '%096d' 0)*/")
 case_is "101 columns" src/model/a.c 'src/model/a.c:2: 101 columns, at most 100' \
 	< <(c "/*$(printf '%097d' 0)*/")
+case_is "a row of a table may go on in the next line" src/model/a.def \
+	'src/model/a.def:2: 101 columns, at most 100' < <(c "ROW(\"$(printf '%094d' 0)\")")
 case_is "a tab is 8 columns" src/model/a.c 'src/model/a.c:4: 101 columns, at most 100' \
 	< <(c 'void f(void)' '{' "	/*$(printf '%089d' 0)*/" '}')
 case_is "a letter is one column, however many bytes" src/model/a.c "" \

@@ -43,21 +43,25 @@ static void test_round_trip(void **state)
 	as_told_free(&told);
 	as_buf_clear(&text);
 
-	suspect->crash = true;
+	as_notice_begin(&suspect->notice, AS_FIND_RECOVERY, -1);
+	AS_NOTICE_SET(&suspect->notice, summary, "it \"hung\"");
+	AS_NOTICE_SET(&suspect->notice, options, AS_SUSPECT_CRASH);
+	as_notice_close(&suspect->notice);
 	snprintf(suspect->tried.line, sizeof(suspect->tried.line), "%s", "mkdir /a 0755");
 	snprintf(suspect->tried.since, sizeof(suspect->tried.since), "%s", "rmdir /a\nunlink /a\n");
 	snprintf(suspect->tried.faults, sizeof(suspect->tried.faults), "%s", "write:3:eio");
 	snprintf(suspect->tried.choices, sizeof(suspect->tried.choices), "%s", "0.1");
-	snprintf(suspect->why, sizeof(suspect->why), "%s", "it \"hung\"\n");
 	as_told_print_suspect(suspect, &text);
 	as_told_parse(as_buf_str(&text), &told);
 	assert_int_equal(told.kind, AS_TOLD_SUSPECT);
-	assert_true(told.crash);
+	assert_true(as_suspect_is_crash(&told.notice));
+	assert_true(told.notice.is);
+	assert_int_equal(told.notice.kind, AS_FIND_RECOVERY);
 	assert_string_equal(told.state.line, suspect->tried.line);
 	assert_string_equal(told.since, suspect->tried.since);
 	assert_string_equal(told.faults, suspect->tried.faults);
 	assert_string_equal(told.choices, suspect->tried.choices);
-	assert_string_equal(told.why, suspect->why);
+	assert_string_equal(told.notice.summary, suspect->notice.summary);
 	as_told_free(&told);
 	as_buf_clear(&text);
 
@@ -70,6 +74,13 @@ static void test_round_trip(void **state)
 	free(suspect);
 }
 
+/* A suspect with this member in place of its notice. */
+#define SUSPECT(notice)                                                                            \
+	"{\"told\":\"suspect\",\"line\":\"sync\",\"since\":\"\",\"faults\":\"\",\"choices\":\"\"," \
+	"\"notice\":" notice "}"
+#define NOTICE(form, kind, why, options)                                         \
+	"{\"form\":" form ",\"kind\":\"" kind "\",\"op\":0,\"summary\":" why "," \
+	"\"signature\":\"\",\"options\":\"" options "\"}"
 #define DIGEST "\"digest\":\"00112233445566778899aabbccddeeff\""
 
 static const struct {
@@ -117,12 +128,22 @@ static const struct {
 	  AS_TOLD_NOTHING },
 	{ "faults that are none",
 	  "{\"told\":\"suspect\",\"line\":\"sync\",\"since\":\"\",\"faults\":\"x y\","
-	  "\"choices\":\"\",\"why\":\"\"}",
+	  "\"choices\":\"\",\"notice\":" NOTICE("1", "tree", "\"\"", "") "}",
 	  AS_TOLD_NOTHING },
 	{ "choices that are none",
 	  "{\"told\":\"suspect\",\"line\":\"sync\",\"since\":\"\",\"faults\":\"\","
-	  "\"choices\":\"a\",\"why\":\"\"}",
+	  "\"choices\":\"a\",\"notice\":" NOTICE("1", "tree", "\"\"", "") "}",
 	  AS_TOLD_NOTHING },
+	{ "a suspect", SUSPECT(NOTICE("1", "tree", "\"why\"", "")), AS_TOLD_SUSPECT },
+	{ "a suspect that takes a power cut",
+	  SUSPECT(NOTICE("1", "crash", "\"why\"", AS_SUSPECT_CRASH)), AS_TOLD_SUSPECT },
+	{ "a notice of another form", SUSPECT(NOTICE("2", "tree", "\"why\"", "")),
+	  AS_TOLD_NOTHING },
+	{ "a notice of no kind", SUSPECT(NOTICE("1", "x", "\"why\"", "")), AS_TOLD_NOTHING },
+	{ "a notice that says nothing", SUSPECT(NOTICE("1", "tree", "null", "")), AS_TOLD_NOTHING },
+	{ "a notice with options of its own",
+	  SUSPECT(NOTICE("1", "tree", "\"why\"", "scenario=diff:plugin:/x.so")), AS_TOLD_NOTHING },
+	{ "no notice", SUSPECT("7"), AS_TOLD_NOTHING },
 	{ "too few counts", "{\"told\":\"counts\",\"n\":[1,2]}", AS_TOLD_NOTHING },
 	{ "counts of another type", "{\"told\":\"counts\",\"n\":\"1\"}", AS_TOLD_NOTHING },
 };

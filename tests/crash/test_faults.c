@@ -140,9 +140,9 @@ static void test_manners(void **state)
 
 		assert_int_equal(as_faults(&args, disk, tree, &problem, &rc, &err), !rows[i].why);
 		assert_int_equal(rc, 0);
-		assert_int_equal(problem.is, rows[i].why != NULL);
-		if (rows[i].why && !strstr(as_buf_str(&problem.why), rows[i].why))
-			fail_msg("row %zu: %s", i, as_buf_str(&problem.why));
+		assert_int_equal(problem.notice != NULL, rows[i].why != NULL);
+		if (rows[i].why && !strstr(problem.notice->summary, rows[i].why))
+			fail_msg("row %zu: %s", i, problem.notice->summary);
 		/* Every call, and one more recovery to see that there are no more. */
 		assert_int_equal(counts.faulty,
 				 rows[i].why ? 1

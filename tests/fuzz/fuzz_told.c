@@ -43,6 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			  strlen(told.since) < AS_TRY_SINCE &&
 			  strlen(told.faults) < AS_SUSPECT_FAULTS &&
 			  strlen(told.choices) < AS_RUN_CHOICES_MAX);
+		as_assert(told.notice.is && (unsigned)told.notice.kind < AS_FIND_KINDS);
+		as_assert(!strpbrk(told.notice.summary, "\n\r\033"));
 		break;
 	case AS_TOLD_START:
 		as_assert(told.start.text);

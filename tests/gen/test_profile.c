@@ -89,9 +89,8 @@ static void test_refused(void **state)
 	free(before);
 }
 
-/* What a new operation needs besides its row in command.def: a weight in one of the profiles that
- * are there to draw everything, and a row in draw.def for each argument that is neither a path nor
- * a descriptor. */
+/* What the row of a new operation needs: a weight in one of the profiles that are there to draw
+ * everything, and a draw for each argument that is neither a path nor a descriptor. */
 static void test_every_operation_is_drawn(void **state)
 {
 	static const char *const names[] = { "coverage", "hunt", "crash" };
@@ -111,11 +110,11 @@ static void test_every_operation_is_drawn(void **state)
 		drawn[as_draws[i].op][as_draws[i].arg] = true;
 	for (int op = 0; op < AS_OP_COUNT; op++) {
 		if (as_gen_rows[op].known && !weighed[op])
-			fail_msg("src/gen/builtin.def: %s has no weight", as_op_table[op].name);
+			fail_msg("src/work/op.def: %s has no weight", as_op_table[op].name);
 		for (const enum as_arg_kind *k = as_op_table[op].args; *k != AS_ARG_END; k++)
 			if (!drawn[op][*k] && *k != AS_ARG_PATH && *k != AS_ARG_PATH2 &&
 			    *k != AS_ARG_FD && *k != AS_ARG_FD2)
-				fail_msg("src/gen/draw.def: %s lacks %s", as_op_table[op].name,
+				fail_msg("src/work/op.def: %s draws no %s", as_op_table[op].name,
 					 as_arg_table[*k].expected);
 	}
 }

@@ -177,15 +177,12 @@ static void test_events(void **state)
 /* ---- Refused --------------------------------------------------------------------------------- */
 
 #define JOB(rest) "{\"wire\":1,\"target\":\"lab\",\"state\":\"s\",\"work\":\"w\"," rest "}"
-#define NUMBERS                                                                            \
-	"\"deadline_ms\":1,\"size_bytes\":0,\"seed\":0,\"max_bytes\":0,\"max_entries\":0," \
-	"\"kmemleak\":0,\"max_faults\":1,\"sweep_at.op\":0,\"sweep_at.n\":0,"              \
-	"\"sweep_at.op2\":0,\"sweep_at.n2\":0,\"sweep_at.points\":0,\"sweep_only\":0"
 
 static const struct {
 	const char *text, *why; /* why NULL: it is taken */
 } jobs[] = {
-	{ JOB(NUMBERS ",\"sweep\":\"none\""), NULL },
+	{ JOB("\"once\":false"), NULL },
+	{ JOB("\"deadline_ms\":1,\"seed\":0,\"sweep\":\"none\""), NULL },
 	{ "", "this is no job" },
 	{ "[]", "this is no job" },
 	{ "{}", "this is no job" },
@@ -194,11 +191,14 @@ static const struct {
 	{ "{\"wire\":-1}", "the supervisor speaks version -1, this engine 1" },
 	{ "{\"wire\":1}", "its target is missing" },
 	{ "{\"wire\":1,\"target\":5}", "its target is missing" },
-	{ JOB("\"sweep\":\"none\""), "its deadline_ms is not a valid number" },
-	{ JOB(NUMBERS ",\"seed\":-1,\"sweep\":\"none\""), "its seed is not a valid number" },
-	{ JOB(NUMBERS ",\"deadline_ms\":4294967296,\"sweep\":\"none\""), "its deadline_ms is no" },
-	{ JOB(NUMBERS ",\"sweep\":\"all\""), "unknown sweep 'all'" },
-	{ JOB(NUMBERS), "unknown sweep" },
+	{ JOB("\"deadline_ms\":\"1\""), "its deadline_ms is not a valid number" },
+	{ JOB("\"seed\":-1"), "its seed is not a valid number" },
+	{ JOB("\"deadline_ms\":4294967296"), "its deadline_ms is not a valid number" },
+	{ JOB("\"kernel\":\"a kernel whose name is so long that no kernel of any machine could "
+	      "ever have it, whoever built it\""),
+	  "its kernel is too long" },
+	{ JOB("\"sweep\":\"all\""), "unknown sweep 'all'" },
+	{ JOB("\"sweep\":1"), "unknown sweep" },
 };
 
 static void test_refused(void **state)
@@ -228,9 +228,10 @@ static void test_refused(void **state)
 				 AS_EUSE);
 }
 
-#define FINDING(id, kind, rest)                                                              \
-	"{\"event\":\"finding\",\"id\":\"" id "\",\"kind\":\"" kind "\",\"target\":\"lab\"," \
-	"\"summary\":\"s\",\"signature\":\"g\",\"options\":\"o\",\"workload\":\"w\"" rest "}"
+#define FINDING(id, kind, rest)                                                \
+	"{\"event\":\"finding\",\"form\":1,\"id\":\"" id "\",\"kind\":\"" kind \
+	"\",\"target\":\"lab\",\"summary\":\"s\",\"signature\":\"g\","         \
+	"\"options\":\"o\",\"workload\":\"w\"" rest "}"
 
 static const struct {
 	const char *line;
@@ -252,6 +253,8 @@ static const struct {
 	{ "{\"event\":\"finding\"}", AS_WIRE_BAD_FINDING },
 	{ FINDING("a-1", "data", ""), AS_WIRE_EVENT },
 	{ FINDING("a-1", "data", ",\"detail\":7"), AS_WIRE_BAD_FINDING },
+	{ FINDING("a-1", "data", ",\"form\":2"), AS_WIRE_BAD_FINDING },
+	{ FINDING("a-1", "data", ",\"files\":[]"), AS_WIRE_BAD_FINDING },
 	{ FINDING("a-1", "data", ",\"target\":null"), AS_WIRE_BAD_FINDING },
 	{ FINDING("a-1", "data", ",\"workload\":null"), AS_WIRE_BAD_FINDING },
 	{ FINDING("a-1", "nonsense", ""), AS_WIRE_BAD_FINDING },

@@ -259,6 +259,24 @@ static const struct row {
 	{ "ntfsfix", FULL, MISUSED, 1, AS_CHECK_LEFT },
 };
 
+/* Whom this test does not ask, and why. */
+static const struct {
+	const char *checker, *why;
+} others[] = {
+	{ "labfs-fsck", "tests/fsck asks it, with each of its bugs" },
+	{ "", "a library's is called and has no status" },
+	{ "fsck.ocfs2", "it wants a device: by hand 0 if sound, 8 of zeros, 16 if misused" },
+	{ "fsck.hfsplus", "Debian 12 does not have it" },
+};
+
+static const char *why_not(const struct as_checker *checker)
+{
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strcmp(others[i].checker, checker->name))
+			return others[i].why;
+	return NULL;
+}
+
 struct rig {
 	const struct as_checker *checker;
 	const struct as_fstype *type;
@@ -411,24 +429,20 @@ static void provoke(struct rig *rig, struct as_tool *tool, const struct row *row
 	as_buf_free(&others);
 }
 
-static unsigned provoke_all(struct rig *rig)
+static void provoke_all(struct rig *rig)
 {
 	char **envp = as_fstype_envp(rig->type);
 	const struct as_tool_setup setup = { .envp = envp, .deadline_ms = DEADLINE_MS };
 	struct as_tool *tool;
 	struct as_err err;
-	unsigned n = 0;
 
 	if (as_tool_start(rig->checker->name, &setup, &tool, &err))
 		fail_msg("%s", err.msg);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (!strcmp(rows[i].checker, rig->checker->name)) {
+		if (!strcmp(rows[i].checker, rig->checker->name))
 			provoke(rig, tool, &rows[i]);
-			n++;
-		}
 	as_tool_free(tool);
 	as_fstype_free_words(envp);
-	return n;
 }
 
 static void test_provoked(void **state)
@@ -439,14 +453,15 @@ static void test_provoked(void **state)
 	for (unsigned i = 0; as_checker_at(i); i++) {
 		struct rig rig = { .checker = as_checker_at(i) };
 
+		if (why_not(rig.checker))
+			continue;
 		rig.type = type_of(rig.checker);
 		if (!rig.type) {
 			print_message("%s is not here\n", rig.checker->name);
 			continue;
 		}
 		make_sound(&rig);
-		if (!provoke_all(&rig))
-			fail_msg("%s: nothing is known of its statuses", rig.checker->name);
+		provoke_all(&rig);
 		n++;
 		as_disk_free(rig.sound);
 		as_chunks_free(rig.store);
@@ -456,25 +471,26 @@ static void test_provoked(void **state)
 		skip_because("no checker is here");
 }
 
+static bool has_row(const struct as_checker *checker, unsigned way, bool sound)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!strcmp(rows[i].checker, checker->name) && rows[i].way == way &&
+		    (sound ? rows[i].how == SOUND : rows[i].how >= UNREADABLE))
+			return true;
+	return false;
+}
+
 /* No way of a checker is forgotten: each has a sound disk, and what it does if it cannot work. */
 static void test_table(void **state)
 {
+	const struct as_checker *checker;
+
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct as_checker *checker = as_checker_find(rows[i].checker);
-
-		for (unsigned way = 0; way < AS_CHECK_WAYS; way++) {
-			bool sound = !checker->ways[way].command, fails = sound;
-
-			for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
-				if (!strcmp(rows[k].checker, checker->name) && rows[k].way == way) {
-					sound = sound || rows[k].how == SOUND;
-					fails = fails || rows[k].how >= UNREADABLE;
-				}
-			if (!sound || !fails)
+	for (unsigned i = 0; (checker = as_checker_at(i)); i++)
+		for (unsigned way = 0; way < AS_CHECK_WAYS && !why_not(checker); way++)
+			if (checker->ways[way].command &&
+			    (!has_row(checker, way, true) || !has_row(checker, way, false)))
 				fail_msg("`%s` is not provoked", checker->ways[way].command);
-		}
-	}
 }
 
 int main(void)

@@ -48,8 +48,9 @@ static void finding(const char *id, const char *target, const char *options, con
 	static char line[1 << 16];
 
 	snprintf(line, sizeof(line),
-		 "{\"event\":\"finding\",\"id\":\"%s\",\"kind\":\"data\",\"target\":\"%s\","
-		 "\"summary\":\"s\",\"signature\":\"g\",\"workload_name\":\"w\",\"options\":\"%s\","
+		 "{\"event\":\"finding\",\"form\":1,\"id\":\"%s\",\"kind\":\"data\","
+		 "\"target\":\"%s\",\"summary\":\"s\",\"signature\":\"g\","
+		 "\"workload_name\":\"w\",\"options\":\"%s\","
 		 "\"op\":1,\"line\":1,\"workload\":\"%s\"%s}\n",
 		 id, target, options, workload, rest);
 	say(line);

@@ -40,7 +40,7 @@ struct as_live_setup {
 /* Of the commands that have it. */
 #define AS_CLI_QUIET_OPT                                                               \
 	{                                                                              \
-		.name = "quiet", .letter = 'q',                                        \
+		.name = "quiet", .letter = 'q', .resume = AS_OPT_ANEW,                 \
 		.help = "print findings and errors, but no progress, notes or summary" \
 	}
 

@@ -10,6 +10,7 @@
 #include "cmd/cov/cov.h"
 #include "cover/split.h"
 #include "cover/tally.h"
+#include "crew/ended.h"
 #include "os/out.h"
 #include "os/spawn.h"
 #include "record/record.h"
@@ -127,13 +128,16 @@ static void summarise(const struct as_counts *counts, const char *command, int s
 {
 	uint64_t lost = as_counts_noted(counts, AS_NOTE_LOST);
 
+	struct as_ended ended = as_ended_of(status);
+	struct as_buf how = { 0 };
+
 	fflush(stdout);
-	if (WIFSIGNALED(status))
-		fprintf(stderr, "assay: %s died of %s\n", command,
-			as_signal_name(WTERMSIG(status)));
-	else if (WEXITSTATUS(status))
-		fprintf(stderr, "assay: %s ended with exit status %d\n", command,
-			WEXITSTATUS(status));
+	as_ended_words(&ended, &(struct as_ended_say){ 0 }, &how);
+	if (ended.how == AS_END_SIGNAL)
+		fprintf(stderr, "assay: %s %s\n", command, as_buf_str(&how));
+	else if (ended.status)
+		fprintf(stderr, "assay: %s ended with exit status %d\n", command, ended.status);
+	as_buf_free(&how);
 	if (lost)
 		fprintf(stderr, "assay: %llu calls were LOST: the counts are PARTIAL\n",
 			(unsigned long long)lost);

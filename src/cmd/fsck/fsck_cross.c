@@ -26,13 +26,15 @@ static void tell(struct as_sink *sinks, const char *text)
 	}
 }
 
-static int open_cross(const struct as_args *args, const char *list, struct as_cross_setup *setup,
+static int open_cross(const struct as_args *args, const char *list, struct as_halt *halt,
+		      struct as_cross_setup *setup,
 		      struct as_cross **cross, struct as_err *err)
 {
 	int rc;
 
 	*setup = (struct as_cross_setup){
 		.list = list,
+		.halt = halt,
 		.by_kernel = as_args_has(args, "kernel"),
 		.deadline_ms = (unsigned)as_args_number(args, "deadline", 5) * 1000,
 	};
@@ -78,7 +80,7 @@ static int compare(const struct as_args *args, const struct as_cross_setup *setu
 				     .max_findings = as_args_number(args, "max-findings", 0),
 				     .jobs = (unsigned)as_args_number(args, "jobs", 1),
 				     .keep = keep,
-				     .stop = as_cli_stop_catch(),
+				     .halt = setup->halt,
 				     .sinks = out->chain,
 				     .progress = progress,
 				     .ctx = out->live };
@@ -87,6 +89,7 @@ static int compare(const struct as_args *args, const struct as_cross_setup *setu
 	int64_t start_us = as_now_us();
 	int rc = time ? as_cli_read_duration("for", time, &how.for_us, err) : 0;
 
+	setup->halt->stop = as_cli_stop_catch();
 	as_live_target(out->live, as_args_text(args, "compare", ""), "", how.jobs);
 	as_live_goal(out->live, how.for_us, 0);
 	as_cross_describe(cross, &text);
@@ -122,10 +125,11 @@ int as_fsck_compare(const struct as_args *args, struct as_err *err)
 	struct as_run_stats stats = { 0 };
 	struct as_buf head = { 0 };
 	struct as_cross *cross = NULL;
+	struct as_halt halt = { 0 };
 	struct as_cross_setup setup;
 	struct as_fsck_keep keep = { .folder.dir = AS_DIR_NONE, .below = AS_DIR_NONE };
 	struct as_cli_output out;
-	int rc = open_cross(args, as_args_text(args, "compare", ""), &setup, &cross, err);
+	int rc = open_cross(args, as_args_text(args, "compare", ""), &halt, &setup, &cross, err);
 
 	if (!rc) {
 		as_cross_keep_head(cross, &setup, &head);

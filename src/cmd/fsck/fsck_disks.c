@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fsck_disks: the disks of a session with a checker, and the model that damages them. */
+#include "cli/hunts.h"
 #include "cmd/fsck/fsck_session.h"
 #include "disk/image.h"
 #include "layout/field.h"
@@ -8,6 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define FOR_DEFAULT_US ((int64_t)60 * 1000000)
+#define LEAST_US ((int64_t)1000000)
 
 const char *as_fsck_model(const struct as_args *args, const char *type)
 {
@@ -209,4 +213,21 @@ int as_fsck_open_model(struct as_fsck_session *s, struct as_err *err)
 		return rc;
 	}
 	return rc ? rc : as_corrupt_open(s->model, &setup, &s->corrupt, err);
+}
+
+int as_fsck_time(const struct as_fsck_session *s, int64_t *for_us, struct as_err *err)
+{
+	const char *time = as_args_text(s->args, "for", NULL);
+	bool ends = as_args_number(s->args, "lots", 0) ||
+		    (s->corrupt && as_corrupt_lots(s->corrupt) != UINT64_MAX);
+	int rc = time ? as_cli_read_duration("for", time, for_us, err) : 0;
+
+	if (!time && !ends)
+		*for_us = FOR_DEFAULT_US;
+	if (!time || rc)
+		return rc;
+	*for_us -= as_now_us() - s->began_us;
+	if (*for_us < LEAST_US)
+		*for_us = LEAST_US;
+	return 0;
 }

@@ -134,11 +134,12 @@ static void print_table(const struct as_score *scores, size_t n)
 
 int as_fsck_score(const struct as_args *args, struct as_err *err)
 {
+	struct as_halt halt = { .stop = as_cli_stop_catch() };
 	struct as_cross_setup setup = {
+		.halt = &halt,
 		.by_kernel = as_args_has(args, "kernel"),
 		.deadline_ms = (unsigned)as_args_number(args, "deadline", 5) * 1000,
 	};
-	const volatile int *stop = as_cli_stop_catch();
 	struct checkers list = checkers_of(args);
 	struct as_score *scores = as_xcalloc(list.n + 1, sizeof(*scores));
 	struct as_live *live =
@@ -155,14 +156,14 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 	if (!rc)
 		rc = as_fsck_keep_open(args, "score", AS_SCORE_HEAD, &keep, err);
 	as_live_goal(live, 0, list.n);
-	for (size_t i = 0; !rc && i < list.n && !*stop; i++) {
+	for (size_t i = 0; !rc && i < list.n && !*halt.stop; i++) {
 		struct as_score_args how = {
 			.checker = list.spec[i],
 			.setup = &setup,
 			.jobs = (unsigned)as_args_number(args, "jobs", 1),
 			.for_us = us,
 			.keep = keep.frames,
-			.stop = stop,
+			.halt = &halt,
 		};
 
 		as_live_target(live, list.spec[i], "", how.jobs);

@@ -24,6 +24,8 @@ struct as_fsck_crashed {
 
 struct as_fsck_session {
 	const struct as_args *args;
+	struct as_halt halt; /* of the runs of this process */
+	int64_t began_us; /* when the command did */
 	struct as_subject_setup setup;
 	struct as_fsck_subject *subject;
 	struct as_judge *judge;
@@ -55,6 +57,10 @@ const char *as_fsck_model(const struct as_args *args, const char *type);
 /* The healthy disks, then the model that damages them. */
 AS_MUST_CHECK int as_fsck_open_disks(struct as_fsck_session *s, struct as_err *err);
 AS_MUST_CHECK int as_fsck_open_model(struct as_fsck_session *s, struct as_err *err);
+/* How long it takes, 0: until all is done. What it took to look at a checker and its disk is a part
+ * of --for. */
+AS_MUST_CHECK int as_fsck_time(const struct as_fsck_session *s, int64_t *for_us,
+			       struct as_err *err);
 AS_MUST_CHECK int as_fsck_load_disk(struct as_fsck_session *s, const char *path,
 				    struct as_disk **disk, struct as_err *err);
 

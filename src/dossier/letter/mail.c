@@ -2,7 +2,6 @@
 /* mail: see mail.h. */
 #include "dossier/letter/mail.h"
 
-#include "base/detail.h"
 #include "base/show.h"
 #include "base/version.h"
 #include "dossier/letter/mail_priv.h"

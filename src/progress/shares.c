@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* shares: see shares.h. */
-#include "base/shares.h"
+#include "progress/shares.h"
+
+#include "progress/stats.h"
+
+#include <jansson.h>
 
 const char *const as_share_names[AS_SHARE_ROWS] = {
 	"view 1", "view 2", "view 3", "view 4", "view 5", "recovery", "rounds", "held", "early",
 };
 
-const char *const as_share_columns[AS_SHARE_COLUMNS] = {
+static const char *const columns[AS_SHARE_COLUMNS] = {
 	"states", "cost", "disks", "trees", "found",
 };
 
@@ -36,8 +40,20 @@ void as_shares_print(struct as_json *json, const struct as_shares *shares)
 		as_json_key(json, as_share_names[r]);
 		as_json_object(json);
 		for (unsigned c = 0; c < AS_SHARE_COLUMNS; c++)
-			as_json_kuint(json, as_share_columns[c], shares->n[r][c]);
+			as_json_kuint(json, columns[c], shares->n[r][c]);
 		as_json_end(json);
 	}
 	as_json_end(json);
+}
+
+void as_shares_parse(const json_t *object, struct as_shares *shares)
+{
+	const json_t *member = json_object_get(object, "shares");
+
+	for (unsigned r = 0; r < AS_SHARE_ROWS; r++) {
+		const json_t *row = json_object_get(member, as_share_names[r]);
+
+		for (unsigned c = 0; c < AS_SHARE_COLUMNS; c++)
+			shares->n[r][c] = as_stats_number(json_object_get(row, columns[c]));
+	}
 }

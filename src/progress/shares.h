@@ -3,8 +3,8 @@
  * shares: what was spent on each kind of crash state, and what it gave. The first rows divide all
  * states among them; the others count again those that came about in a certain way.
  */
-#ifndef AS_BASE_SHARES_H
-#define AS_BASE_SHARES_H
+#ifndef AS_PROGRESS_SHARES_H
+#define AS_PROGRESS_SHARES_H
 
 #include "base/json.h"
 
@@ -31,16 +31,19 @@ enum as_share_column {
 	AS_SHARE_COLUMNS
 };
 
+struct json_t; /* of jansson */
+
 struct as_shares {
 	uint64_t n[AS_SHARE_ROWS][AS_SHARE_COLUMNS];
 };
 
 extern const char *const as_share_names[AS_SHARE_ROWS];
-extern const char *const as_share_columns[AS_SHARE_COLUMNS];
 void as_shares_add(struct as_shares *sum, const struct as_shares *shares);
 /* The cost of all rows that divide the states; 0: nothing was spent. */
 uint64_t as_shares_cost(const struct as_shares *shares);
 /* The member "shares": for each row an object with the columns; nothing if nothing was spent. */
 void as_shares_print(struct as_json *json, const struct as_shares *shares);
+/* The member of the object, as as_raced_parse() does it. */
+void as_shares_parse(const struct json_t *object, struct as_shares *shares);
 
 #endif
