@@ -360,8 +360,8 @@ static void forget_suspects(struct as_check_shared *sh)
 {
 	sh->n_suspects = 0;
 	memset(sh->key, 0, sizeof(sh->key));
-	memset(sh->suspect[0].why, 0, sizeof(sh->suspect[0].why));
-	sh->suspect[0].ready = false;
+	memset(sh->suspect[0].notice.summary, 0, sizeof(sh->suspect[0].notice.summary));
+	sh->suspect[0].notice.is = false;
 }
 
 /* As as_failing_try() begins with the state that a fresh file system has. */
@@ -381,7 +381,7 @@ static int expand(struct in_child *in, struct as_expander *w, size_t i, struct a
 							  : T_DID_END;
 	if (w->back)
 		do_all(in, w);
-	snprintf(in->now->why, sizeof(in->now->why), "%.250s", w->c->shared->suspect[0].why);
+	snprintf(in->now->why, sizeof(in->now->why), "%.250s", w->c->shared->suspect[0].notice.summary);
 	in->now->fired = as_instance_fault_hit(w->instance);
 	as_instance_end_faults(w->instance);
 	w->trial.plan = NULL;
