@@ -6,7 +6,7 @@
  */
 #include "cross/cross.h"
 #include "cross/cross_member.h"
-#include "damage/kernel_priv.h"
+#include "damage/disk_host.h"
 #include "snapshot/tree.h"
 #include "tests/lib/skip.h"
 

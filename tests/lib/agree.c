@@ -69,13 +69,13 @@ static void begin(const struct t_sweep *sweep, struct t_steps *steps)
 static void read_found(const struct as_child_shared *sh, struct t_steps *steps)
 {
 	struct t_step *end = &steps->step[steps->n + 1];
-	bool live = sh->kind != AS_FIND_TREE && sh->kind != AS_FIND_CHECKER;
+	bool live = sh->notice.kind != AS_FIND_TREE && sh->notice.kind != AS_FIND_CHECKER;
 
-	snprintf(live ? steps->why : steps->tree, sizeof(steps->why), "%.250s", sh->summary);
+	snprintf(live ? steps->why : steps->tree, sizeof(steps->why), "%.250s", sh->notice.summary);
 	if (!live)
 		end->did = T_DID_AGREE;
-	else if (sh->found_op >= 0)
-		steps->step[sh->found_op + 1].did = T_DID_WRONG;
+	else if (sh->notice.op >= 0)
+		steps->step[sh->notice.op + 1].did = T_DID_WRONG;
 	else if (sh->phase <= PHASE_MOUNT)
 		steps->step[0].did = T_DID_WRONG;
 	else
@@ -129,7 +129,7 @@ static int go_run(const struct t_sweep *sweep, const struct t_steps *run, struct
 			break;
 		steps[i].fired = runner->shared->fired;
 		read_answers(sweep, sweep->on->answers->ops, sweep->on->answers->n,
-			     runner->shared->found, &steps[i]);
+			     runner->shared->notice.is, &steps[i]);
 		if (sweep->plan[i] && !steps[i].fired && !sweep->patient)
 			break;
 	}
@@ -156,9 +156,9 @@ static size_t read_batch(const struct t_sweep *sweep, size_t first, const struct
 		read_answers(sweep, answers->ops + at, n, false, &steps[i]);
 		at += n;
 	}
-	if (sh->found)
+	if (sh->notice.is)
 		read_answers(sweep, answers->ops + at, answers->n - at, true, &steps[first + done]);
-	return done + sh->found;
+	return done + sh->notice.is;
 }
 
 static int go_hunt(const struct t_sweep *sweep, const struct t_steps *run, struct t_steps *steps,
@@ -191,7 +191,7 @@ static int go_hunt(const struct t_sweep *sweep, const struct t_steps *run, struc
 			continue;
 		}
 		read_answers(sweep, sweep->on->answers->ops, sweep->on->answers->n,
-			     runner->shared->found, &steps[at++]);
+			     runner->shared->notice.is, &steps[at++]);
 	}
 	runner->quiet = false;
 	return rc;
@@ -360,8 +360,8 @@ static void forget_suspects(struct as_check_shared *sh)
 {
 	sh->n_suspects = 0;
 	memset(sh->key, 0, sizeof(sh->key));
-	memset(sh->suspect[0].why, 0, sizeof(sh->suspect[0].why));
-	sh->suspect[0].ready = false;
+	memset(sh->suspect[0].notice.summary, 0, sizeof(sh->suspect[0].notice.summary));
+	sh->suspect[0].notice.is = false;
 }
 
 /* As as_failing_try() begins with the state that a fresh file system has. */
@@ -381,7 +381,7 @@ static int expand(struct in_child *in, struct as_expander *w, size_t i, struct a
 							  : T_DID_END;
 	if (w->back)
 		do_all(in, w);
-	snprintf(in->now->why, sizeof(in->now->why), "%.250s", w->c->shared->suspect[0].why);
+	snprintf(in->now->why, sizeof(in->now->why), "%.250s", w->c->shared->suspect[0].notice.summary);
 	in->now->fired = as_instance_fault_hit(w->instance);
 	as_instance_end_faults(w->instance);
 	w->trial.plan = NULL;

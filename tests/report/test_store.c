@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "dossier/stored.h"
+#include "progress/stats.h"
 #include "report/sinks.h"
 #include "tests/lib/tmpdir.h"
 

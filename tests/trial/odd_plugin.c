@@ -127,9 +127,14 @@ static const struct {
 	const char *name;
 	void (*set)(void);
 } rows[] = {
-	{ "/odd.so", be_odd },	   { "/oddmount.so", mount_oddly }, { "/stray.so", stray },
-	{ "/full.so", be_full },   { "/late.so", be_late },	    { "/lenient.so", be_lenient },
-	{ "/forgets.so", forget }, { "/drops.so", drop },
+	{ "/odd.so", be_odd },
+	{ "/oddmount.so", mount_oddly },
+	{ "/stray.so", stray },
+	{ "/full.so", be_full },
+	{ "/late.so", be_late },
+	{ "/lenient.so", be_lenient },
+	{ "/forgets.so", forget },
+	{ "/drops.so", drop },
 };
 
 __attribute__((constructor)) static void load(void)
