@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Is a program slower than another one? For fixed commands: the instructions that all their
-# processes carry out, and their processor time, the least of TURNS (3) turns each: a process that waits
-# for another one looks now and then, and more often on a busy machine.
+# processes carry out, and their processor time, the least of TURNS (3) turns each: a process that
+# waits for another one looks now and then, and more often on a busy machine.
 #
 # usage: [TURNS=N] scripts/slower.sh BEFORE AFTER [ROW...]
 #
