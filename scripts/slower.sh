@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Is a program slower than another one? For fixed commands: the instructions that all their
-# processes carry out, and their processor time, the least of TURNS (3) turns.
+# processes carry out, and their processor time, the least of TURNS (3) turns each: a process that
+# waits for another one looks now and then, and more often on a busy machine.
 #
 # usage: [TURNS=N] scripts/slower.sh BEFORE AFTER [ROW...]
 #
@@ -73,14 +74,15 @@ while read -r name words; do
 	if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then continue; fi
 	# shellcheck disable=SC2086 # several words
 	{
-		echo "$(instructions "$BEFORE" $words) $(instructions "$AFTER" $words)"
 		for ((turn = 0; turn < ${TURNS:-3}; turn++)); do
-			echo "$(seconds "$BEFORE" $words) $(seconds "$AFTER" $words)"
+			echo "$(instructions "$BEFORE" $words) $(instructions "$AFTER" $words)" \
+				"$(seconds "$BEFORE" $words) $(seconds "$AFTER" $words)"
 		done
 	} | awk -v name="$name" '
-		NR == 1 { before = $1; after = $2; next }
-		NR == 2 || $1 < b { b = $1 }
-		NR == 2 || $2 < a { a = $2 }
+		NR == 1 || $1 < before { before = $1 }
+		NR == 1 || $2 < after { after = $2 }
+		NR == 1 || $3 < b { b = $3 }
+		NR == 1 || $4 < a { a = $4 }
 		END {
 			by_n = before ? 100 * (after / before - 1) : 0
 			by_s = b ? 100 * (a / b - 1) : 0
