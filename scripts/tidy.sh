@@ -73,7 +73,7 @@ arrows() {
 	dossier   work model disk host target vfs legal
 	report    progress figure dossier
 	join      cover dossier report
-	cli       work model symptom gen disk host target box vfs race reduce instance child run
+	cli       work model gen disk host target box vfs race reduce instance child run
 	cli       supervise crash scenario hunt kernel cover progress figure dossier report
 	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym guest swarm

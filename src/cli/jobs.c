@@ -103,8 +103,9 @@ static int take_workload(void *ctx, struct as_seq *seq)
 	return 0;
 }
 
-int as_cli_jobs_add_file(struct as_cli_jobs *all, const char *path, const char *name,
-			 struct as_err *err)
+/* Adds the workloads of one file, without a target; `path` and `name` must outlive them. */
+static int add_whole_file(struct as_cli_jobs *all, const char *path, const char *name,
+			  struct as_err *err)
 {
 	struct jobs_reading r = { all, path, name, all->n };
 
@@ -115,7 +116,7 @@ static int read_file(const struct as_args *args, struct as_cli_jobs *all, const 
 		     const char *name, struct as_err *err)
 {
 	size_t first = all->n;
-	int rc = as_cli_jobs_add_file(all, path, name, err);
+	int rc = add_whole_file(all, path, name, err);
 
 	for (size_t i = first; i < all->n && !rc; i++) {
 		struct as_series_job *job = &all->jobs[i];

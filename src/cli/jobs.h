@@ -21,9 +21,6 @@ struct as_cli_jobs {
  * refused. Free the jobs also after an error. */
 AS_MUST_CHECK int as_cli_jobs_read(const struct as_args *args, const char *list,
 				   struct as_cli_jobs *all, struct as_err *err);
-/* Adds the workloads of one file, without a target; `path` and `name` must outlive them. */
-AS_MUST_CHECK int as_cli_jobs_add_file(struct as_cli_jobs *all, const char *path, const char *name,
-				       struct as_err *err);
 /* The option of a command that reads jobs: each is done once for each line of a file. */
 #define AS_CLI_MATRIX_OPT                                                              \
 	{                                                                              \

@@ -5,6 +5,8 @@
  */
 #include "supervise/boxed_priv.h"
 
+#include "crew/ended.h"
+
 #include "os/spawn.h"
 
 #include <signal.h>
@@ -21,9 +23,11 @@ static int engine_ended(struct as_boxed_session *b, int status, struct as_err *e
 	int code;
 
 	/* What is asked of a disk is no finding about our engine. */
-	if (!WIFEXITED(status) && b->death)
-		return as_fail(err, AS_EIO, "the engine in the sandbox died of %s",
-			       as_signal_name(WTERMSIG(status)));
+	if (!WIFEXITED(status) && b->death) {
+		const struct as_ended ended = as_ended_of(status);
+
+		return as_fail_ended(err, "the engine in the sandbox", &ended, NULL);
+	}
 	if (!WIFEXITED(status)) {
 		as_boxed_post_mortem(b, as_boxed_in_flight(b), BOXED_ENDED);
 		return 0;

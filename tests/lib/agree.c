@@ -381,7 +381,8 @@ static int expand(struct in_child *in, struct as_expander *w, size_t i, struct a
 							  : T_DID_END;
 	if (w->back)
 		do_all(in, w);
-	snprintf(in->now->why, sizeof(in->now->why), "%.250s", w->c->shared->suspect[0].notice.summary);
+	snprintf(in->now->why, sizeof(in->now->why), "%.250s",
+		 w->c->shared->suspect[0].notice.summary);
 	in->now->fired = as_instance_fault_hit(w->instance);
 	as_instance_end_faults(w->instance);
 	w->trial.plan = NULL;
