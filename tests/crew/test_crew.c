@@ -368,17 +368,15 @@ static void test_interrupts(void **state)
 /* ---- No mate without a leader ---------------------------------------------------------------- */
 
 static int lasting[2]; /* every mate has its end of the pipe */
-static bool kill_between;
+static pid_t kill_between; /* the leader that is to be killed; 0: none is */
 
 /* In the child, before fork(2) returns there: before it could ask to die with its parent. */
 static void between(void)
 {
-	pid_t parent = getppid();
-
 	if (!kill_between)
 		return;
-	kill(parent, SIGKILL);
-	while (getppid() == parent)
+	kill(kill_between, SIGKILL);
+	while (getppid() == kill_between)
 		usleep(100);
 }
 
@@ -407,7 +405,7 @@ static void lead_until_killed(bool in_fork, bool busy)
 			struct as_crew *c = as_crew_new(&plans[i], SEATS);
 
 			close(lasting[0]);
-			kill_between = in_fork;
+			kill_between = in_fork ? getpid() : 0;
 			for (unsigned k = 0; k < SEATS; k++)
 				start(c, k, busy ? flood : hang_in_silence, NULL);
 			for (unsigned k = 0; k < 3; k++)
