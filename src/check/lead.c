@@ -37,8 +37,7 @@ void as_check_died(const struct as_checking *c, struct as_check_lane *lane,
 
 	AS_CHECK_ADD(c, deaths, 1);
 	as_ended_words(ended, &say, &why);
-	as_suspect_add(c, lane, lane->phase == AS_CHECK_CRASH,
-		       ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL,
+	as_suspect_add(c, lane, lane->phase == AS_CHECK_CRASH, as_ended_kind(ended),
 		       as_suspect_key(AS_FIND_SIGNAL, 0, as_buf_str(&why)), as_buf_str(&why));
 	as_buf_free(&why);
 }

@@ -227,9 +227,8 @@ static bool report_death(struct child_judging *j, const struct as_ended *ended)
 	if (ended->how == AS_END_SIGNAL)
 		as_host_log_stack(&args->shared->log, &args->shared->stack);
 	if (at) {
-		(void)as_problem_set(&problem,
-				     ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL,
-				     (enum as_way)flight->way, "recovery", as_buf_str(&why));
+		(void)as_problem_set(&problem, as_ended_kind(ended), (enum as_way)flight->way,
+				     "recovery", as_buf_str(&why));
 		problem.moment = as_judge_moment(j->recording, perm, state.view, state.cut);
 		note_then(flight, &problem);
 		if (!as_crash_report_has(args->shared, problem.notice->signature))

@@ -6,6 +6,11 @@
 
 #include <sys/wait.h>
 
+enum as_finding_kind as_ended_kind(const struct as_ended *ended)
+{
+	return ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL;
+}
+
 void as_ended_signal(const struct as_ended *ended, const struct as_ended_say *say,
 		     struct as_buf *out)
 {

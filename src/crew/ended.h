@@ -8,6 +8,7 @@
 #define AS_CREW_ENDED_H
 
 #include "base/buf.h"
+#include "base/finding.h"
 #include "os/spawn.h"
 
 struct as_stack;
@@ -21,6 +22,8 @@ struct as_ended_say {
 	const char *late; /* in place of "did not come back" */
 };
 
+/* What it is if what is under test has ended a process of ours so: it hung, or it died. */
+enum as_finding_kind as_ended_kind(const struct as_ended *ended);
 /* Adds "died of SIGSEGV in f < g", "called exit", "did not come back" or "was stopped". */
 void as_ended_words(const struct as_ended *ended, const struct as_ended_say *say,
 		    struct as_buf *out);

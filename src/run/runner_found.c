@@ -2,6 +2,7 @@
 /* runner_found: the words of a finding: what a child left, or what can be said without it. */
 #include "run/runner_priv.h"
 
+#include "crew/ended.h"
 #include "instance/instance.h"
 #include "klog/kwatch.h"
 #include "os/spawn.h"
@@ -43,8 +44,7 @@ void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
 	const char *about = as_phase_name(sh->phase);
 	struct as_buf op = { 0 };
 
-	as_notice_begin(notice, ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL,
-			sh->phase == PHASE_OP ? sh->op : -1);
+	as_notice_begin(notice, as_ended_kind(ended), sh->phase == PHASE_OP ? sh->op : -1);
 	if (notice->op >= 0) {
 		about = as_op_table[seq->ops[sh->op].code].name;
 		as_print_op(&seq->ops[sh->op], &op);
