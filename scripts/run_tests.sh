@@ -79,7 +79,7 @@ ours() {
 left() {
 	awk -v folder="$1/" 'index($2, folder) == 1 { print "mount", $2, "of", $1 }' \
 		/proc/self/mounts
-	grep -sF "$1/" /sys/block/loop*/loop/backing_file |
+	grep -sHF "$1/" /sys/block/loop*/loop/backing_file |
 		sed 's,/sys/block/,loop device ,; s,/.*:, of ,'
 	find "$1" -mindepth 1 -maxdepth 1 -printf "%f in its TMPDIR\n" 2>/dev/null
 	comm -13 <(sort <<<"$2") <(ours | sort)
