@@ -166,6 +166,7 @@ static int judge_rest(struct as_expander *w, const struct as_op *op, bool lost_w
 	if (!as_model_mounted(w->trial.model) || !as_worker_tree_agrees(w, op->code) || lost_writes)
 		return 0;
 	w->trial.plan = NULL;
+	w->trial.hit = false;
 	if (end_mount(w))
 		(void)as_worker_disk_agrees(w, op->code, err, &rc);
 	return rc;

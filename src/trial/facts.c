@@ -10,7 +10,7 @@
 
 bool as_trial_hit(struct as_trial *t)
 {
-	if (!t->hit && t->plan && as_instance_fault_hit(t->instance))
+	if (!t->hit && as_instance_fault_hit(t->instance))
 		t->hit = true;
 	return t->hit;
 }
@@ -27,7 +27,7 @@ bool as_trial_told(const struct as_trial *t, int err)
 	if (t->plan && as_plan_gives(t->plan, err))
 		return true;
 	/* A checksum that catches a flipped bit says so. */
-	return says_damaged(err) && t->plan && as_plan_is_silent(t->plan);
+	return says_damaged(err) && (!t->plan || as_plan_is_silent(t->plan));
 }
 
 bool as_trial_lost_writes(const struct as_trial *t)
@@ -53,13 +53,12 @@ static uint64_t fact(enum as_trial_fact which, bool holds)
 	return holds ? UINT64_C(1) << which : 0;
 }
 
+/* Without a plan, flash can fail by itself: its bits rot. */
 static uint64_t of_faults(struct as_trial *t)
 {
-	if (!t->plan)
-		return 0;
-	return AS_FACT(PLAN) | fact(AS_FACT_HIT, as_trial_hit(t)) |
-	       fact(AS_FACT_SILENT, as_plan_is_silent(t->plan)) | fact(AS_FACT_INSIDE, t->inside) |
-	       fact(AS_FACT_MET, t->met) |
+	return fact(AS_FACT_PLAN, t->plan) | fact(AS_FACT_HIT, as_trial_hit(t)) |
+	       fact(AS_FACT_SILENT, !t->plan || as_plan_is_silent(t->plan)) |
+	       fact(AS_FACT_INSIDE, t->inside) | fact(AS_FACT_MET, t->met) |
 	       fact(AS_FACT_STRICT, as_instance_can(t->instance, AS_INSTANCE_STRICT)) |
 	       fact(AS_FACT_OFF, t->off);
 }
@@ -101,7 +100,7 @@ uint64_t as_facts_error(struct as_trial *t, int err, bool mounting)
 uint64_t as_facts_answered(struct as_trial *t, const struct as_op *op, const struct as_outcome *got)
 {
 	uint64_t facts =
-		of_faults(t) | of_op(op) | fact(AS_FACT_BLIND, t->blind) |
+		(t->plan ? of_faults(t) : 0) | of_op(op) | fact(AS_FACT_BLIND, t->blind) |
 		fact(AS_FACT_UNSURE, t->unsure) |
 		fact(AS_FACT_MANY, as_op_table[op->code].calls == AS_CALLS_MANY && got->done);
 
@@ -154,6 +153,9 @@ uint64_t as_facts_refused(struct as_trial *t, const struct as_op *op, const stru
 		op->code == AS_OP_MOUNT || op->code == AS_OP_REMOUNT || op->code == AS_OP_CRASH;
 	uint64_t facts = fact(AS_FACT_FORGETS, forgets(t, op));
 
+	if (!t->plan && got->ret < 0)
+		facts |= of_faults(t) | of_error(t, got->err, mounting) |
+			 fact(AS_FACT_VIEW, as_model_view_in_doubt(t->model, op));
 	if (t->inside)
 		facts |= fact(AS_FACT_PART, did_part(op, got)) |
 			 fact(AS_FACT_DOUBT, as_trial_in_doubt(t, op)) |

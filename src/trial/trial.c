@@ -108,11 +108,11 @@ const char *as_trial_trouble(struct as_trial *t, enum as_finding_kind *kind)
 {
 	const char *why = as_instance_trouble(t->instance, kind);
 
-	if (why)
-		return why;
-	why = as_instance_misuse(t->instance);
-	*kind = AS_FIND_MISUSE;
-	return why && !is_explained(t, why) ? why : NULL;
+	if (!why) {
+		why = as_instance_misuse(t->instance);
+		*kind = AS_FIND_MISUSE;
+	}
+	return why && *kind == AS_FIND_MISUSE && is_explained(t, why) ? NULL : why;
 }
 
 /* A recording goes on after the first failure that was hidden: it is noted, and a power cut may
