@@ -67,7 +67,7 @@ arrows() {
 	fsck      work symptom disk target tool layout damage cuts recording
 	cross     disk target layout snapshot damage fsck
 	sym       disk target tool box layout damage fsck
-	guest     work box supervise scenario check damage
+	guest     work disk box supervise scenario check damage
 	swarm     work target
 	figure    cover
 	dossier   work model disk host target vfs legal

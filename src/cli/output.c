@@ -123,7 +123,7 @@ int as_cli_output_open(const struct as_args *args, struct as_cli_output *out, st
 				       .json = as_args_has(args, "json") };
 	rc = as_cli_forms_open(args, args->command->name, &out->forms, err);
 	if (!rc && !as_args_has(args, "no-store"))
-		rc = as_store_sink_new(out->folder, false, as_cli_save_disk, &out->store, err);
+		rc = as_store_sink_new(out->folder, as_cli_save_disk, &out->store, err);
 	if (rc)
 		return rc;
 	out->talk = as_cli_talk_new(args, as_args_has(args, "quiet"));
@@ -136,20 +136,6 @@ int as_cli_output_open(const struct as_args *args, struct as_cli_output *out, st
 	});
 	join(out);
 	return 0;
-}
-
-int as_cli_output_given(const char *folder, struct as_sink *talk, struct as_cli_output *out,
-			struct as_err *err)
-{
-	int rc = 0;
-
-	*out = (struct as_cli_output){ .talk = talk, .folder = folder, .given = true };
-	out->json = true;
-	if (folder)
-		rc = as_store_sink_new(folder, true, as_cli_save_disk, &out->store, err);
-	if (!rc)
-		join(out);
-	return rc;
 }
 
 void as_cli_output_goes_on(struct as_cli_output *out)
@@ -192,8 +178,7 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 	failed = as_cli_forms_close(out->forms, rc ? NULL : err);
 	rc = rc ? rc : failed;
 	as_store_sink_free(out->store);
-	if (!out->given)
-		as_cli_talk_free(out->talk, out->json);
+	as_cli_talk_free(out->talk, out->json);
 	if (out->chain) {
 		as_report_groups_free(((struct both *)out->chain)->groups);
 		free(((struct both *)out->chain)->repro);

@@ -26,10 +26,9 @@ struct as_cli_output {
 	struct as_sink *talk, *store; /* store NULL: nothing is kept */
 	struct as_sink *chain; /* both */
 	struct as_cli_forms *forms;
-	struct as_live *live; /* set counters in it; NULL: an engine in a sandbox */
+	struct as_live *live; /* set counters in it */
 	const char *folder;
 	bool json;
-	bool given; /* `talk` belongs to the caller */
 	const struct as_args *reports; /* a page for a browser is written at the end; or NULL */
 	bool lasting; /* the folder has more than findings: progress is kept without any */
 };
@@ -45,10 +44,6 @@ void as_cli_talk_free(struct as_sink *talk, bool json);
 
 AS_MUST_CHECK int as_cli_output_open(const struct as_args *args, struct as_cli_output *out,
 				     struct as_err *err);
-/* For an engine in a sandbox: `talk` belongs to it, the folder to its supervisor. NULL: nothing is
- * kept. */
-AS_MUST_CHECK int as_cli_output_given(const char *folder, struct as_sink *talk,
-				      struct as_cli_output *out, struct as_err *err);
 /* The run goes on with an earlier one: what is in the folder already is not counted again. */
 void as_cli_output_goes_on(struct as_cli_output *out);
 /* The first failure to keep something, if any: 0 or its code. */

@@ -48,11 +48,11 @@ int as_service_runs_open(struct as_service *s, struct as_err *err)
 	r->options.state = s->state;
 	r->together = s->job.together;
 	r->told = say_result;
+	r->sinks = &s->wire;
 	r->ctx = s;
 	rc = find_scenario(s, err);
 	if (!rc)
-		rc = s->keeper->open(s->keeper->ctx, &s->job, &s->wire, &r->sinks,
-				     &r->options.watch, err);
+		rc = s->counter->open(s->counter->ctx, &s->job, &r->options.watch, err);
 	if (!rc && s->job.known)
 		rc = as_series_known(r, s->job.known, err);
 	return rc;
@@ -80,9 +80,9 @@ static int take(void *ctx, struct as_seq *seq)
 	AS_ARRAY_ROOM(r->jobs, r->n, r->cap);
 	job = &r->jobs[r->n++];
 	*job = (struct as_series_job){ .path = r->item->path,
-				     .name = r->item->name,
-				     .seq = seq,
-				     .size_bytes = r->s->job.options.size_bytes };
+				       .name = r->item->name,
+				       .seq = seq,
+				       .size_bytes = r->s->job.options.size_bytes };
 	as_buf_adds(&job->spec, r->s->job.target);
 	return 0;
 }
@@ -111,7 +111,7 @@ int as_service_run(struct as_service *s, const struct as_wire_work *work, size_t
 		s->state->job = (int64_t)(first + i);
 		rc = as_series_next(&s->runs, r.jobs, r.n, &i, &s->stats, err);
 		if (!rc)
-			rc = s->keeper->failed(s->keeper->ctx, err);
+			rc = as_service_kept_failed(s, err);
 	}
 	for (i = 0; i < r.n; i++) {
 		as_seq_free(r.jobs[i].seq);

@@ -43,6 +43,7 @@ void as_service_say(struct as_service *s, const struct as_wire_event *event)
 
 static void say_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
+	as_service_keep((struct as_service *)sink, f, id);
 	as_service_say((struct as_service *)sink,
 		       &(struct as_wire_event){ .kind = AS_WIRE_FINDING,
 						.finding = { .finding = *f, .id = id } });
@@ -82,7 +83,7 @@ static int do_work(struct as_service *s, struct as_err *err)
 		s->state->job = (int64_t)at;
 		rc = rows[work.items[at].request](s, &work, &at, err);
 		if (!rc)
-			rc = s->keeper->failed(s->keeper->ctx, err);
+			rc = as_service_kept_failed(s, err);
 	}
 	as_wire_work_free(&work);
 	return rc;
@@ -124,21 +125,24 @@ static int serve(struct as_service *s, struct as_err *err)
 	s->wire = (struct as_sink){
 		.finding = say_finding, .again = say_again, .note = say_note, .told = say_told
 	};
-	rc = as_service_runs_open(s, err);
+	rc = as_service_kept_open(s, err);
+	if (!rc)
+		rc = as_service_runs_open(s, err);
 	if (!rc && s->job.once)
 		rc = do_work(s, err);
 	while (!rc && !s->job.once && await_work(s))
 		rc = do_work(s, err);
 	as_service_disks_close(s);
 	as_service_runs_close(s);
-	rc = s->keeper->close(s->keeper->ctx, &s->stats, rc, err);
+	as_service_kept_close(s);
+	rc = s->counter->close(s->counter->ctx, rc, err);
 	as_box_state_close(s->state);
 	return rc;
 }
 
-int as_guest_serve(const char *path, const struct as_guest_keeper *keeper, struct as_err *err)
+int as_guest_serve(const char *path, const struct as_guest_counter *counter, struct as_err *err)
 {
-	struct as_service s = { .keeper = keeper };
+	struct as_service s = { .counter = counter };
 	struct as_buf text = { 0 };
 	int rc;
 

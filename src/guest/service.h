@@ -11,22 +11,19 @@
 #include "base/event.h"
 #include "supervise/wire.h"
 
-/* What only the program around the service has: where findings and counts of calls are kept. */
-struct as_guest_keeper {
-	/* Findings are to go to *sinks, which tell `wire` of each when it is kept; *watch is of
-	 * as_run_options. */
-	int (*open)(void *ctx, const struct as_wire_job *job, struct as_sink *wire,
-		    struct as_sink **sinks, const struct as_watch **watch, struct as_err *err);
-	/* Whether something could not be kept: 0 or an error. */
-	int (*failed)(void *ctx, struct as_err *err);
+/* Who counts the system calls of workloads. */
+struct as_guest_counter {
+	/* *watch is of as_run_options. */
+	int (*open)(void *ctx, const struct as_wire_job *job, const struct as_watch **watch,
+		    struct as_err *err);
 	/* rc is what came of the service; returns that or an error. */
-	int (*close)(void *ctx, const struct as_run_stats *stats, int rc, struct as_err *err);
+	int (*close)(void *ctx, int rc, struct as_err *err);
 	void *ctx;
 };
 
 /* Serves until there is nothing more to do. `job` is the path of the job. Events go to standard
  * output, an error as well. */
-AS_MUST_CHECK int as_guest_serve(const char *job, const struct as_guest_keeper *keeper,
+AS_MUST_CHECK int as_guest_serve(const char *job, const struct as_guest_counter *counter,
 				 struct as_err *err);
 
 #endif

@@ -250,7 +250,7 @@ static void let_go(struct as_rundir *run)
 }
 
 /* Only one process at a time looks for .assay-run or writes it. */
-static int take(struct as_rundir *run, enum as_rundir_how how, bool *again, struct as_err *err)
+static int take(struct as_rundir *run, bool *again, struct as_err *err)
 {
 	bool alone = !flock(run->dir.fd, LOCK_EX | LOCK_NB);
 	int rc = alone ? 0 : as_dir_lock(&run->dir, false, err);
@@ -260,9 +260,8 @@ static int take(struct as_rundir *run, enum as_rundir_how how, bool *again, stru
 	*again = !is_still_there(run);
 	if (*again)
 		return 0;
-	if (how != AS_RUNDIR_GIVEN)
-		rc = check_mark(&run->dir, alone, err);
-	if (!rc && alone && how != AS_RUNDIR_GIVEN)
+	rc = check_mark(&run->dir, alone, err);
+	if (!rc && alone)
 		clean(&run->dir);
 	if (!rc && alone && flock(run->dir.fd, LOCK_SH))
 		rc = as_fail_errno(err, errno, "%s: cannot lock it", run->dir.path);
@@ -277,12 +276,12 @@ static int try(const char *path, enum as_rundir_how how, struct as_rundir *run, 
 	if (!rc)
 		rc = as_dir_open_way(&run->way, path, how == AS_RUNDIR_THERE ? NULL : &run->made,
 				     &run->dir, err);
-	if (!rc && how != AS_RUNDIR_GIVEN)
+	if (!rc)
 		rc = check_owner(&run->dir, err);
 	if (!rc && how == AS_RUNDIR_MAKE && faccessat(run->dir.fd, ".", W_OK | X_OK, AT_EACCESS))
 		rc = as_fail_errno(err, errno, "%s", path);
 	if (!rc)
-		rc = take(run, how, again, err);
+		rc = take(run, again, err);
 	/* We made it and could not use it. */
 	if (rc && run->made)
 		unlinkat(run->way.fd, as_buf_str(&run->way.name), AT_REMOVEDIR);

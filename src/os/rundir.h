@@ -31,9 +31,6 @@
 enum as_rundir_how {
 	AS_RUNDIR_THERE, /* it must be there */
 	AS_RUNDIR_MAKE, /* it is made if it does not exist */
-	/* A supervisor has given it to an engine in a sandbox: its owner is not known there, and it
-	 * needs no .assay-run. */
-	AS_RUNDIR_GIVEN,
 };
 
 struct as_rundir {

@@ -28,12 +28,11 @@ void as_jsonl_sink_free(struct as_sink *sink); /* takes NULL */
  * Keeps findings in FOLDER/findings/ID/: finding.json, workload.txt, repro.c, README.md and, if
  * there is a disk, disk.img.zst. A finding that is already there is only counted. The folder is
  * made at once: a folder that cannot be written, or that is not a run folder (os/rundir.h), is an
- * error before the work begins. It is removed again if it stays empty. `given`: the folder is a
- * supervisor's, who does the counting.
+ * error before the work begins. It is removed again if it stays empty.
  */
 typedef int (*as_save_disk_fn)(const struct as_disk *disk, const struct as_dir *dir,
 			       const char *name, struct as_err *err);
-AS_MUST_CHECK int as_store_sink_new(const char *folder, bool given, as_save_disk_fn save_disk,
+AS_MUST_CHECK int as_store_sink_new(const char *folder, as_save_disk_fn save_disk,
 				    struct as_sink **sink, struct as_err *err);
 /* The same, in a folder that the caller has opened. */
 AS_MUST_CHECK int as_store_sink_in(const struct as_dir *folder, as_save_disk_fn save_disk,

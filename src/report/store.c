@@ -262,13 +262,13 @@ static int hand_out(struct store *s, int rc, struct as_sink **sink)
 	return rc;
 }
 
-int as_store_sink_new(const char *folder, bool given, as_save_disk_fn save_disk,
-		      struct as_sink **sink, struct as_err *err)
+int as_store_sink_new(const char *folder, as_save_disk_fn save_disk, struct as_sink **sink,
+		      struct as_err *err)
 {
 	struct store *s = new_store(save_disk);
-	int rc = as_rundir_open(folder, given ? AS_RUNDIR_GIVEN : AS_RUNDIR_MAKE, &s->run, err);
+	int rc = as_rundir_open(folder, AS_RUNDIR_MAKE, &s->run, err);
 
-	s->counts = !given;
+	s->counts = true;
 	if (!rc)
 		rc = as_dir_below(&s->run.dir, AS_RUN_FINDINGS, true, &s->findings, err);
 	if (rc && err) {

@@ -132,7 +132,7 @@ static struct as_medium *load_disk(const struct as_boxed_session *b, const char 
 	char proc[64];
 	int fd;
 
-	as_buf_addf(&path, BOXED_OUT "/findings/%s/%s", id, name);
+	as_buf_addf(&path, BOXED_OUT "/" AS_WIRE_FINDINGS "/%s/%s", id, name);
 	fd = as_share_open(b->box->share_fd, as_buf_str(&path), DISK_MAX_BYTES);
 	as_buf_free(&path);
 	if (fd < 0)
@@ -151,9 +151,9 @@ static void pass_on(struct as_boxed_session *b, struct as_finding_record *record
 		record->finding.kind == AS_FIND_CRASH || record->finding.kind == AS_FIND_RECOVERY;
 
 	if (b->how->out && record->has_disk)
-		disk = load_disk(b, record->id, "disk.img.zst");
+		disk = load_disk(b, record->id, AS_WIRE_DISK);
 	if (disk && power)
-		before = load_disk(b, record->id, "before.img.zst");
+		before = load_disk(b, record->id, AS_WIRE_BEFORE);
 	record->finding.disk = disk ? as_medium_disk(disk) : NULL;
 	record->finding.healthy = before ? as_medium_disk(before) : NULL;
 	as_emit_finding(b->how->findings, &record->finding, record->id);

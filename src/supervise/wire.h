@@ -28,6 +28,12 @@
 #include "run/run.h"
 
 #define AS_WIRE_VERSION 2u
+
+/* Below the folder for findings that a job names: FINDINGS/ID/ has the disk of a finding, and that
+ * of before the power cut. */
+#define AS_WIRE_FINDINGS "findings"
+#define AS_WIRE_DISK "disk.img.zst"
+#define AS_WIRE_BEFORE "before.img.zst"
 #define AS_WIRE_LINE_MAX_BYTES ((size_t)32 << 20) /* longest event */
 #define AS_WIRE_TEXT_MAX_BYTES ((size_t)2000) /* longest note or error; the rest is cut off */
 #define AS_WIRE_TOLD_MAX_BYTES ((size_t)1 << 20) /* longest text of a scenario */

@@ -13,7 +13,8 @@ smoke=$home/examples/smoke.txt
 # golden NAME <TEXT
 golden() {
 	# Versions, addresses, folders and builds are not the same everywhere.
-	sed -E "s|$home/||g" | sed -E 's/Linux [^ ,"]+[^,"]*/Linux VERSION/; s/^(  Found by +assay ).*/\1VERSION/
+	sed -E "s|$home/||g" |
+		sed -E 's/Linux [^ ,"]+[^,"]*/Linux VERSION/; s/^(  Found by +assay ).*/\1VERSION/
 		s/0x[0-9a-f]{8,}/ADDRESS/g' >"$WORK/text"
 	if [ -n "${UPDATE:-}" ] && [ -s "$WORK/text" ]; then
 		cp "$WORK/text" "$goldens/$1"

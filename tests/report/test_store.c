@@ -80,7 +80,7 @@ static void written_and_read(void **state)
 	char path[PATH_MAX + 256];
 
 	(void)state;
-	assert_int_equal(as_store_sink_new(out, false, save_disk, &sink, &err), 0);
+	assert_int_equal(as_store_sink_new(out, save_disk, &sink, &err), 0);
 	as_emit_finding(sink, &finding, "lab-outcome-1");
 	as_emit_finding(sink, &finding, "lab-outcome-1");
 	assert_int_equal(as_store_sink_failed(sink, &err), 0);
@@ -114,7 +114,7 @@ static void leftovers(void **state)
 	file = fopen(path, "w");
 	assert_non_null(file);
 	fclose(file);
-	assert_int_equal(as_store_sink_new(out, false, save_disk, &sink, NULL), 0);
+	assert_int_equal(as_store_sink_new(out, save_disk, &sink, NULL), 0);
 	assert_int_equal(access(path, F_OK), -1);
 	as_emit_finding(sink, &finding, "lab-outcome-2");
 	assert_true(exists("lab-outcome-2", "finding.json"));
@@ -127,7 +127,7 @@ static void failures_are_kept(void **state)
 	struct as_err err;
 
 	(void)state;
-	assert_int_equal(as_store_sink_new(out, false, save_fails, &sink, &err), 0);
+	assert_int_equal(as_store_sink_new(out, save_fails, &sink, &err), 0);
 	as_emit_finding(sink, &finding, "lab-outcome-3");
 	assert_int_equal(as_store_sink_failed(sink, &err), AS_EIO);
 	assert_non_null(strstr(err.msg, "disk.img.zst"));
@@ -141,7 +141,7 @@ static void refused(void **state)
 	struct as_err err;
 
 	(void)state;
-	assert_int_not_equal(as_store_sink_new("/proc/nosuch/x", false, save_disk, &sink, &err), 0);
+	assert_int_not_equal(as_store_sink_new("/proc/nosuch/x", save_disk, &sink, &err), 0);
 	assert_non_null(strstr(err.msg, "/proc/nosuch/x"));
 }
 

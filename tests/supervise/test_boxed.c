@@ -681,8 +681,7 @@ static void test_kills(void **state)
 		struct as_sink *store;
 		pid_t pid = -1;
 
-		assert_int_equal(as_store_sink_new(out[i], true, as_cli_save_disk, &store, &err),
-				 0);
+		assert_int_equal(as_store_sink_new(out[i], as_cli_save_disk, &store, &err), 0);
 		if (i)
 			pid = start_killer(KILLS, 7, &heard[i]);
 		if (run_all(all, "lab:bug=1", out[i], 0, 0, &heard[i], store, &stats, &err))
