@@ -114,4 +114,4 @@ END
 # Two seconds on a machine that does nothing else.
 PAGES=$WORK/pages CRASH=$crash FSCK=$fsck HUNT=$hunt \
 	BOUND_MS=$((2000 * $(tap_slowness) * TAP_SLOWER)) \
-	CHROMIUM=$(command -v chromium) TMPDIR=/tmp exec timeout 380 node "$here/report.mjs"
+	CHROMIUM=$(command -v chromium) TMPDIR=/tmp timeout 380 node "$here/report.mjs"
