@@ -8,8 +8,8 @@
 # is run once more, alone: what passes then is listed as unsteady with what had failed, and does not
 # count as a failure. A program that died of a signal gets no second try, nor does anything when
 # more than RETRIES (4) programs failed.
-# A test leaves nothing behind: not in its $TMPDIR, no mount and no loop device of ours on the
-# machine, no temporary folder of ours that nobody holds. What it left is told, and one failure.
+# A test leaves nothing behind: not in its $TMPDIR, where commands put what is temporary, and no
+# mount and no loop device of ours on the machine. What it left is told, and one failure.
 # The last line is exactly "N passed, N failed, N skipped"; exit status 1 if any failed.
 set -euo pipefail
 
@@ -64,15 +64,11 @@ count() { # KIND FILE...
 
 # ---- What is left behind ----
 
-# What there is of ours that several tests could have made, one line each. Other runs have such
-# folders, too, while they run: what somebody holds is not listed. A loop device on a served disk or
-# on a file in memory goes with the process that made it.
+# What there is of ours that several tests could have made, one line each. A folder of a program that
+# was killed is no leak: the next program takes it away. A loop device on a served disk or on a file
+# in memory goes with the process that made it.
 ours() {
-	local folder
 	awk '$1 ~ /^assay/ { print "mount", $2, "of", $1 }' /proc/self/mounts
-	for folder in /tmp/assay-temp-* /var/tmp/assay-temp-* /dev/shm/assay-temp-*; do
-		[ ! -d "$folder" ] || ! flock -n "$folder" true 2>/dev/null || echo "folder $folder"
-	done
 }
 
 # left FOLDER BEFORE: what is there now of a test whose $TMPDIR that was; BEFORE: ours() before it.

@@ -36,7 +36,10 @@ const char *as_temp_place(void)
 	const char *place = getenv("TMPDIR");
 	struct stat st;
 
-	return place && *place == '/' && !stat(place, &st) && S_ISDIR(st.st_mode) ? place : "/tmp";
+	return place && *place == '/' && !stat(place, &st) && S_ISDIR(st.st_mode) &&
+			       !faccessat(AT_FDCWD, place, W_OK | X_OK, AT_EACCESS)
+		       ? place
+		       : "/tmp";
 }
 
 /* ---- Leftovers ------------------------------------------------------------------------------- */
