@@ -64,9 +64,9 @@ count() { # KIND FILE...
 
 # ---- What is left behind ----
 
-# What there is of ours that several tests could have made, one line each. A folder of a program that
-# was killed is no leak: the next program takes it away. A loop device on a served disk or on a file
-# in memory goes with the process that made it.
+# What there is of ours that several tests could have made, one line each. A folder of a program
+# that was killed is no leak: the next program takes it away. A loop device on a served disk or on a
+# file in memory goes with the process that made it.
 ours() {
 	awk '$1 ~ /^assay/ { print "mount", $2, "of", $1 }' /proc/self/mounts
 }
