@@ -75,7 +75,7 @@ static bool is_late(const struct as_hunt_leader *l)
 
 static bool reduces(const struct as_hunt_leader *l)
 {
-	return as_crew_sits(l->crew, AS_HUNT_REDUCER);
+	return as_crew_sits(l->crew, AS_HUNT_REDUCER(l->state));
 }
 
 static int start_reducer(struct as_hunt_leader *l, struct as_err *err)
@@ -126,10 +126,10 @@ static int hear_reducer(struct as_hunt_leader *l, struct as_err *err)
 	size_t len;
 	int rc = 0;
 
-	while (!rc && (text = as_crew_next(l->crew, AS_HUNT_REDUCER, &len)))
+	while (!rc && (text = as_crew_next(l->crew, AS_HUNT_REDUCER(l->state), &len)))
 		rc = as_leader_reduced(l, text, err);
-	return !rc && as_crew_is_over(l->crew, AS_HUNT_REDUCER)
-		       ? hear_end(l, AS_HUNT_REDUCER, true, err)
+	return !rc && as_crew_is_over(l->crew, AS_HUNT_REDUCER(l->state))
+		       ? hear_end(l, AS_HUNT_REDUCER(l->state), true, err)
 		       : rc;
 }
 
@@ -250,7 +250,7 @@ static int end_all(struct as_hunt_leader *l, int rc, struct as_err *err)
 	while (!rc && (any_job(l) || reduces(l)) && as_now_us() < until_us && !rc2)
 		rc2 = hear(l, &late);
 	end_jobs(l);
-	as_crew_drop(l->crew, AS_HUNT_REDUCER);
+	as_crew_drop(l->crew, AS_HUNT_REDUCER(l->state));
 	/* After an error of ours, nothing more is merged. If the number of workloads is given,
 	 * batches whose turn has not come are not merged, either: they are done again in their
 	 * turn. */
@@ -282,7 +282,7 @@ int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_e
 	int rc;
 
 	as_folders_clean(hunt);
-	l.crew = as_crew_new(&plan, AS_HUNT_REDUCER + 1);
+	l.crew = as_crew_new(&plan, AS_HUNT_REDUCER(state) + 1);
 	l.turns = as_turns_new(state->n_jobs);
 	l.tried_cap = state->n_signs + 1;
 	l.tried = as_xcalloc(l.tried_cap, sizeof(*l.tried));

@@ -229,6 +229,6 @@ int as_worker_start_reducer(const struct as_hunt *hunt, const struct as_hunt_sta
 			      .shared = shared,
 			      .start_us = as_now_us() };
 
-	as_crew_name(crew, AS_HUNT_REDUCER, "the reducer of the hunt");
-	return as_crew_start(crew, AS_HUNT_REDUCER, be_reducer, &r, err);
+	as_crew_name(crew, AS_HUNT_REDUCER(state), "the reducer of the hunt");
+	return as_crew_start(crew, AS_HUNT_REDUCER(state), be_reducer, &r, err);
 }

@@ -16,7 +16,8 @@ struct as_hunt_shared {
 	volatile uint64_t ops[AS_HUNT_JOBS_MAX]; /* since the start, for the line of progress */
 };
 
-#define AS_HUNT_REDUCER AS_HUNT_JOBS_MAX /* its seat; the seat of a job is its number */
+/* The seat of a job is its number; the one after them is the reducer's. */
+#define AS_HUNT_REDUCER(state) ((unsigned)(state)->n_jobs)
 
 /*
  * The share of a job: from its position in the state to `end` (a number of its stream; UINT64_MAX:
