@@ -28,7 +28,7 @@ struct as_notice {
 #undef ADDED
 };
 
-/* Empties it; nothing is found until as_notice_close(). What is behind the ends of its texts is
+/* Empties it; nothing is found until as_notice_close(). What is after the ends of its texts is
  * left alone, so that it costs little. */
 void as_notice_begin(struct as_notice *notice, enum as_finding_kind kind, int64_t op);
 void as_notice_close(struct as_notice *notice);
@@ -43,7 +43,7 @@ void as_notice_text(char *text, size_t bytes, const char *fmt, ...) AS_PRINTF(3,
 /* Before it is read where others could write to it: its kind is one, its texts end, its numbers are
  * within their bounds. False: it was damaged. */
 bool as_notice_mend(struct as_notice *notice);
-/* A notice with all that this one says; the memory behind its texts is not read. */
+/* A notice with all that this one says; the memory after its texts is not read. */
 void as_notice_copy(struct as_notice *to, const struct as_notice *from);
 
 /* The finding that says the same; its texts are those of the notice. */

@@ -65,7 +65,7 @@ void as_service_runs_close(struct as_service *s)
 
 /* ---- Workloads ------------------------------------------------------------------------------- */
 
-struct turns_reading {
+struct series_reading {
 	struct as_series_job *jobs;
 	size_t n, cap;
 	const struct as_service *s;
@@ -74,7 +74,7 @@ struct turns_reading {
 
 static int take(void *ctx, struct as_seq *seq)
 {
-	struct turns_reading *r = ctx;
+	struct series_reading *r = ctx;
 	struct as_series_job *job;
 
 	AS_ARRAY_ROOM(r->jobs, r->n, r->cap);
@@ -87,8 +87,8 @@ static int take(void *ctx, struct as_seq *seq)
 	return 0;
 }
 
-/* The workloads that stand one after the other; *at goes on behind them. */
-static int read_jobs(struct turns_reading *r, const struct as_wire_work *work, size_t *at,
+/* The workloads that stand one after the other; *at goes on after them. */
+static int read_jobs(struct series_reading *r, const struct as_wire_work *work, size_t *at,
 		     struct as_err *err)
 {
 	int rc = 0;
@@ -103,7 +103,7 @@ static int read_jobs(struct turns_reading *r, const struct as_wire_work *work, s
 int as_service_run(struct as_service *s, const struct as_wire_work *work, size_t *at,
 		   struct as_err *err)
 {
-	struct turns_reading r = { .s = s };
+	struct series_reading r = { .s = s };
 	size_t first = *at, i = 0;
 	int rc = read_jobs(&r, work, at, err);
 

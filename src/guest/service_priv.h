@@ -39,7 +39,7 @@ void as_service_keep(struct as_service *s, const struct as_finding *finding, con
 AS_MUST_CHECK int as_service_kept_failed(const struct as_service *s, struct as_err *err);
 
 /*
- * Each carries out the requests from *at on that it can, at least one, and moves *at behind them.
+ * Each carries out the requests from *at on that it can, at least one, and moves *at after them.
  * An error ends the service.
  */
 /* runs.c: */
