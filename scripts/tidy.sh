@@ -45,15 +45,15 @@ arrows() {
 	trial     model disk host target vfs instance
 	child     work model symptom disk host target layout box vfs race klog instance trial
 	child     progress
-	run       work model symptom disk host target vfs klog instance child progress
+	run       work model symptom disk host target vfs klog instance trial child progress
 	supervise work symptom host target box klog instance child run progress
 	snapshot  work model
 	legal     work model target snapshot
-	recover   symptom disk host target tool klog instance snapshot
+	recover   symptom disk host target tool klog instance trial snapshot
 	cuts      work disk recover progress
 	recording work model disk host target mount race instance trial run snapshot legal
 	recording recover cuts progress
-	crash     work symptom disk host target layout race instance child run supervise
+	crash     work symptom disk host target layout race instance trial child run supervise
 	crash     snapshot legal recover cuts recording progress
 	scenario  work symptom target race instance child run recording crash
 	hunt      work symptom gen model reduce run supervise scenario progress

@@ -88,7 +88,8 @@ bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *
 	struct as_outcome got;
 	bool agrees;
 
-	if (as_instance_can(w->instance, AS_INSTANCE_CHECK))
+	if (as_instance_can(w->instance, AS_INSTANCE_CHECK) &&
+	    !as_trial_excuses(&w->trial, AS_EXCUSED_CHECKER))
 		*rc = as_instance_check(w->instance, 0, &checked, err);
 	if (*rc)
 		return false;
@@ -169,6 +170,7 @@ void as_worker_lose(struct as_expander *w)
 
 int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 {
+	enum as_trial_did did;
 	int rc, mounted;
 
 	as_worker_forget(w);
@@ -185,12 +187,11 @@ int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 	if (rc)
 		return rc;
 	as_instance_clock_after(w->instance, w->base->after_ns);
-	mounted = as_instance_mount(w->instance);
-	if (mounted && w->trial.plan) {
-		if (!as_trial_excuses_mount(&w->trial, -mounted))
-			suspect(w, AS_FIND_MOUNT, AS_OP_MOUNT, as_errno_name(-mounted));
+	did = as_trial_mount(&w->trial, &mounted);
+	if (did == AS_TRIAL_WRONG && w->trial.plan)
+		suspect(w, AS_FIND_MOUNT, AS_OP_MOUNT, as_errno_name(-mounted));
+	if (mounted && w->trial.plan)
 		return 0;
-	}
 	if (mounted)
 		return as_instance_useless(w->instance, mounted, err);
 	w->trial.model = as_model_copy(w->base->model);

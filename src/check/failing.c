@@ -158,16 +158,12 @@ static bool end_mount(struct as_expander *w)
 }
 
 /* The state as it is after the operation, with the faults switched off. */
-static int judge_rest(struct as_expander *w, const struct as_op *op, bool lost_writes,
-		      struct as_err *err)
+static int judge_rest(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
 	int rc = 0;
 
-	if (!as_model_mounted(w->trial.model) || !as_worker_tree_agrees(w, op->code) || lost_writes)
-		return 0;
-	w->trial.plan = NULL;
-	w->trial.hit = false;
-	if (end_mount(w))
+	if (as_model_mounted(w->trial.model) && as_worker_tree_agrees(w, op->code) &&
+	    !as_trial_excuses(&w->trial, AS_EXCUSED_AGAIN) && end_mount(w))
 		(void)as_worker_disk_agrees(w, op->code, err, &rc);
 	return rc;
 }
@@ -204,7 +200,7 @@ static int sync_after(struct as_expander *w, const struct as_op *op, const struc
 int as_failing_judge(struct as_expander *w, const struct as_op *op, const struct as_plan *plan,
 		     bool follows, struct as_err *err)
 {
-	int rc = follows ? judge_rest(w, op, plan && as_plan_hits_writes(plan), err) : 0;
+	int rc = follows ? judge_rest(w, op, err) : 0;
 	uint64_t wrote;
 	bool fine;
 
@@ -229,7 +225,7 @@ static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bo
 	as_check_excuse(w->c, w->lane, true);
 	rc = as_worker_try(w, op, &did, err);
 	*fired = !rc && as_instance_hits(w->instance) >= n;
-	as_instance_end_faults(w->instance);
+	as_trial_end_faults(&w->trial);
 	if (*fired && did != AS_TRIAL_WRONG)
 		rc = as_failing_judge(w, op, plan, as_trial_goes_on(did), err);
 	(void)as_worker_quiet(w, op->code);

@@ -120,8 +120,7 @@ static bool begin(struct as_start_maker *m)
 	said->tool_rc = as_instance_back(m->instance, m->mark, &said->tool_err);
 	if (said->tool_rc)
 		return false;
-	mounted = as_instance_mount(m->instance);
-	if (mounted) {
+	if (as_trial_mount(&m->trial, &mounted) != AS_TRIAL_AGREED) {
 		said->tool_rc = as_instance_useless(m->instance, mounted, &said->tool_err);
 		return false;
 	}

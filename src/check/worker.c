@@ -38,7 +38,8 @@ bool as_worker_quiet(struct as_expander *w, unsigned code)
 {
 	struct as_kwatch_news news;
 
-	if (!w->watch || !as_kwatch_look(w->watch, w->trial.plan, &news))
+	if (!w->watch ||
+	    !as_kwatch_look(w->watch, as_trial_excuses(&w->trial, AS_EXCUSED_LOG), &news))
 		return true;
 	as_suspect_add(w->c, w->lane, false, AS_FIND_KERNEL,
 		       as_suspect_key(AS_FIND_KERNEL, code, news.title), news.title);

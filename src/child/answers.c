@@ -33,6 +33,12 @@ static void add_names(struct as_answer *op, const struct as_outcome *got,
 	}
 }
 
+void as_answers_note(struct as_answers *answers, const struct as_trial *trial)
+{
+	answers->decided.rows |= trial->decided.rows;
+	answers->decided.excuses |= trial->decided.excuses;
+}
+
 void as_answers_add(struct as_answers *answers, const struct as_trial *trial, enum as_trial_did did,
 		    const struct as_outcome *got, const struct as_model *fresh)
 {
@@ -50,7 +56,6 @@ void as_answers_add(struct as_answers *answers, const struct as_trial *trial, en
 				  .agrees = true,
 				  .unjudged = true,
 				  .did = did };
-	snprintf(op->row, sizeof(op->row), "%s", trial->row);
 	if (got->payload == AS_PAYLOAD_BYTES)
 		op->digest = as_hash64(got->data, got->len);
 	else if (got->payload == AS_PAYLOAD_NAMES)

@@ -21,15 +21,17 @@ struct as_answer {
 	bool agrees; /* what the model said of the answer */
 	bool unjudged;
 	char why[128]; /* if it does not agree: in words */
-	enum as_trial_did did; /* what became of it, */
-	char row[24]; /* and by which row of trial/excuse.def */
+	enum as_trial_did did; /* what became of it */
 };
 
 struct as_answers {
 	uint32_t n; /* operations that came back */
+	struct as_decided decided; /* by which rows of trial/excuse.def, also after the last one */
 	struct as_answer ops[AS_ANSWERS_MAX];
 };
 
+/* Which rows have decided something. */
+void as_answers_note(struct as_answers *answers, const struct as_trial *trial);
 /* After as_trial_op(). `fresh` is what the file system held at first. */
 void as_answers_add(struct as_answers *answers, const struct as_trial *trial, enum as_trial_did did,
 		    const struct as_outcome *got, const struct as_model *fresh);

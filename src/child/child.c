@@ -6,6 +6,7 @@
  */
 #include "child/child_priv.h"
 
+#include "child/answers.h"
 #include "instance/outside.h"
 #include "klog/kwatch.h"
 #include "os/limit.h"
@@ -103,6 +104,8 @@ void as_child_close(struct child *c)
 	as_medium_free(c->disk);
 	as_kwatch_free(c->watch);
 	as_model_free(c->trial.model);
+	if (c->args->options->answers)
+		as_answers_note(c->args->options->answers, &c->trial);
 	as_trial_end(&c->trial);
 	as_buf_free(&c->text);
 	free(c->failed);
@@ -111,63 +114,50 @@ void as_child_close(struct child *c)
 
 /* ---- From the mount to the end --------------------------------------------------------------- */
 
+static enum as_trial_did try_mount(struct child *c, enum as_phase phase, int *rc)
+{
+	enum as_trial_did did;
+
+	as_child_kfail_begin(c, phase == PHASE_MOUNT ? 0 : UINT64_MAX);
+	did = as_trial_mount(&c->trial, rc);
+	as_child_kfail_end(c);
+	return did;
+}
+
 /* False: not mounted. */
 static bool mount_target(struct child *c, enum as_phase phase)
 {
+	enum as_trial_did did;
 	int rc;
 
 	as_child_enter(c, phase);
-	as_child_kfail_begin(c, phase == PHASE_MOUNT ? 0 : UINT64_MAX);
-	rc = as_instance_mount(c->instance);
-	as_child_kfail_end(c);
+	did = try_mount(c, phase, &rc);
 	/* It may refuse to mount, and it must mount the next time. */
 	if (rc && c->kfault && c->sh->fired && phase == PHASE_MOUNT && !as_child_troubled(c, -1)) {
 		c->trial.met = false;
-		rc = as_instance_mount(c->instance);
+		did = as_trial_mount(&c->trial, &rc);
 	}
-	if (!rc) {
-		c->trial.met = c->trial.unclean = false;
-		return !as_child_troubled(c, -1);
-	}
-	if (as_trial_excuses_mount(&c->trial, -rc))
-		/* It may refuse to mount a disk that does not answer, but it must not leak. */
-		as_child_troubled(c, -1);
-	else
+	/* One that may be refused must not leak all the same. */
+	if (did == AS_TRIAL_WRONG)
 		as_child_found_errno(c, AS_FIND_MOUNT, rc);
+	else if (!as_child_troubled(c, -1))
+		return did == AS_TRIAL_AGREED;
 	return false;
 }
 
 static bool unmount_target(struct child *c, enum as_phase phase)
 {
+	enum as_trial_did did;
 	int rc;
 
 	as_child_enter(c, phase);
 	as_child_kfail_look(c);
-	rc = as_instance_unmount(c->instance);
-	c->trial.unclean |= rc;
+	did = as_trial_unmount(&c->trial, &rc);
 	if (as_child_troubled(c, -1))
 		return false;
-	c->trial.half_done |= rc && as_child_fault_hit(c) && as_trial_told(&c->trial, -rc);
-	if (rc == -ENOSPC && c->trial.model && c->args->traits->quirks & AS_QUIRK_FULL_DROPS)
-		as_trial_loosen(&c->trial);
-	/* Of views that could not become their files', it is not known which they are. */
-	if (rc && c->args->traits->quirks & AS_QUIRK_OWN_VIEWS)
-		c->trial.blind = true;
-	if (!rc || as_trial_excuses(&c->trial, -rc))
-		return true;
-	as_child_found_errno(c, AS_FIND_MOUNT, rc);
-	return false;
-}
-
-/* A library that undoes nothing when the disk fails, and has no journal, leaves that to its
- * checker: AS_MEANS_FAILED_MAYBE_DONE with AS_CUT_REPAIR. A fault that no call told of, or that met
- * a call which only reads, has left nothing half done. */
-static bool is_half_done(const struct child *c)
-{
-	struct as_contract contract = as_target_contract(c->args->target);
-
-	return c->trial.half_done && contract.after_cut == AS_CUT_REPAIR &&
-	       contract.semantics & AS_MEANS_FAILED_MAYBE_DONE;
+	if (did == AS_TRIAL_WRONG)
+		as_child_found_errno(c, AS_FIND_MOUNT, rc);
+	return did != AS_TRIAL_WRONG;
 }
 
 /* A checker must have nothing to complain of on a disk that was unmounted as usual. */
@@ -176,10 +166,8 @@ static bool check_disk(struct child *c)
 	struct as_child_shared *sh = c->sh;
 	struct as_instance_checked checked;
 
-	if (c->trial.unclean || c->trial.noticed ||
-	    !as_instance_can(c->instance, AS_INSTANCE_CHECK) || as_trial_lost_writes(&c->trial) ||
-	    is_half_done(c) || c->trial.off || as_child_kfail_left_to_checker(c) ||
-	    (c->kfault && as_kwatch_excused(c->watch)))
+	if (!as_instance_can(c->instance, AS_INSTANCE_CHECK) ||
+	    as_trial_excuses(&c->trial, AS_EXCUSED_CHECKER))
 		return true;
 	as_child_enter(c, PHASE_FSCK);
 	sh->log.total_bytes = 0;
@@ -240,12 +228,12 @@ static void end_target(struct child *c)
 	if (!unmount_target(c, PHASE_UNMOUNT))
 		return;
 	as_child_fault_hit(c);
-	as_instance_end_faults(c->instance);
+	as_trial_end_faults(&c->trial);
 	unclean = c->trial.unclean;
 	if (!check_disk(c))
 		return;
 	/* Everything must be there after a clean unmount. */
-	if (as_trial_lost_writes(&c->trial))
+	if (as_trial_excuses(&c->trial, AS_EXCUSED_AGAIN))
 		return;
 	if (!unclean && (c->args->options->corrupt || c->args->options->fields) && model_mounts(c))
 		as_child_corrupt(c);

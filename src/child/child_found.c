@@ -132,7 +132,7 @@ void as_child_found_by_checker(struct child *c, const struct as_instance_checked
 
 static bool kernel_spoke(struct child *c, int64_t op, const char *about)
 {
-	bool excused = c->args->plan && as_child_fault_hit(c);
+	bool excused = as_trial_excuses(&c->trial, AS_EXCUSED_LOG);
 	struct as_kwatch_news news;
 
 	if (!as_kwatch_look(c->watch, excused, &news) || c->sh->notice.is)

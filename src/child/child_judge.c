@@ -37,7 +37,7 @@ bool as_child_tree_agrees(struct child *c, int64_t op)
 
 	if (!c->trial.blind)
 		as_child_kfail_look(c);
-	if (c->trial.blind)
+	if (as_trial_excuses(&c->trial, AS_EXCUSED_TREE))
 		return true;
 	agrees = as_trial_tree_agrees(&c->trial, &reader, &watch.failed, &why);
 	if (!agrees)
@@ -162,10 +162,6 @@ static bool run_op_once(struct child *c, int64_t i)
 
 	if (!c->trial.row)
 		return false;
-	if (going && c->failed[i])
-		as_child_kfail_follow(c, op);
-	as_child_kfail_lost(c, op, &got);
-	c->trial.met = false;
 	if (options->answers)
 		as_answers_add(options->answers, &c->trial, did, &got, c->args->fresh_model);
 	if (!going || !options->check_every_op)

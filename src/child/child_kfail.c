@@ -29,11 +29,8 @@
  */
 #include "base/hash.h"
 #include "child/child_priv.h"
-#include "klog/kwatch.h"
 #include "target/facts.h"
 #include "work/print.h"
-
-#include <errno.h>
 
 /* Nobody makes a file or an attribute of this name. To remove it fails on a file system that is
  * turned off. f2fs that has stopped still looks names up, and refuses the attribute only. */
@@ -148,49 +145,6 @@ bool as_child_kfail_again(const struct child *c, const struct as_op *op, unsigne
 		return false;
 	return c->failed[c->sh->op] || (info->changes == AS_CHANGES_NOTHING && op->slot < 0 &&
 					c->kfail_try - c->kfail_first < TRIES_FINE_MAX);
-}
-
-void as_child_kfail_follow(struct child *c, const struct as_op *op)
-{
-	const struct as_outcome worked = { 0 };
-	struct as_op look = as_op_make(AS_OP_STAT), end = as_op_make(AS_OP_CLOSE);
-	struct as_outcome got;
-
-	if (c->trial.blind || !c->trial.met ||
-	    (op->code != AS_OP_CREATE && (op->code != AS_OP_OPEN || !(op->flags & AS_O_CREAT))))
-		return;
-	look.path = op->path;
-	as_instance_do(c->instance, (uint32_t)c->args->seq->n, &look, &got);
-	if (got.ret < 0 || as_model_judge(c->trial.model, &look, &got, &c->trial.verdict))
-		return;
-	/* It is there, and was not. If it could not have been made so, that is found later. */
-	if (!as_model_judge(c->trial.model, op, &worked, &c->trial.verdict) ||
-	    op->code != AS_OP_OPEN)
-		return;
-	end.fd = op->slot;
-	if (!as_model_judge(c->trial.model, &end, &worked, &c->trial.verdict))
-		c->trial.blind = true;
-}
-
-void as_child_kfail_lost(struct child *c, const struct as_op *op, const struct as_outcome *got)
-{
-	const struct as_op_info *info = &as_op_table[op->code];
-
-	if (c->trial.met && unmounts(op) && as_kwatch_excused(c->watch))
-		c->trial.blind = true;
-	if (!c->trial.met || c->kfail.rule[0].kind != AS_KFAIL_IO ||
-	    (got->ret >= 0 && op->code != AS_OP_SYNC && !unmounts(op)))
-		return;
-	/* Of a descriptor that the model does not know any more, O_SYNC may be a flag. */
-	if (info->persists != AS_PERSISTS_NOTHING || unmounts(op) ||
-	    as_trial_in_doubt(&c->trial, op) ||
-	    (c->trial.blind && info->changes & AS_CHANGES_AS_OPENED))
-		c->lost = c->trial.blind = true;
-}
-
-bool as_child_kfail_left_to_checker(const struct child *c)
-{
-	return c->lost && as_target_promise(c->args->target).guarantee == AS_GUARANTEE_REPAIR;
 }
 
 static bool is_off(struct child *c, const struct as_op *probe)

@@ -32,7 +32,6 @@ struct child {
 	/* If each operation meets them all: with which this one began, and which it meets now. */
 	uint64_t kfail_first, kfail_try;
 	bool karmed; /* the call in flight may meet it */
-	bool lost; /* what it had to write is lost because of it, and the caller knows or cannot */
 	struct as_kcov *kcov; /* NULL: nobody asks what code is reached */
 	bool quick; /* on a disk that nobody watches (as_instance_args.quick) */
 };
@@ -92,14 +91,6 @@ void as_child_kfail_end(struct child *c);
 uint64_t as_child_kfail_first(const struct child *c, const struct as_op *op);
 /* After an operation that was judged: whether it is done once more, to meet the next one. */
 bool as_child_kfail_again(const struct child *c, const struct as_op *op, unsigned fired_before);
-/* An operation that met one answered an error: what it has left all the same, if that is no
- * defect, the model follows. */
-void as_child_kfail_follow(struct child *c, const struct as_op *op);
-/* After an operation that was judged: whether a request failed that had to make something stable,
- * and nobody was lied to. */
-void as_child_kfail_lost(struct child *c, const struct as_op *op, const struct as_outcome *got);
-/* Whether the checker may have to repair what is lost, since there is no journal. */
-bool as_child_kfail_left_to_checker(const struct child *c);
 /* While it is mounted: whether it has turned itself off. */
 void as_child_kfail_look(struct child *c);
 /* ---- child_space.c ---- */

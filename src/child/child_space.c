@@ -7,12 +7,10 @@
 
 #include "child/quota.h"
 
-#include <errno.h>
-
-static bool is_judged(const struct child *c, uint32_t promise)
+static bool is_judged(struct child *c, uint32_t promise)
 {
-	return as_space_promised(c->args->traits) & promise && !c->args->plan &&
-	       !c->args->race_seed && !c->trial.blind;
+	return as_space_promised(c->args->traits) & promise && !c->args->race_seed &&
+	       !as_trial_excuses(&c->trial, AS_EXCUSED_SPACE);
 }
 
 static void tell(struct child *c, struct as_buf *why)
@@ -46,8 +44,7 @@ void as_child_space_end(struct child *c)
 	if (c->space.fresh_known)
 		rc = as_space_end(&c->space, as_instance_vfs(c->instance), c->trial.model);
 	as_instance_aside(c->instance, false);
-	if (rc == ENOSPC && c->args->traits->quirks & AS_QUIRK_FULL_DROPS)
-		as_trial_loosen(&c->trial);
+	(void)as_trial_closed(&c->trial, -rc);
 }
 
 bool as_child_space_agrees(struct child *c)
@@ -69,8 +66,8 @@ bool as_child_quota_agrees(struct child *c)
 {
 	struct as_buf why = { 0 };
 
-	if (!(c->args->traits->features & AS_FEAT_QUOTA) || c->args->plan || c->trial.blind ||
-	    as_model_lost(c->trial.model))
+	if (!(c->args->traits->features & AS_FEAT_QUOTA) ||
+	    as_trial_excuses(&c->trial, AS_EXCUSED_SPACE) || as_model_lost(c->trial.model))
 		return true;
 	as_vfs_watch(as_instance_vfs(c->instance), NULL);
 	if (!as_quota_agrees(as_instance_vfs(c->instance), c->trial.model, &why))

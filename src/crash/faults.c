@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* faults: see faults.h. */
+/* faults: see faults.h. What explains another end is in trial/excuse.def (RECOVERY, REDONE). */
 #include "crash/faults.h"
 
 #include "cuts/plan.h"
 #include "recording/orders.h"
 #include "snapshot/tree.h"
+#include "trial/excuse.h"
 
 #include <stdio.h>
 
@@ -41,14 +42,21 @@ static bool tell(const struct as_faults_args *args, struct failed_call fault, bo
 					as_buf_str(why));
 }
 
+static unsigned said_by(const struct as_recovered *got)
+{
+	bool gave_up = got->end == AS_REFUSED || got->end == AS_UNREADABLE;
+
+	return AS_SAID_PLAN | AS_SAID_HIT | (gave_up ? AS_SAID_GAVE_UP : 0u) |
+	       (got->repaired ? AS_SAID_REPAIRED : 0u);
+}
+
 static bool judge(const struct as_faults_args *args, const struct as_recovered *got,
 		  const struct as_tree *tree, struct failed_call fault, struct as_problem *problem)
 {
 	struct as_buf why = { 0 };
 	bool fine = true;
 
-	/* It noticed the error. */
-	if (got->end == AS_REFUSED || got->end == AS_UNREADABLE || got->repaired)
+	if (as_excuses(AS_EXCUSED_RECOVERY, said_by(got)))
 		return true;
 	if (got->end != AS_RECOVERED) {
 		as_buf_adds(&why, as_buf_str(&got->why));
@@ -70,7 +78,8 @@ static bool judge_again(const struct as_faults_args *args, const struct as_recov
 	struct as_recovered got;
 	bool fine = true;
 
-	if (!first->disk || first->repaired || !as_recoverer_in_process(args->recoverer))
+	if (!first->disk || as_excuses(AS_EXCUSED_REDONE, said_by(first)) ||
+	    !as_recoverer_in_process(args->recoverer))
 		return true;
 	args->flight->alive++;
 	*rc = as_recover(args->recoverer, args->way, first->disk, 0, &got, err);

@@ -325,7 +325,8 @@ static bool tree_agrees(struct rec *r)
 	struct as_buf why = { 0 };
 	bool agrees;
 
-	if (!r->args->compare || !as_model_mounted(r->trial.model) || has_hit(r))
+	if (!r->args->compare || !as_model_mounted(r->trial.model) ||
+	    as_trial_excuses(&r->trial, AS_EXCUSED_TREE))
 		return true;
 	agrees = as_trial_tree_agrees(&r->trial, &reader, NULL, &why);
 	if (!agrees)
@@ -414,6 +415,7 @@ static void tear_down(struct rec *r)
 int as_record(const struct as_record_args *args, struct as_recording *out, struct as_err *err)
 {
 	struct rec r = { .args = args, .out = out, .op = -1 };
+	enum as_trial_did did;
 	int rc, mounted;
 
 	*out = (struct as_recording){ .seq = as_seq_copy(args->seq),
@@ -426,12 +428,14 @@ int as_record(const struct as_record_args *args, struct as_recording *out, struc
 		judge_open(&r);
 		args->step(args->ctx, -1);
 		as_instance_set_op(r.instance, AS_RECLOG_NO_OP);
-		mounted = as_instance_mount(r.instance);
+		did = as_trial_mount(&r.trial, &mounted);
 		if (mounted && !args->crashed)
 			begin_with(&r, args->fresh.model);
-		if (mounted && !as_trial_excuses_mount(&r.trial, -mounted))
+		if (args->judged)
+			args->judged(args->ctx, -1, did, &r.trial, NULL);
+		if (did == AS_TRIAL_WRONG)
 			as_record_went_wrong(&r, AS_FIND_MOUNT, as_errno_name(-mounted));
-		else if (!mounted && begin(&r))
+		else if (did == AS_TRIAL_AGREED && begin(&r))
 			rc = args->race ? as_record_race(&r, err) : run_all(&r);
 		(void)has_hit(&r);
 		out->truncated = as_reclog_overflowed(out->log);

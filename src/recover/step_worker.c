@@ -23,6 +23,7 @@
 #include "recover/xfs_log.h"
 #include "snapshot/tree.h"
 #include "symptom/checker_words.h"
+#include "trial/excuse.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -284,9 +285,9 @@ static void watch_device(struct as_step_worker *worker)
 static void listen(struct work *w)
 {
 	struct as_kwatch_news news;
+	unsigned said = w->worker->base.failing ? AS_SAID_PLAN | AS_SAID_HIT : 0;
 
-	/* On a disk that fails, the kernel may complain of what it cannot read. */
-	if (!as_kwatch_look(w->worker->watch, w->worker->base.failing, &news))
+	if (!as_kwatch_look(w->worker->watch, as_excuses(AS_EXCUSED_LOG, said), &news))
 		return;
 	if (w->out->end == AS_RECOVERED)
 		w->out->end = AS_COMPLAINED;

@@ -10,6 +10,7 @@
 #include "os/guard.h"
 #include "os/spawn.h"
 #include "target/facts.h"
+#include "trial/excuse.h"
 #include "vfs/watch.h"
 
 #include <stdio.h>
@@ -208,11 +209,11 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 	}
 	/* One that came to its end has looked, and another run may have the device by now. */
 	as_kwatch_name(watch, end ? sh->device : "");
-	/* One that waits in the kernel and was killed serves its disk no more: the file system
-	 * complains of that. */
 	if (!rc)
 		as_runner_found_in_log(r, args.seq, watch,
-				       ended.stuck || (plan && (end || sh->fired)));
+				       (plan ? AS_SAID_PLAN : 0u) | (sh->fired ? AS_SAID_HIT : 0u) |
+					       (end ? AS_SAID_DIED : 0u) |
+					       (ended.stuck ? AS_SAID_STUCK : 0u));
 	if (!rc && !end)
 		as_runner_leak_look(r);
 	/* The kernel may say something after the last one was done: that one has not passed. */

@@ -8,6 +8,7 @@
 #include "os/spawn.h"
 #include "run/finding.h"
 #include "symptom/symptom.h"
+#include "trial/excuse.h"
 #include "work/print.h"
 
 #include <stdio.h>
@@ -95,12 +96,13 @@ bool as_runner_found_fresh(struct as_runner *r, const struct as_ended *ended, co
 }
 
 void as_runner_found_in_log(struct as_runner *r, const struct as_seq *seq, struct as_kwatch *watch,
-			    bool excused)
+			    unsigned said)
 {
 	struct as_child_shared *sh = r->shared;
 	struct as_notice *notice = &sh->notice;
 	/* The child may have found something, and handed its disk over, before the kernel spoke. */
 	uint64_t disk_len = notice->disk_len;
+	bool excused = as_excuses(AS_EXCUSED_LOG, said);
 	struct as_kwatch_news news;
 	struct as_buf op = { 0 };
 

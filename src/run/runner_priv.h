@@ -75,9 +75,10 @@ void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
 /* Whether it is the target's mistake that there is no fresh disk: then it is a finding. end: how
  * the child died; NULL: it did not. */
 bool as_runner_found_fresh(struct as_runner *r, const struct as_ended *ended, const char *end);
-/* What the kernel said when the child could no longer report it: perhaps it died of it. */
+/* What the kernel said when the child could no longer report it: perhaps it died of it. said: how
+ * it ended (enum as_said). */
 void as_runner_found_in_log(struct as_runner *r, const struct as_seq *seq, struct as_kwatch *watch,
-			    bool excused);
+			    unsigned said);
 /* Tells the sinks what the shared memory holds. */
 AS_MUST_CHECK int as_runner_report(struct as_runner *r, const struct as_seq *seq, const char *name,
 				   const char *faults, struct as_run_result *result,

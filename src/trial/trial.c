@@ -1,107 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* trial: see trial.h. What it decides stands in excuse.def; this file walks its rows. */
+/* trial: see trial.h. What it decides stands in excuse.def; this file does what the rows say. */
 #include "trial/facts.h"
 
 #include "disk/flash.h"
 #include "host/medium.h"
 #include "model/compare.h"
+#include "target/facts.h"
 
 #include <stddef.h>
 
-/* ---- The rows -------------------------------------------------------------------------------- */
-
-enum when { ANSWERED, ALLOWED, REFUSED };
-
-enum what {
-	JUDGE,
-	AGREE,
-	UNSURE,
-	FOLLOW,
-	LOSE,
-	BLIND,
-	SKIP,
-	LOOSEN,
-	PART,
-	OFF,
-	END,
-	WRONG,
-	NEXT,
-	NEVER,
-};
-
-struct explained {
-	uint64_t all, none;
-};
-
-struct decision {
-	enum when when;
-	const char *name;
-	uint64_t all, any, none;
-	enum what what[AS_TRIAL_START + 1];
-};
-
-#define F(name) AS_FACT(name)
-#define ALL(facts) facts
-#define ANY(facts) facts
-#define NONE(facts) facts
-
-#define AS_EXCUSE(name, all, none, why) { all, none },
-#define AS_DECIDE(...)
-static const struct explained excuses[] = {
-#include "trial/excuse.def"
-};
-
-#define AS_EXCUSE(...)
-#define AS_DECIDE(when, name, all, any, none, run, crash, check, start, why) \
-	{ when, #when "." #name, all, any, none, { run, crash, check, start } },
-static const struct decision decisions[] = {
-#include "trial/excuse.def"
-};
-
-/* The last row of each moment holds always. */
-static const struct decision *decide(const struct as_trial *t, enum when when, uint64_t facts,
-				     const struct decision *after)
-{
-	const struct decision *row = after ? after + 1 : decisions;
-
-	for (;; row++) {
-		as_assert(row < decisions + sizeof(decisions) / sizeof(decisions[0]));
-		if (row->when == when && (facts & row->all) == row->all &&
-		    (!row->any || facts & row->any) && !(facts & row->none) &&
-		    row->what[t->way] != NEXT)
-			return row;
-	}
-}
-
-static bool excuses_error(uint64_t facts)
-{
-	for (size_t i = 0; i < sizeof(excuses) / sizeof(excuses[0]); i++)
-		if ((facts & excuses[i].all) == excuses[i].all && !(facts & excuses[i].none))
-			return true;
-	return false;
-}
-
-bool as_trial_excuses_mount(struct as_trial *t, int err)
-{
-	return excuses_error(as_facts_error(t, err, true));
-}
-
-bool as_trial_excuses(struct as_trial *t, int err)
-{
-	return excuses_error(as_facts_error(t, err, false));
-}
-
 /* ---- Trouble --------------------------------------------------------------------------------- */
 
-/* Whether a call outside of the disk is explained. A bit that was flipped, or an erase that was not
- * done, makes flash look programmed that the file system takes for erased, and rightly. After a
- * failure inside the kernel, it may note on a disk that is mounted read-only that it needs a check,
- * or turn itself off and still write what it had begun to write. */
 static bool is_explained(struct as_trial *t, const char *misuse)
 {
-	if (!t->plan || !as_trial_hit(t))
-		return false;
-	return t->inside || (as_flash_misuse_rank(misuse) == 2 && as_plan_is_silent(t->plan));
+	uint64_t facts = as_facts_state(t);
+
+	if (as_flash_misuse_rank(misuse) == 2)
+		facts |= AS_FACT(UNERASED);
+	return as_facts_excuse(AS_EXCUSED_MISUSE, facts, &t->decided.excuses);
 }
 
 const char *as_trial_trouble(struct as_trial *t, enum as_finding_kind *kind)
@@ -152,7 +68,7 @@ static bool stopped_half_way(struct as_trial *t, const struct as_op *op,
 		return false;
 	if (as_op_fell_short(op, got->ret))
 		return true;
-	return got->ret < 0 && as_trial_told(t, got->err) &&
+	return got->ret < 0 && as_facts_error(t, got->err, false) & AS_FACT(TOLD) &&
 	       (t->blind || !as_model_judge(t->model, op, got, &t->verdict));
 }
 
@@ -164,23 +80,32 @@ static bool free_slot(struct as_trial *t, const struct as_op *op)
 	return as_model_judge(t->model, op, &closed, &t->verdict);
 }
 
+/* The model lets go of what a full disk may have lost. */
+static void loosen(struct as_trial *t)
+{
+	bool at_close = as_target_contract(t->target).promises & AS_PROMISE_AT_CLOSE;
+
+	t->full = true;
+	as_model_loosen(t->model, !at_close);
+}
+
 /* It has failed, and that is explained. */
 static enum as_trial_did excused(struct as_trial *t, uint32_t i, const struct as_op *op,
-				 const struct as_outcome *got, enum what what)
+				 const struct as_outcome *got, enum as_do what)
 {
 	bool closed = as_op_closes(op->code) && free_slot(t, op);
 
 	t->unsure = true;
-	t->blind |= what == LOSE || what == END;
-	if (as_op_closes(op->code) && !closed && what != END) {
+	t->blind |= what == AS_DO_LOSE || what == AS_DO_END;
+	if (as_op_closes(op->code) && !closed && what != AS_DO_END) {
 		t->blind = true;
-		what = t->way == AS_TRIAL_RUN || t->way == AS_TRIAL_START ? LOSE : END;
+		what = t->way == AS_TRIAL_RUN || t->way == AS_TRIAL_START ? AS_DO_LOSE : AS_DO_END;
 	}
 	if (t->ops->excused && !t->ops->excused(t->ctx, i, op, got, closed))
 		return AS_TRIAL_ENDED;
-	if (what == END)
+	if (what == AS_DO_END)
 		return AS_TRIAL_ENDED;
-	return what == LOSE ? AS_TRIAL_BLIND : AS_TRIAL_FOLLOWED;
+	return what == AS_DO_LOSE ? AS_TRIAL_BLIND : AS_TRIAL_FOLLOWED;
 }
 
 static enum as_trial_did wrong(struct as_trial *t, uint32_t i, const struct as_op *op,
@@ -201,22 +126,21 @@ static enum as_trial_did agreed(struct as_trial *t, uint32_t i, const struct as_
 static enum as_trial_did allowed(struct as_trial *t, uint32_t i, const struct as_op *op,
 				 const struct as_outcome *got, uint64_t facts)
 {
-	const struct decision *row;
+	const struct as_decision *row;
 
 	as_buf_clear(&t->why);
 	facts |= as_facts_allowed(t, op, got, &t->why);
-	row = decide(t, ALLOWED, facts, NULL);
-	t->row = row->name;
+	row = as_decide(t, AS_WHEN_ALLOWED, facts, NULL);
 	switch (row->what[t->way]) {
-	case WRONG:
+	case AS_DO_WRONG:
 		return wrong(t, i, op, AS_FIND_OUTCOME, &t->why);
-	case END:
+	case AS_DO_END:
 		return AS_TRIAL_ENDED;
-	case UNSURE:
+	case AS_DO_UNSURE:
 		t->unsure = true;
 		return agreed(t, i, op, got);
 	default:
-		as_assert(row->what[t->way] == AGREE);
+		as_assert(row->what[t->way] == AS_DO_AGREE);
 		return agreed(t, i, op, got);
 	}
 }
@@ -232,29 +156,28 @@ static bool part_agrees(struct as_trial *t, const struct as_op *op, const struct
 static enum as_trial_did refused(struct as_trial *t, uint32_t i, const struct as_op *op,
 				 const struct as_outcome *got, uint64_t facts)
 {
-	const struct decision *row = NULL;
+	const struct as_decision *row = NULL;
 
 	facts |= as_facts_refused(t, op, got);
 	do {
-		row = decide(t, REFUSED, facts, row);
-		t->row = row->name;
-		switch (row->what[t->way]) {
-		case PART:
+		row = as_decide(t, AS_WHEN_REFUSED, facts, row);
+			switch (row->what[t->way]) {
+		case AS_DO_PART:
 			if (part_agrees(t, op, got))
 				return agreed(t, i, op, got);
 			break;
-		case OFF:
+		case AS_DO_OFF:
 			t->off = t->blind = true;
 			return AS_TRIAL_BLIND;
-		case BLIND:
+		case AS_DO_BLIND:
 			t->blind = true;
 			return AS_TRIAL_BLIND;
-		case FOLLOW:
-		case LOSE:
-		case END:
+		case AS_DO_FOLLOW:
+		case AS_DO_LOSE:
+		case AS_DO_END:
 			return excused(t, i, op, got, row->what[t->way]);
 		default:
-			as_assert(row->what[t->way] == WRONG);
+			as_assert(row->what[t->way] == AS_DO_WRONG);
 			return wrong(t, i, op, t->verdict.kind, &t->verdict.why);
 		}
 	} while (true);
@@ -264,44 +187,105 @@ static enum as_trial_did judge(struct as_trial *t, uint32_t i, const struct as_o
 			       const struct as_outcome *got)
 {
 	uint64_t facts = as_facts_answered(t, op, got);
-	const struct decision *row = decide(t, ANSWERED, facts, NULL);
+	const struct as_decision *row = as_decide(t, AS_WHEN_ANSWERED, facts, NULL);
 
-	t->row = row->name;
 	t->noticed |= (facts & AS_FACT(HIT)) && (facts & AS_FACT(DAMAGED));
 	switch (row->what[t->way]) {
-	case BLIND:
+	case AS_DO_BLIND:
 		if (facts & AS_FACT(HIT) && !(facts & (AS_FACT(STRICT) | AS_FACT(INSIDE))))
 			t->half_done |= stopped_half_way(t, op, got);
 		t->blind = true;
 		return AS_TRIAL_BLIND;
-	case SKIP:
+	case AS_DO_SKIP:
 		return AS_TRIAL_BLIND;
-	case LOOSEN:
-		as_trial_loosen(t);
-		return excused(t, i, op, got, FOLLOW);
-	case LOSE:
-	case END:
+	case AS_DO_LOOSEN:
+		loosen(t);
+		return excused(t, i, op, got, AS_DO_FOLLOW);
+	case AS_DO_LOSE:
+	case AS_DO_END:
 		return excused(t, i, op, got, row->what[t->way]);
 	default:
-		as_assert(row->what[t->way] == JUDGE);
+		as_assert(row->what[t->way] == AS_DO_JUDGE);
 	}
 	if (as_model_judge(t->model, op, got, &t->verdict))
 		return allowed(t, i, op, got, facts);
 	return refused(t, i, op, got, facts);
 }
 
-/* ---- One operation --------------------------------------------------------------------------- */
+/* ---- A workload ------------------------------------------------------------------------------ */
 
 void as_trial_begin(struct as_trial *t)
 {
 	t->hit = t->unsure = t->blind = t->half_done = t->full = t->off = t->unclean = false;
-	t->met = t->noticed = false;
+	t->met = t->noticed = t->lost = t->over = false;
+}
+
+void as_trial_end_faults(struct as_trial *t)
+{
+	(void)as_trial_hit(t);
+	as_instance_end_faults(t->instance);
+	t->over = true;
 }
 
 void as_trial_end(struct as_trial *t)
 {
 	as_verdict_free(&t->verdict);
 	as_buf_free(&t->why);
+}
+
+bool as_trial_excuses(struct as_trial *t, enum as_excused what)
+{
+	return as_facts_excuse(what, as_facts_state(t), &t->decided.excuses);
+}
+
+static bool excuses_error(struct as_trial *t, int err)
+{
+	return as_facts_error(t, err, false) & AS_FACT(EXCUSED);
+}
+
+/* ---- One operation --------------------------------------------------------------------------- */
+
+/* It answered an error, and may have made a file all the same. */
+static void look_at_made(struct as_trial *t, uint32_t i, const struct as_op *op)
+{
+	const struct as_outcome worked = { 0 };
+	struct as_op look = as_op_make(AS_OP_STAT), end = as_op_make(AS_OP_CLOSE);
+	struct as_outcome got;
+
+	look.path = op->path;
+	as_instance_do(t->instance, i, &look, &got);
+	if (got.ret < 0 || as_model_judge(t->model, &look, &got, &t->verdict))
+		return;
+	/* It is there, and was not. If it could not have been made so, that is found later. */
+	if (!as_model_judge(t->model, op, &worked, &t->verdict) || op->code != AS_OP_OPEN)
+		return;
+	end.fd = op->slot;
+	if (!as_model_judge(t->model, &end, &worked, &t->verdict))
+		t->blind = true;
+}
+
+static void settle(struct as_trial *t, uint32_t i, const struct as_op *op,
+		   const struct as_outcome *got, bool going)
+{
+	const char *row = t->row;
+	uint64_t facts = as_facts_after(t, op, got);
+
+	switch (as_decide(t, AS_WHEN_AFTER, facts, NULL)->what[t->way]) {
+	case AS_DO_LOST:
+		t->lost = t->blind = true;
+		break;
+	case AS_DO_BLIND:
+		t->blind = true;
+		break;
+	case AS_DO_LOOK:
+		if (going)
+			look_at_made(t, i, op);
+		break;
+	default:
+		break;
+	}
+	t->row = row;
+	t->met = false;
 }
 
 /* How it was left, whatever the model thinks of the answer. */
@@ -311,7 +295,7 @@ static void note_mount(struct as_trial *t, const struct as_op *op, const struct 
 		t->unclean = got->ret < 0;
 	else if (op->code == AS_OP_MOUNT && got->ret >= 0)
 		t->unclean = false;
-	else if (op->code == AS_OP_UMOUNT && got->ret < 0 && as_trial_excuses(t, got->err))
+	else if (op->code == AS_OP_UMOUNT && got->ret < 0 && excuses_error(t, got->err))
 		t->unclean = true;
 }
 
@@ -319,6 +303,7 @@ enum as_trial_did as_trial_op(struct as_trial *t, uint32_t i, const struct as_op
 			      struct as_outcome *got)
 {
 	const struct as_trial_ops *ops = t->ops;
+	enum as_trial_did did;
 	int64_t began_ns;
 
 	t->row = NULL;
@@ -335,12 +320,63 @@ enum as_trial_did as_trial_op(struct as_trial *t, uint32_t i, const struct as_op
 		ops->answered(t->ctx, i, op, got);
 	if (is_troubled(t, i, op))
 		return AS_TRIAL_WRONG;
-	return judge(t, i, op, got);
+	did = judge(t, i, op, got);
+	if (t->inside)
+		settle(t, i, op, got, as_trial_goes_on(did));
+	return did;
 }
 
 bool as_trial_goes_on(enum as_trial_did did)
 {
 	return did != AS_TRIAL_ENDED && did != AS_TRIAL_WRONG;
+}
+
+/* ---- Our own mount and unmount --------------------------------------------------------------- */
+
+enum as_trial_did as_trial_mount(struct as_trial *t, int *rc)
+{
+	uint64_t facts;
+
+	*rc = as_instance_mount(t->instance);
+	facts = *rc ? as_facts_error(t, -*rc, true) : 0;
+	switch (as_decide(t, AS_WHEN_MOUNTED, facts, NULL)->what[t->way]) {
+	case AS_DO_END:
+		return AS_TRIAL_ENDED;
+	case AS_DO_WRONG:
+		return AS_TRIAL_WRONG;
+	default:
+		t->met = t->unclean = false;
+		return AS_TRIAL_AGREED;
+	}
+}
+
+enum as_trial_did as_trial_closed(struct as_trial *t, int rc)
+{
+	uint64_t facts = rc ? as_facts_error(t, -rc, false) : 0;
+
+	switch (as_decide(t, AS_WHEN_UNMOUNTED, facts, NULL)->what[t->way]) {
+	case AS_DO_LOSE:
+		t->blind = true;
+		return AS_TRIAL_BLIND;
+	case AS_DO_LOOSEN:
+		if (t->model)
+			loosen(t);
+		return AS_TRIAL_FOLLOWED;
+	case AS_DO_FOLLOW:
+		return AS_TRIAL_FOLLOWED;
+	case AS_DO_WRONG:
+		return AS_TRIAL_WRONG;
+	default:
+		return AS_TRIAL_AGREED;
+	}
+}
+
+enum as_trial_did as_trial_unmount(struct as_trial *t, int *rc)
+{
+	*rc = as_instance_unmount(t->instance);
+	t->unclean |= *rc;
+	t->half_done |= *rc && as_trial_hit(t) && as_facts_error(t, -*rc, false) & AS_FACT(TOLD);
+	return as_trial_closed(t, *rc);
 }
 
 /* ---- The tree -------------------------------------------------------------------------------- */
@@ -356,7 +392,7 @@ bool as_trial_tree_agrees(struct as_trial *t, const struct as_instance_reader *r
 		if (failed)
 			*failed = 0;
 		differs = as_model_compare(t->model, reader->ops, reader->ctx, why);
-		if (!differs || !failed || !*failed || !as_trial_excuses(t, *failed))
+		if (!differs || !failed || !*failed || !excuses_error(t, *failed))
 			break;
 		differs = i == 0;
 	}

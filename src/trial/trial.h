@@ -22,6 +22,7 @@
 
 #include "instance/instance.h"
 #include "model/model.h"
+#include "trial/excuse.h"
 
 struct as_plan;
 struct as_target;
@@ -70,6 +71,12 @@ struct as_trial_ops {
 	bool (*warned)(void *ctx);
 };
 
+/* Which rows of excuse.def have decided something, each a bit, in their order. */
+struct as_decided {
+	uint64_t rows; /* AS_DECIDE */
+	uint64_t excuses; /* AS_EXCUSE */
+};
+
 struct as_trial {
 	/* Set by who owns it; the model may be changed for another between two operations. */
 	const struct as_trial_ops *ops;
@@ -88,18 +95,21 @@ struct as_trial {
 	bool unsure; /* an operation that a fault made fail may be on the disk, or not */
 	bool blind; /* the model no longer knows the state: answers are not judged */
 	bool half_done; /* a fault stopped an operation of a library that undoes nothing */
-	bool full; /* ENOSPC has perhaps lost contents (full.c) */
+	bool full; /* ENOSPC has perhaps lost contents (facts.c) */
 	bool off; /* the file system has turned itself off because of a fault */
 	/* The disk is not as a file system leaves it at an unmount: the power was cut and it could
 	 * not be mounted since, or the unmount failed. */
 	bool unclean;
 	bool noticed; /* it said that it read damage, and may have noted that on the disk */
+	bool over; /* what is planned fails no more */
+	bool lost; /* inside the kernel: what an operation had to make stable is lost */
 
 	struct as_verdict verdict; /* of the operation that was judged last */
 	struct as_buf why;
 	/* Of excuse.def, that decided last: "REFUSED.FAILED"; NULL: there was trouble, or it was
 	 * not carried out. */
 	const char *row;
+	struct as_decided decided; /* so far; never forgotten */
 };
 
 /* A workload begins; what was known is forgotten. */
@@ -113,19 +123,24 @@ enum as_trial_did as_trial_op(struct as_trial *trial, uint32_t i, const struct a
 /* Whether something may be done after it. */
 bool as_trial_goes_on(enum as_trial_did did);
 
+/* From now on nothing fails. What has failed still explains what it left. */
+void as_trial_end_faults(struct as_trial *trial);
 /* Whether a fault has hit, so far. */
 bool as_trial_hit(struct as_trial *trial);
-/* Whether such an error (positive) of a mount, an unmount or a tree that is read is explained. */
-bool as_trial_excuses_mount(struct as_trial *trial, int err);
-bool as_trial_excuses(struct as_trial *trial, int err);
-/* Whether it is one that a fault gives. */
-bool as_trial_told(const struct as_trial *trial, int err);
-/* Whether bytes that were acknowledged may be missing from the disk. */
-bool as_trial_lost_writes(const struct as_trial *trial);
 /* Whether such an error says that the file system has turned itself off. */
 bool as_trial_says_off(int err);
-/* Whether an operation that failed inside the kernel may have done its work all the same. */
-bool as_trial_in_doubt(const struct as_trial *trial, const struct as_op *op);
+/* Whether what was noticed is explained: of the kernel's log, of a tree, of a checker, of what a
+ * mount after it shows, of space. Who asks about a tree or a checker asks before he looks. */
+bool as_trial_excuses(struct as_trial *trial, enum as_excused what);
+
+/* Our own mount, which is no operation of the workload; *rc is its answer. AGREED: it is mounted;
+ * ENDED: it is not, and that is explained; WRONG: it is not, and nobody was told. */
+enum as_trial_did as_trial_mount(struct as_trial *trial, int *rc);
+/* The same of our own unmount. It is unmounted in any case. */
+enum as_trial_did as_trial_unmount(struct as_trial *trial, int *rc);
+/* The same of what it begins with: what is open was closed, and all was synced. rc: 0 or a negative
+ * errno. */
+enum as_trial_did as_trial_closed(struct as_trial *trial, int rc);
 
 /* What the target did wrong besides its answers, with the kind of finding that it is, also calls
  * outside of its disk; NULL: nothing that no fault explains. */
@@ -137,10 +152,5 @@ const char *as_trial_trouble(struct as_trial *trial, enum as_finding_kind *kind)
  * still cannot be read, nothing is said. */
 bool as_trial_tree_agrees(struct as_trial *trial, const struct as_instance_reader *reader,
 			  int *failed, struct as_buf *why);
-
-/* ---- full.c ---- */
-
-/* The model lets go of what a full disk may have lost. */
-void as_trial_loosen(struct as_trial *trial);
 
 #endif

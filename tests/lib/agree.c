@@ -39,7 +39,7 @@ static bool can_answer(const struct as_outcome *got)
 /* unjudged: the model has lost track, and allows everything, or has nothing to say of an answer
  * that is the executor's own. */
 static void note(struct t_step *step, const struct as_op *op, enum as_trial_did did,
-		 const char *row, const struct as_outcome *got, bool unjudged)
+		 const struct as_outcome *got, bool unjudged)
 {
 	static const enum t_did dids[] = { [AS_TRIAL_AGREED] = T_DID_AGREE,
 					   [AS_TRIAL_FOLLOWED] = T_DID_FOLLOW,
@@ -52,7 +52,12 @@ static void note(struct t_step *step, const struct as_op *op, enum as_trial_did 
 				 .fell_short = as_op_fell_short(op, got->ret),
 				 .ret = got->ret,
 				 .err = got->err };
-	snprintf(step->row, sizeof(step->row), "%s", row ? row : "");
+}
+
+static void note_rows(struct t_steps *steps, const struct as_decided *decided)
+{
+	steps->decided.rows |= decided->rows;
+	steps->decided.excuses |= decided->excuses;
 }
 
 static void begin(const struct t_sweep *sweep, struct t_steps *steps)
@@ -90,12 +95,13 @@ static void read_answers(const struct t_sweep *sweep, const struct as_answer *an
 	/* One that was found in the middle of an operation has no answer there. */
 	bool mounted = n || (found && sh->phase > PHASE_MOUNT);
 
+	note_rows(steps, &sweep->on->answers->decided);
 	steps->answered = n;
 	steps->step[0].did = mounted ? T_DID_AGREE : T_DID_END;
 	for (size_t i = 0; i < n; i++) {
 		struct as_outcome got = { .ret = answers[i].ret, .err = answers[i].err };
 
-		note(&steps->step[i + 1], &sweep->seq->ops[i], answers[i].did, answers[i].row, &got,
+		note(&steps->step[i + 1], &sweep->seq->ops[i], answers[i].did, &got,
 		     answers[i].unjudged);
 	}
 	if (found)
@@ -104,12 +110,18 @@ static void read_answers(const struct t_sweep *sweep, const struct as_answer *an
 		steps->step[n + 1].did = T_DID_AGREE;
 }
 
+static void forget_answers(struct t_agree *on)
+{
+	on->answers->n = 0;
+	on->answers->decided = (struct as_decided){ 0 };
+}
+
 /* The runner has its plan from there. */
 static void lend_plan(const struct t_sweep *sweep, size_t i, bool lend)
 {
 	sweep->on->runner->plan = lend ? sweep->plan[i] : NULL;
 	sweep->on->runner->options.faults = lend && sweep->plan[i] ? sweep->text[i] : NULL;
-	sweep->on->answers->n = 0;
+	forget_answers(sweep->on);
 }
 
 static int go_run(const struct t_sweep *sweep, const struct t_steps *run, struct t_steps *steps,
@@ -182,7 +194,7 @@ static int go_hunt(const struct t_sweep *sweep, const struct t_steps *run, struc
 					      (const struct as_plan *const *)sweep->plan + at };
 		struct as_run_result result = { 0 };
 
-		sweep->on->answers->n = 0;
+		forget_answers(sweep->on);
 		rc = as_runner_once(runner, &batch, NULL, sweep->plan[at], &result, err);
 		if (rc)
 			break;
@@ -250,11 +262,14 @@ static void judged(void *ctx, int64_t op, enum as_trial_did did, const struct as
 	struct t_steps *steps = ((struct in_child *)ctx)->now;
 	const struct as_seq *seq = ((struct in_child *)ctx)->sweep->seq;
 
+	note_rows(steps, &trial->decided);
 	if (op >= (int64_t)steps->n) {
 		steps->step[steps->n + 1].did = did == AS_TRIAL_WRONG ? T_DID_WRONG : T_DID_AGREE;
 		return;
 	}
-	note(&steps->step[op + 1], &seq->ops[op], did, trial->row, got, trial->verdict.unjudged);
+	if (op < 0)
+		return;
+	note(&steps->step[op + 1], &seq->ops[op], did, got, trial->verdict.unjudged);
 	steps->answered++;
 }
 
@@ -345,8 +360,7 @@ static void do_all(struct in_child *in, struct as_expander *w)
 
 	for (size_t i = 0; i < steps->n && as_trial_goes_on(did); i++) {
 		did = as_worker_do(w, &seq->ops[i], (uint32_t)i, &got);
-		note(&steps->step[i + 1], &seq->ops[i], did, w->trial.row, &got,
-		     w->trial.verdict.unjudged);
+		note(&steps->step[i + 1], &seq->ops[i], did, &got, w->trial.verdict.unjudged);
 		steps->answered++;
 	}
 	if (as_trial_goes_on(did)) {
@@ -384,6 +398,7 @@ static int expand(struct in_child *in, struct as_expander *w, size_t i, struct a
 	snprintf(in->now->why, sizeof(in->now->why), "%.250s",
 		 w->c->shared->suspect[0].notice.summary);
 	in->now->fired = as_instance_fault_hit(w->instance);
+	note_rows(in->now, &w->trial.decided);
 	as_instance_end_faults(w->instance);
 	w->trial.plan = NULL;
 	return 0;

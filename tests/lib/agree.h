@@ -39,6 +39,7 @@ struct t_steps {
 	bool refused; /* the way does not take such a plan */
 	size_t n; /* operations of the workload */
 	size_t answered; /* of them */
+	struct as_decided decided; /* by which rows of trial/excuse.def */
 	/* The mount, the operations, and the unmount at the end (T_DID_AGREE unless its answer is
 	 * wrong). */
 	struct t_step {
@@ -46,7 +47,6 @@ struct t_steps {
 		bool fell_short; /* it did a part, and says so */
 		int64_t ret;
 		int err;
-		char row[24]; /* of trial/excuse.def, that decided */
 	} step[T_STEPS_MAX + 2];
 	char why[256]; /* of what is wrong */
 	char tree[256]; /* what was wrong with the tree or the disk later: no live answer */

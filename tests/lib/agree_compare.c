@@ -215,30 +215,17 @@ static void show(const struct at *at, const char *way, const struct t_steps *s)
 	print_message(" %s%s\n", s->why, s->tree);
 }
 
-#define ROWS_MAX 48
+static struct as_decided met[T_WAYS];
 
-static char met[T_WAYS][ROWS_MAX][sizeof(((struct t_step *)NULL)->row)];
-
-static void note_rows(unsigned way, const struct t_steps *steps)
+static void note_rows(unsigned way, const struct as_decided *decided)
 {
-	for (size_t i = 0; i <= steps->n; i++) {
-		size_t k = 0;
-
-		if (!*steps->step[i].row)
-			continue;
-		while (*met[way][k] && strcmp(met[way][k], steps->step[i].row))
-			k++;
-		assert_true(k + 1 < ROWS_MAX);
-		memcpy(met[way][k], steps->step[i].row, sizeof(met[way][k]));
-	}
+	met[way].rows |= decided->rows;
+	met[way].excuses |= decided->excuses;
 }
 
-bool t_agree_met(unsigned way, const char *row)
+struct as_decided t_agree_met(unsigned way)
 {
-	for (size_t k = 0; k < ROWS_MAX; k++)
-		if (!strcmp(met[way][k], row))
-			return true;
-	return false;
+	return met[way];
 }
 
 unsigned t_sweep_try(struct t_sweep *sweep, const char *target, struct t_steps *run)
@@ -258,7 +245,7 @@ unsigned t_sweep_try(struct t_sweep *sweep, const char *target, struct t_steps *
 				sweep->n = i;
 		for (at.plan = 0; at.plan < sweep->n; at.plan++) {
 			show(&at, t_ways[way].name, &steps[way][at.plan]);
-			note_rows(way, &steps[way][at.plan]);
+			note_rows(way, &steps[way][at.plan].decided);
 			if (!way)
 				must_be_right(&at, &steps[0][at.plan]);
 			else if (!steps[way][at.plan].refused)

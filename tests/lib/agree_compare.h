@@ -22,7 +22,7 @@ unsigned t_sweep_try(struct t_sweep *sweep, const char *target, struct t_steps *
 /* Tells what was noted since the last time, and fails the test if that is anything. */
 void t_agree_tell(void);
 
-/* Whether that row of trial/excuse.def ("REFUSED.HALF") has decided something in that way. */
-bool t_agree_met(unsigned way, const char *row);
+/* Which rows of trial/excuse.def have decided something in that way. */
+struct as_decided t_agree_met(unsigned way);
 
 #endif

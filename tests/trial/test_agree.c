@@ -310,9 +310,6 @@ static const struct unreached {
 	const char *why;
 } unreached[] = {
 	{ "ANSWERED.ELSE", -1, "then the model is asked, and a row of ALLOWED or REFUSED decides" },
-	{ "REFUSED.PART", -1, "it is of failures inside a kernel that has fault injection" },
-	{ "REFUSED.WRITTEN", -1, "the same" },
-	{ "REFUSED.OFF", -1, "the same" },
 };
 
 static const struct {
@@ -325,47 +322,98 @@ static const struct {
 #include "trial/excuse.def"
 };
 
-static const char *why_unreached(const char *row, unsigned way)
+static const char *const excuse_rows[] = {
+#define AS_EXCUSE(what, name, all, none, why) #what "." #name,
+#define AS_DECIDE(...)
+#include "trial/excuse.def"
+};
+
+static const char *why_unreached(const char *row, int way)
 {
 	for (size_t i = 0; i < N_ROWS(unreached); i++)
 		if (!strcmp(unreached[i].row, row) &&
-		    (unreached[i].way < 0 || unreached[i].way == (int)way))
+		    (unreached[i].way < 0 || unreached[i].way == way))
 			return unreached[i].why;
 	return NULL;
 }
 
-/* Each row decides somewhere, in each way that has a use for it. */
+static unsigned is_wrong(const char *way, const char *row, bool reached, bool used)
+{
+	if (reached == used)
+		return 0;
+	print_message("%s: %s was %sreached\n", way, row, reached ? "" : "not ");
+	return 1;
+}
+
+/* Each row decides somewhere, in each way that has a use for it; and each excuse explains
+ * something, in whatever way. */
 static void test_rows(void **state)
 {
+	uint64_t excuses = 0;
 	unsigned bad = 0;
 
 	(void)state;
 	if (n_skipped)
 		skip_because("%u targets were not there", n_skipped);
-	for (size_t i = 0; i < N_ROWS(rows); i++)
-		for (unsigned way = 0; way < T_WAY_START; way++) {
+	for (unsigned way = 0; way < T_WAY_START; way++) {
+		struct as_decided met = t_agree_met(way);
+
+		excuses |= met.excuses;
+		for (size_t i = 0; i < N_ROWS(rows); i++) {
 			bool used = strcmp(rows[i].what[way], "NEVER") &&
 				    strcmp(rows[i].what[way], "NEXT");
-			const char *why = why_unreached(rows[i].row, way);
 
-			if (t_agree_met(way, rows[i].row) == (used && !why))
-				continue;
-			bad++;
-			print_message("%s: %s was %sreached\n", t_ways[way].name, rows[i].row,
-				      t_agree_met(way, rows[i].row) ? "" : "not ");
+			bad += is_wrong(t_ways[way].name, rows[i].row, met.rows >> i & 1,
+					used && !why_unreached(rows[i].row, (int)way));
 		}
+	}
+	for (size_t i = 0; i < N_ROWS(excuse_rows); i++)
+		bad += is_wrong("no way", excuse_rows[i], excuses >> i & 1,
+				!why_unreached(excuse_rows[i], -1));
 	assert_int_equal(bad, 0);
+}
+
+/* ---- Who has no trial ------------------------------------------------------------------------ */
+
+static const struct {
+	enum as_excused what;
+	unsigned said;
+	bool excused;
+} said[] = {
+	{ AS_EXCUSED_LOG, 0, false },
+	{ AS_EXCUSED_LOG, AS_SAID_PLAN, false },
+	{ AS_EXCUSED_LOG, AS_SAID_HIT, false },
+	{ AS_EXCUSED_LOG, AS_SAID_DIED, false },
+	{ AS_EXCUSED_LOG, AS_SAID_PLAN | AS_SAID_HIT, true },
+	{ AS_EXCUSED_LOG, AS_SAID_PLAN | AS_SAID_DIED, true },
+	{ AS_EXCUSED_LOG, AS_SAID_STUCK, true },
+	{ AS_EXCUSED_RECOVERY, AS_SAID_PLAN | AS_SAID_HIT, false },
+	{ AS_EXCUSED_RECOVERY, AS_SAID_GAVE_UP, false },
+	{ AS_EXCUSED_RECOVERY, AS_SAID_PLAN | AS_SAID_HIT | AS_SAID_GAVE_UP, true },
+	{ AS_EXCUSED_RECOVERY, AS_SAID_PLAN | AS_SAID_HIT | AS_SAID_REPAIRED, true },
+	{ AS_EXCUSED_REDONE, AS_SAID_PLAN | AS_SAID_HIT | AS_SAID_GAVE_UP, false },
+	{ AS_EXCUSED_REDONE, AS_SAID_PLAN | AS_SAID_HIT | AS_SAID_REPAIRED, true },
+	{ AS_EXCUSED_CHECKER, AS_SAID_PLAN | AS_SAID_HIT, false },
+};
+
+static void test_said(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(said); i++)
+		if (as_excuses(said[i].what, said[i].said) != said[i].excused)
+			fail_msg("row %zu", i);
 }
 
 int main(void)
 {
-	struct CMUnitTest tests[N_ROWS(subjects) + 2] = { 0 };
+	struct CMUnitTest tests[N_ROWS(subjects) + 3] = { 0 };
 
 	for (size_t i = 0; i < N_ROWS(subjects); i++)
 		tests[i] = (struct CMUnitTest){ subjects[i].name, test_subject, NULL, NULL,
 						(void *)(uintptr_t)&subjects[i] };
 	tests[N_ROWS(subjects)] = (struct CMUnitTest)cmocka_unit_test(test_odd);
 	tests[N_ROWS(subjects) + 1] = (struct CMUnitTest)cmocka_unit_test(test_rows);
+	tests[N_ROWS(subjects) + 2] = (struct CMUnitTest)cmocka_unit_test(test_said);
 	if (getenv("ONLY"))
 		cmocka_set_test_filter(getenv("ONLY"));
 	return cmocka_run_group_tests(tests, NULL, NULL);
