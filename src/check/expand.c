@@ -69,11 +69,10 @@ enum as_trial_did as_worker_do(struct as_expander *w, const struct as_op *op, ui
 
 bool as_worker_tree_agrees(struct as_expander *w, unsigned code)
 {
-	struct as_instance_reader reader = as_instance_reads(w->instance);
 	bool agrees;
 
 	AS_CHECK_ADD(w->c, compared, 1);
-	agrees = as_trial_tree_agrees(&w->trial, &reader, NULL, &w->why);
+	agrees = as_trial_tree_agrees(&w->trial, NULL, 0, &w->why);
 	if (!agrees)
 		suspect(w, AS_FIND_TREE, code, as_buf_str(&w->why));
 	return agrees;

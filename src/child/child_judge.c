@@ -11,7 +11,6 @@
 #include "child/answers.h"
 #include "klog/kwatch.h"
 #include "os/spawn.h"
-#include "vfs/tree_watch.h"
 
 #define LOOK_EVERY 16
 #define PATIENCE 30 /* times the deadline, for reading a tree that comes forth on a busy machine */
@@ -28,18 +27,12 @@ bool as_child_tree_agrees(struct child *c, int64_t op)
 {
 	/* A large tree takes long, which is no hang, unless it takes very long. */
 	int64_t patience_us = (int64_t)c->args->options->deadline_ms * 1000 * PATIENCE;
-	struct as_tree_watch watch = { .vfs = as_instance_vfs(c->instance),
-				       .alive = &c->sh->alive,
-				       .until_us = as_now_us() + patience_us };
-	struct as_instance_reader reader = { &as_tree_watch_ops, &watch };
 	struct as_buf why = { 0 };
 	bool agrees;
 
 	if (!c->trial.blind)
 		as_child_kfail_look(c);
-	if (as_trial_excuses(&c->trial, AS_EXCUSED_TREE))
-		return true;
-	agrees = as_trial_tree_agrees(&c->trial, &reader, &watch.failed, &why);
+	agrees = as_trial_tree_agrees(&c->trial, &c->sh->alive, as_now_us() + patience_us, &why);
 	if (!agrees)
 		as_child_found(c, AS_FIND_TREE, op,
 			       op >= 0 ? as_op_table[c->args->seq->ops[op].code].name

@@ -248,8 +248,7 @@ uint64_t as_facts_state(struct as_trial *t)
 	       fact(AS_FACT_UNCLEAN, t->unclean) | fact(AS_FACT_NOTICED, t->noticed) |
 	       fact(AS_FACT_HALF_DONE, t->half_done) |
 	       fact(AS_FACT_LEAVES_HALF, t->half_done && leaves_half(t)) |
-	       fact(AS_FACT_LOST, t->lost) | fact(AS_FACT_REPAIRS, t->lost && repairs(t)) |
-	       fact(AS_FACT_RECORDED, t->way == AS_TRIAL_CRASH);
+	       fact(AS_FACT_LOST, t->lost) | fact(AS_FACT_REPAIRS, t->lost && repairs(t));
 }
 
 /* ---- After a failure inside the kernel ---- */

@@ -31,7 +31,6 @@ enum as_trial_fact {
 	AS_FACT_NOTICED, /* it has said that it read damage */
 	AS_FACT_HALF_DONE, /* an operation stopped half-way, or the unmount did */
 	AS_FACT_LOST, /* what an operation had to make stable inside the kernel is lost */
-	AS_FACT_RECORDED, /* of the way: power cuts will be made of it */
 	AS_FACT_FULL_MIXED, /* after a full disk: it may carry unknown contents elsewhere, */
 	AS_FACT_FULL_DATA, /* it asks for them alone, */
 	AS_FACT_FULL_NAMED, /* it names a file that has them */

@@ -6,6 +6,7 @@
 #include "host/medium.h"
 #include "model/compare.h"
 #include "target/facts.h"
+#include "vfs/tree_watch.h"
 
 #include <stddef.h>
 
@@ -381,18 +382,22 @@ enum as_trial_did as_trial_unmount(struct as_trial *t, int *rc)
 
 /* ---- The tree -------------------------------------------------------------------------------- */
 
-bool as_trial_tree_agrees(struct as_trial *t, const struct as_instance_reader *reader, int *failed,
+bool as_trial_tree_agrees(struct as_trial *t, volatile uint64_t *alive, int64_t until_us,
 			  struct as_buf *why)
 {
+	struct as_tree_watch watch = { .vfs = as_instance_vfs(t->instance),
+				       .alive = alive,
+				       .until_us = until_us };
 	bool differs = true;
 
+	if (as_trial_excuses(t, AS_EXCUSED_TREE))
+		return true;
 	as_model_tree_read(t->model, INT64_MAX);
 	for (int i = 0; i < 2 && differs; i++) {
 		as_buf_clear(why);
-		if (failed)
-			*failed = 0;
-		differs = as_model_compare(t->model, reader->ops, reader->ctx, why);
-		if (!differs || !failed || !*failed || !excuses_error(t, *failed))
+		watch.failed = 0;
+		differs = as_model_compare(t->model, &as_tree_watch_ops, &watch, why);
+		if (!differs || !watch.failed || !excuses_error(t, watch.failed))
 			break;
 		differs = i == 0;
 	}

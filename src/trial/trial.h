@@ -146,11 +146,11 @@ enum as_trial_did as_trial_closed(struct as_trial *trial, int rc);
  * outside of its disk; NULL: nothing that no fault explains. */
 const char *as_trial_trouble(struct as_trial *trial, enum as_finding_kind *kind);
 
-/* Whether the tree that `reader` reads is as the model says; otherwise *why says what differs.
- * `failed` has the error (positive) that the reader met last, 0: none; NULL: it does not tell. A
- * fault that hits while the tree is read says nothing about it, so it is read once more; when it
- * still cannot be read, nothing is said. */
-bool as_trial_tree_agrees(struct as_trial *trial, const struct as_instance_reader *reader,
-			  int *failed, struct as_buf *why);
+/* Whether the tree is as the model says; otherwise *why says what differs. A fault that hits while
+ * the tree is read says nothing about it, so it is read once more; when it still cannot be read,
+ * nothing is said. *alive counts up to that moment (as_now_us()) while it is read; NULL: nobody
+ * asks. */
+bool as_trial_tree_agrees(struct as_trial *trial, volatile uint64_t *alive, int64_t until_us,
+			  struct as_buf *why);
 
 #endif

@@ -278,6 +278,10 @@ static void read_recording(const struct as_recording *rec, struct t_steps *steps
 	steps->fired = rec->fired;
 	if (!rec->wrong)
 		return;
+	if (rec->kind == AS_FIND_TREE) {
+		snprintf(steps->tree, sizeof(steps->tree), "%.250s", as_buf_str(&rec->why));
+		return;
+	}
 	snprintf(steps->why, sizeof(steps->why), "%.250s", as_buf_str(&rec->why));
 	if (rec->wrong_op < (int64_t)steps->n)
 		steps->step[rec->wrong_op + 1].did = T_DID_WRONG;
@@ -297,6 +301,7 @@ static int crash_child(void *ctx)
 					       .seq = in->sweep->seq,
 					       .log = &in->log,
 					       .plan = in->sweep->plan[i],
+					       .compare = true,
 					       .step = record_step,
 					       .judged = judged,
 					       .ctx = in };

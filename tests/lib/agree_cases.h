@@ -122,6 +122,7 @@ enum subject_is {
 	IS_DENSE =
 		8, /* more calls fail; with workloads that are drawn, and several faults at once */
 	IS_FEW = 16, /* of the faults, only some */
+	IS_BOXED = 64, /* in a guest of User-Mode Linux */
 	NOT_MANY = 32, /* without the workload of operations of many calls */
 };
 

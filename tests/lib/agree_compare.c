@@ -217,7 +217,7 @@ static void show(const struct at *at, const char *way, const struct t_steps *s)
 
 static struct as_decided met[T_WAYS];
 
-static void note_rows(unsigned way, const struct as_decided *decided)
+void t_agree_meet(unsigned way, const struct as_decided *decided)
 {
 	met[way].rows |= decided->rows;
 	met[way].excuses |= decided->excuses;
@@ -245,7 +245,7 @@ unsigned t_sweep_try(struct t_sweep *sweep, const char *target, struct t_steps *
 				sweep->n = i;
 		for (at.plan = 0; at.plan < sweep->n; at.plan++) {
 			show(&at, t_ways[way].name, &steps[way][at.plan]);
-			note_rows(way, &steps[way][at.plan].decided);
+			t_agree_meet(way, &steps[way][at.plan].decided);
 			if (!way)
 				must_be_right(&at, &steps[0][at.plan]);
 			else if (!steps[way][at.plan].refused)

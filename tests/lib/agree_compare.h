@@ -24,5 +24,7 @@ void t_agree_tell(void);
 
 /* Which rows of trial/excuse.def have decided something in that way. */
 struct as_decided t_agree_met(unsigned way);
+/* They have, in another process. */
+void t_agree_meet(unsigned way, const struct as_decided *decided);
 
 #endif

@@ -53,6 +53,13 @@ static int noting_mount(const struct as_mount_args *args, struct as_fs **fs)
 	return real->mount(args, fs);
 }
 
+static int odd_unmount(struct as_fs *fs)
+{
+	int rc = real->unmount(fs);
+
+	return rc ? rc : -ENXIO;
+}
+
 /* After a failure it asks for what is not there. */
 static int stray_sync(struct as_fs *fs)
 {
@@ -92,6 +99,11 @@ static void mount_oddly(void)
 	as_target.mount = odd_mount;
 }
 
+static void unmount_oddly(void)
+{
+	as_target.unmount = odd_unmount;
+}
+
 static void stray(void)
 {
 	as_target.mount = noting_mount;
@@ -129,6 +141,7 @@ static const struct {
 } rows[] = {
 	{ "/odd.so", be_odd },
 	{ "/oddmount.so", mount_oddly },
+	{ "/oddunmount.so", unmount_oddly },
 	{ "/stray.so", stray },
 	{ "/full.so", be_full },
 	{ "/late.so", be_late },

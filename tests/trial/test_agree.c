@@ -13,6 +13,7 @@
  */
 #include "tests/lib/agree_cases.h"
 #include "tests/lib/agree_compare.h"
+#include "tests/lib/agree_guest.h"
 #include "tests/lib/mounted.h"
 #include "tests/lib/skip.h"
 
@@ -209,6 +210,7 @@ static const struct subject subjects[] = {
 	{ "forgets", NULL, NULL, IS_FEW },
 	{ "drops", NULL, NULL, IS_FEW },
 	{ "ext4", NULL, "ext4", IS_KERNEL | IS_FEW },
+	{ "ext4 in a guest", NULL, "ext4", IS_KERNEL | IS_FEW | IS_BOXED },
 };
 
 static unsigned n_skipped;
@@ -231,15 +233,12 @@ static void spec_of(const struct subject *s, char *spec, size_t room)
 	skip_because("the plugin %s was not built", s->name);
 }
 
-static void test_subject(void **state)
+static void try_subject(const struct subject *s)
 {
-	const struct subject *s = *state;
 	struct t_agree *on;
 	char spec[4400];
 	unsigned bad;
 
-	if (s->is & IS_KERNEL)
-		t_need_host(s->spec);
 	spec_of(s, spec, sizeof(spec));
 	on = t_agree_open(spec);
 	try_sound(on, s);
@@ -251,6 +250,26 @@ static void test_subject(void **state)
 	t_agree_close(on);
 	t_agree_tell();
 	assert_int_equal(bad, 0);
+}
+
+/* A type of the kernel runs on the machine's own and in a guest. */
+static void test_subject(void **state)
+{
+	const struct subject *s = *state;
+
+	if (s->is & IS_BOXED) {
+		t_agree_in_guest(s->spec, s->name);
+		return;
+	}
+	if (s->is & IS_KERNEL)
+		t_need_host(s->spec);
+	try_subject(s);
+}
+
+static void test_inside(void **state)
+{
+	try_subject(*state);
+	t_agree_say_met();
 }
 
 /* ---- What is wrong is found ------------------------------------------------------------------ */
@@ -271,6 +290,7 @@ static const struct odd {
 	  "read:7+:eio",
 	  3,
 	  "ENXIO" },
+	{ "oddunmount", { "an unmount", "mkdir /a 0755\nstat /\n" }, NULL, 3, "ENXIO" },
 	{ "stray", { "misuse", "mkdir /a 0755\nsync\nstat /\n" }, "write:2+:eio", 2, "read of" },
 };
 
@@ -303,13 +323,33 @@ static void test_odd(void **state)
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
+static const char inside[] = "failures inside a kernel: test_inside.c has them";
+static const char no_trial[] = "of who has no trial: test_said()";
+
 /* Rows that no case here reaches, in any way (-1) or in one. */
 static const struct unreached {
 	const char *row;
 	int way;
 	const char *why;
 } unreached[] = {
-	{ "ANSWERED.ELSE", -1, "then the model is asked, and a row of ALLOWED or REFUSED decides" },
+	{ "REFUSED.PART", -1, inside },
+	{ "REFUSED.WRITTEN", -1, inside },
+	{ "REFUSED.OFF", -1, inside },
+	{ "AFTER.LOST", -1, inside },
+	{ "AFTER.WARNED", -1, inside },
+	{ "AFTER.MADE", -1, inside },
+	{ "AFTER.ELSE", -1, inside },
+	{ "ERROR.MET", -1, inside },
+	{ "ERROR.OFF", -1, inside },
+	{ "MISUSE.INSIDE", -1, inside },
+	{ "CHECKER.OFF", -1, inside },
+	{ "CHECKER.LOST", -1, inside },
+	{ "CHECKER.WARNED", -1, inside },
+	{ "LOG.DIED", -1, no_trial },
+	{ "LOG.STUCK", -1, no_trial },
+	{ "RECOVERY.REFUSED", -1, no_trial },
+	{ "RECOVERY.REPAIRED", -1, no_trial },
+	{ "REDONE.REPAIRED", -1, no_trial },
 };
 
 static const struct {
@@ -404,7 +444,17 @@ static void test_said(void **state)
 			fail_msg("row %zu", i);
 }
 
-int main(void)
+static int go_inside(const char *name)
+{
+	struct CMUnitTest test[1] = { { name, test_inside, NULL, NULL, NULL } };
+
+	for (size_t i = 0; i < N_ROWS(subjects); i++)
+		if (!strcmp(subjects[i].name, name))
+			test[0].initial_state = (void *)(uintptr_t)&subjects[i];
+	return test[0].initial_state ? cmocka_run_group_tests(test, NULL, NULL) : 2;
+}
+
+int main(int argc, char **argv)
 {
 	struct CMUnitTest tests[N_ROWS(subjects) + 3] = { 0 };
 
@@ -416,5 +466,8 @@ int main(void)
 	tests[N_ROWS(subjects) + 2] = (struct CMUnitTest)cmocka_unit_test(test_said);
 	if (getenv("ONLY"))
 		cmocka_set_test_filter(getenv("ONLY"));
+	t_agree_guest_main(argv);
+	if (argc == 3 && !strcmp(argv[1], T_AGREE_INSIDE))
+		return go_inside(argv[2]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
