@@ -200,7 +200,11 @@ int lab_op_end(struct as_fs *fs, int rc)
 
 bool lab_reclaim(struct as_fs *fs)
 {
-	return fs->nheld && !lab_commit(fs);
+	if (!fs->nheld)
+		return false;
+	/* It may have been the disk that had no space: what it kept from is tried again. */
+	as_forgive(fs->host);
+	return !lab_commit(fs);
 }
 
 bool lab_tx_tight(const struct as_fs *fs, uint32_t slack)

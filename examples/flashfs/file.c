@@ -124,6 +124,78 @@ int64_t ff_write_file(struct as_fs *fs, struct ff_node *node, const void *buf, s
 	return (int64_t)len;
 }
 
+/* Pages of a file before a write that may have to be taken back. */
+struct before {
+	unsigned char *dirty[FF_PAGES];
+	unsigned from, to;
+	uint32_t size;
+	bool changed;
+};
+
+static void forget_before(struct as_fs *fs, struct before *b)
+{
+	for (unsigned p = b->from; p <= b->to; p++) {
+		as_free(fs->host, b->dirty[p]);
+		b->dirty[p] = NULL;
+	}
+}
+
+static int keep_before(struct as_fs *fs, const struct ff_node *node, uint64_t off, size_t len,
+		       struct before *b)
+{
+	uint64_t last = off + len - 1 < FF_FILE_BYTES ? off + len - 1 : FF_FILE_BYTES - 1;
+	int rc = 0;
+
+	*b = (struct before){ .from = (unsigned)(off / FF_PAGE),
+			      .to = (unsigned)(last / FF_PAGE),
+			      .size = node->size,
+			      .changed = node->changed };
+	for (unsigned p = b->from; p <= b->to && !rc; p++) {
+		if (!node->dirty[p])
+			continue;
+		b->dirty[p] = as_malloc(fs->host, FF_PAGE);
+		if (b->dirty[p])
+			memcpy(b->dirty[p], node->dirty[p], FF_PAGE);
+		else
+			rc = -ENOMEM;
+	}
+	if (rc)
+		forget_before(fs, b);
+	return rc;
+}
+
+static void go_back(struct as_fs *fs, struct ff_node *node, struct before *b)
+{
+	for (unsigned p = b->from; p <= b->to; p++) {
+		as_free(fs->host, node->dirty[p]);
+		node->dirty[p] = b->dirty[p];
+	}
+	node->size = b->size;
+	node->changed = b->changed;
+}
+
+int64_t ff_write_stable(struct as_fs *fs, struct ff_node *node, const void *buf, size_t len,
+			uint64_t off)
+{
+	struct before before;
+	int64_t n;
+	int rc;
+
+	if (!len || off >= FF_FILE_BYTES)
+		return ff_write_file(fs, node, buf, len, off);
+	rc = keep_before(fs, node, off, len, &before);
+	if (rc)
+		return rc;
+	n = ff_write_file(fs, node, buf, len, off);
+	if (n > 0)
+		rc = ff_flush(fs, node);
+	if (rc)
+		go_back(fs, node, &before);
+	else
+		forget_before(fs, &before);
+	return rc ? rc : n;
+}
+
 /* Pages first; then the commit that makes all of them the file's at once. */
 static int write_pages(struct as_fs *fs, struct ff_node *node)
 {

@@ -162,5 +162,8 @@ int ff_resize(struct as_fs *fs, struct ff_node *node, uint64_t size);
 int64_t ff_read_file(struct as_fs *fs, struct ff_node *node, void *buf, size_t len, uint64_t off);
 int64_t ff_write_file(struct as_fs *fs, struct ff_node *node, const void *buf, size_t len,
 		      uint64_t off);
+/* The same, and it is on the flash; if that fails, it was never written. */
+int64_t ff_write_stable(struct as_fs *fs, struct ff_node *node, const void *buf, size_t len,
+			uint64_t off);
 
 #endif

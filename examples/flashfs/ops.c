@@ -373,16 +373,14 @@ static int64_t ff_write(struct as_fs *fs, struct as_handle *handle, const void *
 			uint64_t *off)
 {
 	uint64_t at = handle->flags & O_APPEND ? handle->node->size : *off;
-	int64_t n = fs->readonly ? -EROFS : ff_write_file(fs, handle->node, buf, len, at);
+	int64_t n;
 
+	if (fs->readonly)
+		return -EROFS;
+	n = handle->flags & (O_SYNC | O_DSYNC) ? ff_write_stable(fs, handle->node, buf, len, at)
+					       : ff_write_file(fs, handle->node, buf, len, at);
 	if (n < 0)
 		return n;
-	if (n && handle->flags & (O_SYNC | O_DSYNC)) {
-		int rc = ff_flush(fs, handle->node);
-
-		if (rc)
-			return rc;
-	}
 	*off = n ? at + (uint64_t)n : *off;
 	return n;
 }

@@ -8,9 +8,9 @@
  *
  * On disk: sector 0 is a superblock; then `count` records of one sector each; then `count` areas of
  * FILE_BYTES, one for each record. A record is a file or a directory: its name, the number of its
- * parent, its attributes. Record 0 is the root. Nothing is kept in memory but who is open, so every
- * change is one write of one sector, and what was acknowledged is on the disk (stable after a
- * flush).
+ * parent, its attributes. Record 0 is the root. Nothing is kept in memory but who is open, and what
+ * a disk that fails owes, so every change is one write of one sector, and what was acknowledged is
+ * on the disk (stable after a flush).
  *
  * It also tells assay of itself, a line for each thing that <assay/host.h> has: a question, a lock,
  * a pair, an invariant, and a failure that does not matter. None of that is required.
@@ -59,6 +59,12 @@ struct as_fs {
 	uint32_t count;
 	bool readonly;
 	struct as_handle *open;
+	/* A record that could not be taken back on the disk: so it is here, until it can be. */
+	struct {
+		bool is;
+		uint32_t number;
+		struct record record;
+	} owed;
 };
 
 /* ---- Records --------------------------------------------------------------------------------- */
@@ -73,20 +79,53 @@ static uint32_t count_for(const struct as_bd *bd)
 static int get(struct as_fs *fs, uint32_t number, struct record *record)
 {
 	unsigned char sector[SECTOR];
-	int rc = as_bd_read(fs->bd, (uint64_t)SECTOR * (1 + number), sector, SECTOR);
+	int rc;
 
+	if (fs->owed.is && fs->owed.number == number) {
+		*record = fs->owed.record;
+		return 0;
+	}
+	rc = as_bd_read(fs->bd, (uint64_t)SECTOR * (1 + number), sector, SECTOR);
 	memcpy(record, sector, sizeof(*record));
 	return rc;
 }
 
-static int put(struct as_fs *fs, uint32_t number, const struct record *record)
+static int write_record(struct as_fs *fs, uint32_t number, const struct record *record)
 {
 	unsigned char sector[SECTOR] = { 0 };
+	int rc;
+
+	memcpy(sector, record, sizeof(*record));
+	rc = as_bd_write(fs->bd, (uint64_t)SECTOR * (1 + number), sector, SECTOR);
+	if (!rc && fs->owed.number == number)
+		fs->owed.is = false;
+	return rc;
+}
+
+/* As long as that is not possible, nothing else can be changed. */
+static int pay(struct as_fs *fs)
+{
+	return fs->owed.is ? write_record(fs, fs->owed.number, &fs->owed.record) : 0;
+}
+
+static int put(struct as_fs *fs, uint32_t number, const struct record *record)
+{
+	int rc;
 
 	if (fs->readonly)
 		return -EROFS;
-	memcpy(sector, record, sizeof(*record));
-	return as_bd_write(fs->bd, (uint64_t)SECTOR * (1 + number), sector, SECTOR);
+	rc = fs->owed.number == number ? 0 : pay(fs);
+	return rc ? rc : write_record(fs, number, record);
+}
+
+/* Puts back what it was: on the disk, or else in memory. */
+static void take_back(struct as_fs *fs, uint32_t number, const struct record *record)
+{
+	if (!put(fs, number, record))
+		return;
+	fs->owed.is = true;
+	fs->owed.number = number;
+	fs->owed.record = *record;
 }
 
 static uint64_t data_at(const struct as_fs *fs, uint32_t number)
@@ -198,13 +237,11 @@ static int drop(struct as_fs *fs, uint32_t number, const struct record *record)
 }
 
 /* Gives it back, when what was to follow did not work. */
-static int undrop(struct as_fs *fs, uint32_t number, const struct record *record)
+static void undrop(struct as_fs *fs, uint32_t number, const struct record *record)
 {
-	int rc = put(fs, number, record);
-
-	for (struct as_handle *h = fs->open; h && !rc; h = h->next)
+	take_back(fs, number, record);
+	for (struct as_handle *h = fs->open; h; h = h->next)
 		h->removed = h->removed && h->number != number;
-	return rc;
 }
 
 static int make(struct as_fs *fs, struct place *p, uint32_t mode)
@@ -324,6 +361,7 @@ static int fs_mount(const struct as_mount_args *args, struct as_fs **out)
 	fs->host = args->host;
 	fs->bd = args->bd;
 	fs->count = super.count;
+	fs->owed.is = false;
 	fs->readonly = args->readonly;
 	rc = fs->readonly ? 0 : free_orphans(fs);
 	if (rc) {
@@ -337,7 +375,9 @@ static int fs_mount(const struct as_mount_args *args, struct as_fs **out)
 
 static int fs_sync(struct as_fs *fs)
 {
-	return as_bd_flush(fs->bd);
+	int rc = pay(fs);
+
+	return rc ? rc : as_bd_flush(fs->bd);
 }
 
 static int fs_unmount(struct as_fs *fs)
@@ -556,9 +596,8 @@ static int fs_rename(struct as_fs *fs, const char *from_path, const char *to_pat
 		memcpy(from.record.name, to.name, strlen(to.name));
 		rc = put(fs, from.number, &from.record);
 		/* A function that fails leaves the tree as it was (rule 4). */
-		if (rc && to.there && undrop(fs, to.number, &to.record))
-			fs->host->log(fs->host->ctx,
-				      "rename: what was replaced could not be brought back");
+		if (rc && to.there)
+			undrop(fs, to.number, &to.record);
 	}
 	as_unlock(fs->host, "names", 0);
 	return rc;
@@ -752,8 +791,7 @@ static int64_t fs_write(struct as_fs *fs, struct as_handle *handle, const void *
 			record = was;
 			if (!rc)
 				grow(fs, &record, at + len);
-			/* Of a second failure nobody can be told. */
-			(void)put(fs, handle->number, &record);
+			take_back(fs, handle->number, &record);
 		}
 	}
 	if (rc)
@@ -783,7 +821,7 @@ static int fs_fsync(struct as_fs *fs, struct as_handle *handle, bool data_only)
 {
 	(void)handle;
 	(void)data_only;
-	return as_bd_flush(fs->bd);
+	return fs_sync(fs);
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */

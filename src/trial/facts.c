@@ -106,13 +106,20 @@ static uint64_t of_error(struct as_trial *t, int err, bool mounting)
 	       fact(AS_FACT_NOT_ONE, mounting && err == EINVAL);
 }
 
+static bool keeps(const struct as_trial *t)
+{
+	unsigned all = AS_PROMISE_AT_CLOSE | AS_PROMISE_NAMES_NOW;
+
+	return (as_target_contract(t->target).promises & all) == all;
+}
+
 /* With EXCUSED. */
 uint64_t as_facts_error(struct as_trial *t, int err, bool mounting)
 {
 	uint64_t facts = of_faults(t) | of_error(t, err, mounting);
 	bool excused = as_facts_excuse(AS_EXCUSED_ERROR, facts, &t->decided.excuses);
 
-	return facts | fact(AS_FACT_EXCUSED, excused) |
+	return facts | fact(AS_FACT_EXCUSED, excused) | fact(AS_FACT_KEEPS, keeps(t)) |
 	       fact(AS_FACT_OWN_VIEWS, t->traits->quirks & AS_QUIRK_OWN_VIEWS);
 }
 
@@ -248,7 +255,8 @@ uint64_t as_facts_state(struct as_trial *t)
 	       fact(AS_FACT_UNCLEAN, t->unclean) | fact(AS_FACT_NOTICED, t->noticed) |
 	       fact(AS_FACT_HALF_DONE, t->half_done) |
 	       fact(AS_FACT_LEAVES_HALF, t->half_done && leaves_half(t)) |
-	       fact(AS_FACT_LOST, t->lost) | fact(AS_FACT_REPAIRS, t->lost && repairs(t));
+	       fact(AS_FACT_LOST, t->lost) | fact(AS_FACT_REPAIRS, t->lost && repairs(t)) |
+	       fact(AS_FACT_RECORDED, t->way == AS_TRIAL_CRASH);
 }
 
 /* ---- After a failure inside the kernel ---- */

@@ -23,6 +23,7 @@ enum as_trial_fact {
 	AS_FACT_WARNED, /* the kernel's log says that something on its disk is wrong */
 	AS_FACT_LEAVES_HALF, /* the contract: what failed half-way is left to its checker */
 	AS_FACT_REPAIRS, /* it has no journal */
+	AS_FACT_KEEPS, /* the contract: names are stable at once, and contents when it is closed */
 	AS_FACT_OWN_VIEWS, /* what is written becomes the file's when it is closed */
 	/* of what is known */
 	AS_FACT_BLIND, /* the model does not know the state */
@@ -31,6 +32,7 @@ enum as_trial_fact {
 	AS_FACT_NOTICED, /* it has said that it read damage */
 	AS_FACT_HALF_DONE, /* an operation stopped half-way, or the unmount did */
 	AS_FACT_LOST, /* what an operation had to make stable inside the kernel is lost */
+	AS_FACT_RECORDED, /* of the way: it went on after answers that agreed */
 	AS_FACT_FULL_MIXED, /* after a full disk: it may carry unknown contents elsewhere, */
 	AS_FACT_FULL_DATA, /* it asks for them alone, */
 	AS_FACT_FULL_NAMED, /* it names a file that has them */

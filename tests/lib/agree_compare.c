@@ -162,30 +162,6 @@ static void compare(const struct at *at, unsigned way, const struct t_steps *run
 		disagree(at, way, run, other, at->sweep->seq->n + 1);
 }
 
-/* What is wrong with a library here. */
-static const struct flaw {
-	const char *target, *workload, *text, *why;
-} flaws[] = {
-	{ NULL, "many calls", "answered success, although the write",
-	  "labfs takes ENOSPC of its disk for its own, commits, and tries again without a word" },
-	{ "skeleton", NULL, "",
-	  "on a disk that stays broken it cannot take back what it has begun" },
-	{ "memfs", NULL, "after mounting again",
-	  "what its unmount could not keep is lost, though it answered an error" },
-	{ "flashfs", "maps", "",
-	  "a write with O_SYNC that cannot be flushed stays in the memory of flashfs" },
-};
-
-static bool is_flaw(const struct at *at, const struct t_steps *run)
-{
-	for (size_t i = 0; i < N_ROWS(flaws); i++)
-		if ((!flaws[i].target || !strcmp(flaws[i].target, at->target)) &&
-		    (!flaws[i].workload || !strcmp(flaws[i].workload, at->sweep->workload)) &&
-		    strstr(*run->why ? run->why : run->tree, flaws[i].text))
-			return true;
-	return false;
-}
-
 /* What a library without bugs does is right, unless the disk lies. */
 static void must_be_right(const struct at *at, const struct t_steps *run)
 {
@@ -194,11 +170,11 @@ static void must_be_right(const struct at *at, const struct t_steps *run)
 	size_t i = 0;
 
 	if (at->sweep->on->is_odd || (plan && as_plan_is_silent(plan)) ||
-	    (!*run->why && !*run->tree) || is_flaw(at, run))
+	    (!*run->why && !*run->tree))
 		return;
 	while (i < run->n + 1 && run->step[i].did != T_DID_WRONG)
 		i++;
-	snprintf(kind, sizeof(kind), "%s: %s: a finding", at->target, op_name(at->sweep->seq, i));
+	snprintf(kind, sizeof(kind), "%s: %s: %s: a finding %.90s", at->target, at->sweep->workload, op_name(at->sweep->seq, i), *run->why ? run->why : run->tree);
 	add(at, kind, T_WAY_RUN, run, run, i);
 }
 
