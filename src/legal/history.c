@@ -560,6 +560,7 @@ bool as_history_add_failed(struct as_history *h, const struct as_op *op,
 	struct as_model *happened = as_model_copy(h->model);
 	const struct as_outcome well = { .ret = op->len < INT64_MAX ? (int64_t)op->len : 0 };
 	struct as_persist what = as_history_persist(h, op, &well);
+	struct as_verdict verdict = { 0 };
 
 	as_model_follow_touches(happened);
 	as_model_clock(happened, 0, 0);
@@ -571,6 +572,10 @@ bool as_history_add_failed(struct as_history *h, const struct as_op *op,
 		add_points(h, op, h->model, happened);
 		as_history_add_point(h, op, happened, h->model, 0);
 	}
+	/* What comes before a call is done all the same: the slot of an open() is free. */
+	if (h->judged == SIZE_MAX)
+		(void)as_model_judge(h->model, op, outcome, &verdict);
+	as_verdict_free(&verdict);
 	as_model_free(happened);
 	return as_history_end_op(h);
 }

@@ -136,9 +136,35 @@ static void test_rows(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* The descriptor that a slot held is gone, also if the open that was to take its place has failed:
+ * the history knows that, and goes on. */
+static void test_slot(void **state)
+{
+	static const char text[] = "$0 = open /f O_RDWR|O_CREAT 0644\n"
+				   "$0 = open /g O_RDWR|O_CREAT 0644\n"
+				   "pwrite $0 at=0 len=100 fill=1\n"
+				   "stat /g\n";
+	const struct as_outcome failed = { .ret = -1, .err = EIO };
+	const struct as_outcome bad = { .ret = -1, .err = EBADF }, none = { .ret = -1, .err = ENOENT };
+	const struct as_policy policy = policy_of(rows);
+	struct as_err err = { 0 };
+	struct told t;
+
+	(void)state;
+	t_told_begin(&t, &policy);
+	if (as_parse_text("test", text, strlen(text), &t.seq, &err))
+		fail_msg("%s", err.msg);
+	t_told_add(&t, &t.seq->ops[0]);
+	assert_true(as_history_add_failed(t.history, &t.seq->ops[1], &failed));
+	assert_true(as_history_add(t.history, &t.seq->ops[2], &bad));
+	assert_true(as_history_add(t.history, &t.seq->ops[3], &none));
+	t_told_end(&t);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows),
+					    cmocka_unit_test(test_slot) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
