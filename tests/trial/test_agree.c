@@ -17,6 +17,7 @@
 #include "tests/lib/mounted.h"
 #include "tests/lib/skip.h"
 
+#include "base/choice.h"
 #include "gen/profile.h"
 #include "hunt/stream.h"
 #include "work/print.h"
@@ -142,6 +143,60 @@ static void try_mixed(struct t_agree *on, const struct subject *s)
 	}
 }
 
+/* ---- Plans that are drawn -------------------------------------------------------------------- */
+
+#define DRAWN_RULES 3u
+#define DRAWN_PLANS 3u /* of each workload */
+
+/* A few rules, most of them of an early call: "read:12+:eio alloc:40". */
+static void draw_plan(struct as_choice *choice, bool flash, char text[64])
+{
+	unsigned n = 1 + as_choose(choice, DRAWN_RULES);
+	size_t len = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct fault *f;
+		bool stays, alloc;
+		unsigned at;
+
+		do {
+			f = &faults[as_choose(choice, N_ROWS(faults))];
+		} while (!strcmp(f->kind, flash ? "flush" : "erase") || !strcmp(f->then, ":tear=1"));
+		alloc = !strcmp(f->kind, "alloc");
+		stays = !alloc && !as_choose(choice, 3);
+		at = 1 + as_choose(choice, 1u << (2 + as_choose(choice, 6)));
+		len += (size_t)snprintf(text + len, 64 - len, "%s%s:%u%s%s", i ? " " : "", f->kind,
+					at, stays ? "+" : "", f->then);
+	}
+}
+
+/* PLANS=N in the environment draws N of each workload, SEED=N others. */
+static void try_plans(struct t_agree *on, const struct subject *s)
+{
+	const char *more = getenv("PLANS"), *seed = getenv("SEED");
+	unsigned n = more ? (unsigned)atoi(more) : DRAWN_PLANS;
+	struct as_chooser *chooser = as_chooser_seeded(seed ? (uint64_t)atoi(seed) : 1);
+	struct as_choice *choice = as_chooser_choice(chooser);
+
+	for (size_t i = 0; i <= N_ROWS(workloads); i++) {
+		const struct workload *w = i < N_ROWS(workloads) ? &workloads[i] : &full;
+		struct t_sweep *sweep;
+		char text[64];
+
+		if (s->is & NOT_MANY && !strcmp(w->name, "many calls"))
+			continue;
+		sweep = t_sweep_new(on, w->name, w->text);
+		sweep->patient = true;
+		while (sweep->n < n && sweep->n < T_PLANS_MAX) {
+			draw_plan(choice, s->is & IS_FLASH, text);
+			t_sweep_add(sweep, text);
+		}
+		(void)t_sweep_try(sweep, s->name, NULL);
+		t_sweep_free(sweep);
+	}
+	as_chooser_free(chooser);
+}
+
 /* ---- Workloads that are drawn ---------------------------------------------------------------- */
 
 #define DRAWN_OPS 24u
@@ -243,6 +298,8 @@ static void try_subject(const struct subject *s)
 	on = t_agree_open(spec);
 	try_sound(on, s);
 	bad = try_cells(on, s);
+	if (!(s->is & IS_KERNEL))
+		try_plans(on, s);
 	if (s->is & IS_DENSE) {
 		try_drawn(on, s);
 		try_mixed(on, s);
