@@ -50,16 +50,6 @@ static void found_race(struct child *c, const struct as_race_history *history,
 	as_buf_free(&detail);
 }
 
-/* Whether it was full, and may have dropped what was not synced. */
-static bool has_dropped(const struct child *c, const struct as_race_history *history)
-{
-	bool full = false;
-
-	for (size_t i = 0; i < history->n; i++)
-		full |= history->calls[i].got.ret < 0 && history->calls[i].got.err == ENOSPC;
-	return full && c->args->traits->quirks & AS_QUIRK_FULL_DROPS;
-}
-
 static void judge_race(struct child *c, const struct as_race_history *history,
 		       const struct as_race_watch *watch)
 {
@@ -72,7 +62,7 @@ static void judge_race(struct child *c, const struct as_race_history *history,
 		c->sh->skipped += got->ret < 0 &&
 				  (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT);
 	}
-	if (has_dropped(c, history)) {
+	if (as_race_answered(history, ENOSPC) && as_trial_excuses_order(&c->trial, ENOSPC)) {
 		c->trial.blind = true;
 		return;
 	}

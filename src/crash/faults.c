@@ -46,8 +46,8 @@ static unsigned said_by(const struct as_recovered *got)
 {
 	bool gave_up = got->end == AS_REFUSED || got->end == AS_UNREADABLE;
 
-	return AS_SAID_PLAN | AS_SAID_HIT | (gave_up ? AS_SAID_GAVE_UP : 0u) |
-	       (got->repaired ? AS_SAID_REPAIRED : 0u);
+	return AS_CLUE_PLAN | AS_CLUE_HIT | (gave_up ? AS_CLUE_GAVE_UP : 0u) |
+	       (got->repaired ? AS_CLUE_REPAIRED : 0u);
 }
 
 static bool judge(const struct as_faults_args *args, const struct as_recovered *got,

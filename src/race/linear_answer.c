@@ -2,29 +2,7 @@
 /*
  * linear_answer: what a call answered, compared with the model at one moment; and what of it may be
  * left open, since the kernel promises no more.
- *
- * The answer is first judged as if nothing had run beside the call. Only if it is wrong, and
- * another call changed at the same time what it tells of (linear_touch.c), these parts are excused:
- *
- *   bytes     of a read, from the first that another call changed. Most file systems read without
- *             the lock that writes take, and writes lengthen the file page by page. Those that take
- *             it have AS_QUIRK_READS_WHOLE.
- *   size      that stat and SEEK_END tell, if it was changed; and where SEEK_DATA and SEEK_HOLE
- *             find something, if bytes or the size were changed.
- *   names     that came or went while the directory was listed (getdents64(2) may be several calls,
- *             and none promises a snapshot). A name that nobody touched is listed once.
- *   links     the number of links that stat tells, if one was made or removed: it is changed before
- *             the name is (ext4_link() counts, waits for the disk, and makes the name;
- *             vfs_unlink() takes the name from the dcache last).
- *
- * copy_file_range, sendfile, splice, mmap_write, mstore and mload move bytes page by page, in
- * several steps and some without a lock. If another call changed one of the files at the same time,
- * any mixture may have been written. A race in which
- * this can have happened, and which no order of whole calls explains, is not judged. Reads beside
- * such a call are left open even where writes are whole. Clones lock both files, and are one step.
- *
- * Writes, truncations and fallocates of one file are atomic: all hold its lock (i_rwsem). statfs
- * counts what others use meanwhile, and only its own numbers are compared with each other, always.
+ * What that is, and why, is in leeway.def.
  */
 #include "model/rules/rule.h"
 #include "race/linear_priv.h"
@@ -58,39 +36,57 @@ bool as_linear_is_stat(const struct as_linear_call *c)
 	       c->got.payload == AS_PAYLOAD_STAT;
 }
 
+enum asks {
+#define AS_LEEWAY(asks, what, why) ASKS_##asks,
+#include "race/leeway.def"
+};
+
+static const uint8_t leeway[] = {
+#define AS_LEEWAY(asks, what, why) what,
+#include "race/leeway.def"
+};
+
+/* The file that it reads or seeks in; NULL: none of which this can be said. */
+static const struct as_file *file_of(const struct as_model *m, const struct as_op *op)
+{
+	const struct as_file *file = as_file_at(m, op->fd);
+
+	return file && !(file->flags & AS_O_PATH) && is_reg(inode_at(m, file->ino)) ? file : NULL;
+}
+
+static enum asks asks_file(const struct as_model *m, const struct as_op *op, bool torn)
+{
+	if (op->code == AS_OP_LSEEK)
+		return op->flags < AS_SEEK_END	  ? ASKS_ELSE
+		       : op->flags == AS_SEEK_END ? ASKS_SEEK_TO_END
+						  : ASKS_SEEK_TO_DATA;
+	if (torn)
+		return ASKS_BYTES_OF_COPY;
+	return m->traits->quirks & AS_QUIRK_READS_WHOLE ? ASKS_WHOLE_BYTES : ASKS_BYTES;
+}
+
 /* What the answer of a call tells of at this moment, if a part of it may be left open; inode 0:
  * nothing. */
 static struct as_linear_part tells_of(const struct as_model *m, const struct as_op *op,
 				      const struct as_linear_call *c, bool torn)
 {
 	struct as_linear_part part = { .to = LINEAR_END };
+	enum as_reads reads = as_op_table[op->code].reads;
 	const struct as_file *file;
+	enum asks asks = ASKS_ELSE;
 
-	switch (as_op_table[op->code].reads) {
-	case AS_READS_ATTRS:
+	if (reads == AS_READS_ATTRS) {
 		part.ino = as_linear_is_stat(c) ? told_of(m, op) : 0;
-		part.what = LINEAR_SIZE | LINEAR_LINKS;
-		return part;
-	case AS_READS_NAMES:
+		asks = ASKS_STAT;
+	} else if (reads == AS_READS_NAMES) {
 		part.ino = told_of(m, op);
-		part.what = LINEAR_NAMES;
-		return part;
-	case AS_READS_DATA:
-		break;
-	default:
-		if (op->code != AS_OP_LSEEK)
-			return part;
+		asks = ASKS_LIST;
+	} else if ((reads == AS_READS_DATA || op->code == AS_OP_LSEEK) && (file = file_of(m, op))) {
+		part.ino = file->ino;
+		asks = asks_file(m, op, torn);
 	}
-	file = as_file_at(m, op->fd);
-	if (!file || file->flags & AS_O_PATH || !is_reg(inode_at(m, file->ino)))
-		return part;
-	part.ino = file->ino;
-	if (op->code == AS_OP_LSEEK) {
-		if (op->flags >= AS_SEEK_END)
-			part.what =
-				op->flags == AS_SEEK_END ? LINEAR_SIZE : LINEAR_DATA | LINEAR_SIZE;
-	} else if (torn || !(m->traits->quirks & AS_QUIRK_READS_WHOLE)) {
-		part.what = LINEAR_DATA;
+	part.what = leeway[asks];
+	if (asks == ASKS_BYTES || asks == ASKS_BYTES_OF_COPY) {
 		part.from = (uint64_t)(op->code == AS_OP_READ ? file->off : op->off);
 		part.to = part.from + op->len;
 	}
@@ -301,8 +297,7 @@ static void note_mixture(struct as_linear_search *x, const struct as_linear_node
 		if (!file || !as_linear_mixes(x, n, call, file->ino))
 			continue;
 		x->mixed = true;
-		*part = (struct as_linear_part){ 0, LINEAR_END, file->ino,
-						 LINEAR_DATA | LINEAR_SIZE };
+		*part = (struct as_linear_part){ 0, LINEAR_END, file->ino, leeway[ASKS_MIXTURE] };
 	}
 }
 

@@ -89,6 +89,8 @@ struct as_race_history {
 
 AS_MUST_CHECK int as_race_run(const struct as_race_run *run, struct as_race_history *history,
 			      struct as_err *err);
+/* Whether some call answered this error (positive). */
+bool as_race_answered(const struct as_race_history *history, int err);
 void as_race_history_free(struct as_race_history *history);
 
 struct as_race_verdict {

@@ -62,6 +62,15 @@ static void say_wrong_end(const struct as_linear_result *result, struct as_race_
 	as_buf_free(&what);
 }
 
+bool as_race_answered(const struct as_race_history *history, int err)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < history->n; i++)
+		has |= history->calls[i].got.ret < 0 && history->calls[i].got.err == err;
+	return has;
+}
+
 void as_race_judge(const struct as_race_history *history, const struct as_model *first,
 		   struct as_vfs *vfs, const struct as_race_watch *watch, struct as_race_verdict *v)
 {

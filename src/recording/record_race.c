@@ -14,6 +14,7 @@
 
 #include "instance/instance.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static void tick(void *ctx, uint64_t now)
@@ -59,6 +60,10 @@ static bool judge(struct rec *r, const struct as_race_history *history,
 
 	if (trouble)
 		return as_record_went_wrong(r, kind, trouble);
+	if (as_race_answered(history, ENOSPC) && as_trial_excuses_order(&r->trial, ENOSPC)) {
+		r->out->unjudged = true;
+		return false;
+	}
 	as_race_judge(history, r->trial.model, as_instance_vfs(r->instance), watch, &verdict);
 	r->out->counted = verdict.raced;
 	if (verdict.last) {

@@ -285,7 +285,7 @@ static void watch_device(struct as_step_worker *worker)
 static void listen(struct work *w)
 {
 	struct as_kwatch_news news;
-	unsigned said = w->worker->base.failing ? AS_SAID_PLAN | AS_SAID_HIT : 0;
+	unsigned said = w->worker->base.failing ? AS_CLUE_PLAN | AS_CLUE_HIT : 0;
 
 	if (!as_kwatch_look(w->worker->watch, as_excuses(AS_EXCUSED_LOG, said), &news))
 		return;

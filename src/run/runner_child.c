@@ -211,9 +211,9 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 	as_kwatch_name(watch, end ? sh->device : "");
 	if (!rc)
 		as_runner_found_in_log(r, args.seq, watch,
-				       (plan ? AS_SAID_PLAN : 0u) | (sh->fired ? AS_SAID_HIT : 0u) |
-					       (end ? AS_SAID_DIED : 0u) |
-					       (ended.stuck ? AS_SAID_STUCK : 0u));
+				       (plan ? AS_CLUE_PLAN : 0u) | (sh->fired ? AS_CLUE_HIT : 0u) |
+					       (end ? AS_CLUE_DIED : 0u) |
+					       (ended.stuck ? AS_CLUE_STUCK : 0u));
 	if (!rc && !end)
 		as_runner_leak_look(r);
 	/* The kernel may say something after the last one was done: that one has not passed. */

@@ -76,7 +76,7 @@ void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
  * the child died; NULL: it did not. */
 bool as_runner_found_fresh(struct as_runner *r, const struct as_ended *ended, const char *end);
 /* What the kernel said when the child could no longer report it: perhaps it died of it. said: how
- * it ended (enum as_said). */
+ * it ended (enum as_clue). */
 void as_runner_found_in_log(struct as_runner *r, const struct as_seq *seq, struct as_kwatch *watch,
 			    unsigned said);
 /* Tells the sinks what the shared memory holds. */

@@ -73,9 +73,9 @@ bool as_excuses(enum as_excused what, unsigned said)
 		unsigned said;
 		uint64_t fact;
 	} facts[] = {
-		{ AS_SAID_PLAN, AS_FACT(PLAN) },       { AS_SAID_HIT, AS_FACT(HIT) },
-		{ AS_SAID_DIED, AS_FACT(DIED) },       { AS_SAID_STUCK, AS_FACT(STUCK) },
-		{ AS_SAID_GAVE_UP, AS_FACT(GAVE_UP) }, { AS_SAID_REPAIRED, AS_FACT(REPAIRED) },
+		{ AS_CLUE_PLAN, AS_FACT(PLAN) },       { AS_CLUE_HIT, AS_FACT(HIT) },
+		{ AS_CLUE_DIED, AS_FACT(DIED) },       { AS_CLUE_STUCK, AS_FACT(STUCK) },
+		{ AS_CLUE_GAVE_UP, AS_FACT(GAVE_UP) }, { AS_CLUE_REPAIRED, AS_FACT(REPAIRED) },
 	};
 	uint64_t all = 0, rows = 0;
 

@@ -15,20 +15,21 @@ enum as_excused {
 	AS_EXCUSED_CHECKER,
 	AS_EXCUSED_AGAIN,
 	AS_EXCUSED_SPACE,
+	AS_EXCUSED_ORDER,
 	AS_EXCUSED_RECOVERY,
 	AS_EXCUSED_REDONE,
 };
 
-enum as_said {
-	AS_SAID_PLAN = 1, /* something was to fail, */
-	AS_SAID_HIT = 2, /* and has */
-	AS_SAID_DIED = 4, /* the process came to a bad end */
-	AS_SAID_STUCK = 8, /* it waited in the kernel, and was killed */
-	AS_SAID_GAVE_UP = 16, /* a recovery answered an error, or left nothing that can be read */
-	AS_SAID_REPAIRED = 32, /* its checker says that it has repaired something */
+enum as_clue {
+	AS_CLUE_PLAN = 1, /* something was to fail, */
+	AS_CLUE_HIT = 2, /* and has */
+	AS_CLUE_DIED = 4, /* the process came to a bad end */
+	AS_CLUE_STUCK = 8, /* it waited in the kernel, and was killed */
+	AS_CLUE_GAVE_UP = 16, /* a recovery answered an error, or left nothing that can be read */
+	AS_CLUE_REPAIRED = 32, /* its checker says that it has repaired something */
 };
 
-/* said: a mask of enum as_said. */
+/* said: a mask of enum as_clue. */
 bool as_excuses(enum as_excused what, unsigned said);
 
 #endif

@@ -239,6 +239,12 @@ bool as_trial_excuses(struct as_trial *t, enum as_excused what)
 	return as_facts_excuse(what, as_facts_state(t), &t->decided.excuses);
 }
 
+bool as_trial_excuses_order(struct as_trial *t, int err)
+{
+	return as_facts_excuse(AS_EXCUSED_ORDER, as_facts_error(t, err, false),
+			       &t->decided.excuses);
+}
+
 static bool excuses_error(struct as_trial *t, int err)
 {
 	return as_facts_error(t, err, false) & AS_FACT(EXCUSED);

@@ -133,6 +133,9 @@ bool as_trial_says_off(int err);
  * mount after it shows, of space. Who asks about a tree or a checker asks before he looks. */
 bool as_trial_excuses(struct as_trial *trial, enum as_excused what);
 
+/* The same of a race in which a call has answered this error (positive). */
+bool as_trial_excuses_order(struct as_trial *trial, int err);
+
 /* Our own mount, which is no operation of the workload; *rc is its answer. AGREED: it is mounted;
  * ENDED: it is not, and that is explained; WRONG: it is not, and nobody was told. */
 enum as_trial_did as_trial_mount(struct as_trial *trial, int *rc);

@@ -381,6 +381,7 @@ static void test_odd(void **state)
 /* ---- The table ------------------------------------------------------------------------------- */
 
 static const char inside[] = "failures inside a kernel: test_inside.c has them";
+static const char threads[] = "of several threads: tests/race/test_dropped.sh";
 static const char no_trial[] = "of who has no trial: test_said()";
 
 /* Rows that no case here reaches, in any way (-1) or in one. */
@@ -404,6 +405,7 @@ static const struct unreached {
 	{ "CHECKER.WARNED", -1, inside },
 	{ "LOG.DIED", -1, no_trial },
 	{ "LOG.STUCK", -1, no_trial },
+	{ "ORDER.DROPS", -1, threads },
 	{ "RECOVERY.REFUSED", -1, no_trial },
 	{ "RECOVERY.REPAIRED", -1, no_trial },
 	{ "REDONE.REPAIRED", -1, no_trial },
@@ -478,19 +480,19 @@ static const struct {
 	bool excused;
 } said[] = {
 	{ AS_EXCUSED_LOG, 0, false },
-	{ AS_EXCUSED_LOG, AS_SAID_PLAN, false },
-	{ AS_EXCUSED_LOG, AS_SAID_HIT, false },
-	{ AS_EXCUSED_LOG, AS_SAID_DIED, false },
-	{ AS_EXCUSED_LOG, AS_SAID_PLAN | AS_SAID_HIT, true },
-	{ AS_EXCUSED_LOG, AS_SAID_PLAN | AS_SAID_DIED, true },
-	{ AS_EXCUSED_LOG, AS_SAID_STUCK, true },
-	{ AS_EXCUSED_RECOVERY, AS_SAID_PLAN | AS_SAID_HIT, false },
-	{ AS_EXCUSED_RECOVERY, AS_SAID_GAVE_UP, false },
-	{ AS_EXCUSED_RECOVERY, AS_SAID_PLAN | AS_SAID_HIT | AS_SAID_GAVE_UP, true },
-	{ AS_EXCUSED_RECOVERY, AS_SAID_PLAN | AS_SAID_HIT | AS_SAID_REPAIRED, true },
-	{ AS_EXCUSED_REDONE, AS_SAID_PLAN | AS_SAID_HIT | AS_SAID_GAVE_UP, false },
-	{ AS_EXCUSED_REDONE, AS_SAID_PLAN | AS_SAID_HIT | AS_SAID_REPAIRED, true },
-	{ AS_EXCUSED_CHECKER, AS_SAID_PLAN | AS_SAID_HIT, false },
+	{ AS_EXCUSED_LOG, AS_CLUE_PLAN, false },
+	{ AS_EXCUSED_LOG, AS_CLUE_HIT, false },
+	{ AS_EXCUSED_LOG, AS_CLUE_DIED, false },
+	{ AS_EXCUSED_LOG, AS_CLUE_PLAN | AS_CLUE_HIT, true },
+	{ AS_EXCUSED_LOG, AS_CLUE_PLAN | AS_CLUE_DIED, true },
+	{ AS_EXCUSED_LOG, AS_CLUE_STUCK, true },
+	{ AS_EXCUSED_RECOVERY, AS_CLUE_PLAN | AS_CLUE_HIT, false },
+	{ AS_EXCUSED_RECOVERY, AS_CLUE_GAVE_UP, false },
+	{ AS_EXCUSED_RECOVERY, AS_CLUE_PLAN | AS_CLUE_HIT | AS_CLUE_GAVE_UP, true },
+	{ AS_EXCUSED_RECOVERY, AS_CLUE_PLAN | AS_CLUE_HIT | AS_CLUE_REPAIRED, true },
+	{ AS_EXCUSED_REDONE, AS_CLUE_PLAN | AS_CLUE_HIT | AS_CLUE_GAVE_UP, false },
+	{ AS_EXCUSED_REDONE, AS_CLUE_PLAN | AS_CLUE_HIT | AS_CLUE_REPAIRED, true },
+	{ AS_EXCUSED_CHECKER, AS_CLUE_PLAN | AS_CLUE_HIT, false },
 };
 
 static void test_said(void **state)
