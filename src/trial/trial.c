@@ -59,7 +59,7 @@ static bool is_troubled(struct as_trial *t, uint32_t i, const struct as_op *op)
 /* ---- The answer ------------------------------------------------------------------------------ */
 
 /* Whether a fault made this operation stop half-way, by its own word. While the model knows the
- * state, an error that it gives itself is none of a fault. */
+ * state, an error that must be is none of a fault; one that may be (ENOSPC) is. */
 static bool stopped_half_way(struct as_trial *t, const struct as_op *op,
 			     const struct as_outcome *got)
 {
@@ -70,7 +70,8 @@ static bool stopped_half_way(struct as_trial *t, const struct as_op *op,
 	if (as_op_fell_short(op, got->ret))
 		return true;
 	return got->ret < 0 && as_facts_error(t, got->err, false) & AS_FACT(TOLD) &&
-	       (t->blind || !as_model_judge(t->model, op, got, &t->verdict));
+	       (t->blind || !as_model_judge(t->model, op, got, &t->verdict) ||
+		!t->verdict.allowed.must);
 }
 
 /* The slot is free whatever close answers. False: the model does not know it. */

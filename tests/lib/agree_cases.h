@@ -45,6 +45,7 @@ static const char *const mixed[] = {
 	"read:2:enospc write:1:eio",
 	"alloc:1",
 	"alloc:3 read:3:eio",
+	"read:10:enospc read:55:enospc",
 };
 
 /* A fault stays ("3+"). An allocation has no such rule: so many in a row fail. */
