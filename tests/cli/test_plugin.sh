@@ -53,7 +53,7 @@ tap_like "for a number of workloads" "$WORK/out" \
 tap_run "all its states are explored" 0 make -C myfs states "ASSAY=$ASSAY"
 tap_like "to the end" "$WORK/out" '^all [0-9]+ states within bounds explored: 2 nodes'
 tap_like "JUnit has its report" myfs/report.xml 'failures="0"'
-sed -i 's/if (rc && to.there && undrop(fs, to.number, &to.record))/if (0)/' myfs/myfs.c
+sed -i 's/if (rc && to.there)$/if (0)/' myfs/myfs.c
 tap_run "its first bug is found" 2 make -C myfs check "ASSAY=$ASSAY"
 tap_like "by a write that fails" "$WORK/out" 'with the fault write:'
 

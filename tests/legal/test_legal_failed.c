@@ -145,7 +145,8 @@ static void test_slot(void **state)
 				   "pwrite $0 at=0 len=100 fill=1\n"
 				   "stat /g\n";
 	const struct as_outcome failed = { .ret = -1, .err = EIO };
-	const struct as_outcome bad = { .ret = -1, .err = EBADF }, none = { .ret = -1, .err = ENOENT };
+	const struct as_outcome bad = { .ret = -1, .err = EBADF };
+	const struct as_outcome none = { .ret = -1, .err = ENOENT };
 	const struct as_policy policy = policy_of(rows);
 	struct as_err err = { 0 };
 	struct told t;

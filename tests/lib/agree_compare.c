@@ -174,7 +174,8 @@ static void must_be_right(const struct at *at, const struct t_steps *run)
 		return;
 	while (i < run->n + 1 && run->step[i].did != T_DID_WRONG)
 		i++;
-	snprintf(kind, sizeof(kind), "%s: %s: %s: a finding %.90s", at->target, at->sweep->workload, op_name(at->sweep->seq, i), *run->why ? run->why : run->tree);
+	snprintf(kind, sizeof(kind), "%s: %s: %s: a finding", at->target, at->sweep->workload,
+		 op_name(at->sweep->seq, i));
 	add(at, kind, T_WAY_RUN, run, run, i);
 }
 

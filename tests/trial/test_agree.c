@@ -162,7 +162,8 @@ static void draw_plan(struct as_choice *choice, bool flash, char text[64])
 
 		do {
 			f = &faults[as_choose(choice, N_ROWS(faults))];
-		} while (!strcmp(f->kind, flash ? "flush" : "erase") || !strcmp(f->then, ":tear=1"));
+		} while (!strcmp(f->kind, flash ? "flush" : "erase") ||
+			 !strcmp(f->then, ":tear=1"));
 		alloc = !strcmp(f->kind, "alloc");
 		stays = !alloc && !as_choose(choice, 3);
 		at = 1 + as_choose(choice, 1u << (2 + as_choose(choice, 6)));

@@ -53,7 +53,8 @@ static const struct row {
 	  .last = AS_TRIAL_AGREED,
 	  .closed = AS_TRIAL_WRONG },
 	{ .name = "a part is read",
-	  .workload = FILE_OPEN "pwrite $0 at=0 len=5000 fill=1\npread $0 len=5000 at=0\nfstat $0\n",
+	  .workload = FILE_OPEN "pwrite $0 at=0 len=5000 fill=1\npread $0 len=5000 at=0\n"
+				"fstat $0\n",
 	  .plan = "kpage:3:1",
 	  .meets = 3,
 	  .how = DOES_PART,
