@@ -77,8 +77,16 @@ struct as_decided {
 	uint64_t excuses; /* AS_EXCUSE */
 };
 
+/*
+ * It is open, since each way holds it as a member, with nothing to allocate for each of thousands of
+ * workloads. Who owns it sets the first part, and may change model, plan and observers between two
+ * operations. What is known everybody may read. It is set here, with three exceptions of those who
+ * see what a trial does not: who makes the inside of a kernel fail sets `met` and `hit`, who asks a
+ * file system whether it is still on sets `off`, and who can no longer follow (after a race, or
+ * after closes that he has judged himself) sets `blind`.
+ */
 struct as_trial {
-	/* Set by who owns it; the model may be changed for another between two operations. */
+	/* Set by who owns it. */
 	const struct as_trial_ops *ops;
 	void *ctx;
 	enum as_trial_way way;
