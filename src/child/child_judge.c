@@ -123,13 +123,12 @@ static bool warned(void *ctx)
 	return as_kwatch_excused(((struct child *)ctx)->watch);
 }
 
-#define OBSERVERS                                                                     \
+#define OBSERVERS                                                                       \
 	.before = before, .answered = answered, .troubled = troubled, .agreed = agreed, \
 	.excused = excused, .wrong = wrong
 
 static const struct as_trial_ops observers = { OBSERVERS };
-static const struct as_trial_ops observers_inside = { OBSERVERS,
-						      .carry_out = carry_out,
+static const struct as_trial_ops observers_inside = { OBSERVERS, .carry_out = carry_out,
 						      .warned = warned };
 
 void as_child_judge_open(struct child *c)

@@ -78,7 +78,7 @@ struct as_decided {
 };
 
 /*
- * It is open, since each way holds it as a member, with nothing to allocate for each of thousands of
+ * It is open, since each way holds it as a member, with nothing to allocate for each of many
  * workloads. Who owns it sets the first part, and may change model, plan and observers between two
  * operations. What is known everybody may read. It is set here, with three exceptions of those who
  * see what a trial does not: who makes the inside of a kernel fail sets `met` and `hit`, who asks a
