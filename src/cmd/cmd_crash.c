@@ -58,34 +58,25 @@ static void read_faults(const char *where, struct as_crash_options *o)
 	o->record = strcmp(where, "") && strcmp(where, "disk") ? AS_RECORD_SWEEP : AS_RECORD_SOUND;
 }
 
+static const char *given(void *ctx, const char *option)
+{
+	const struct as_args *args = ctx;
+
+	const char *value = as_args_text(args, option, NULL);
+
+	return value || !as_args_has(args, option) ? value : "";
+}
+
 static int read_options(const struct as_args *args, struct as_run_options *run,
 			struct as_crash_options *o, struct as_err *err)
 {
-	const char *memo = as_args_text(args, "memo", "on"), *ways;
 	int rc;
 
 	*o = as_crash_options_default();
-	o->perm.t = (unsigned)as_args_number(args, "t", o->perm.t);
-	o->perm.trials = (unsigned)as_args_number(args, "trials", o->perm.trials);
-	if (as_args_has(args, "sector"))
-		o->perm.sector_bytes =
-			!strcmp(as_args_text(args, "sector", ""), "512") ? 512 : 4096;
 	read_faults(as_args_text(args, "faults", ""), o);
-	o->perm.lying_flush = as_args_has(args, "lying-flush");
-	o->hold = (unsigned)as_args_number(args, "hold", 0);
-	o->early = as_args_number(args, "early", 0);
-	o->again = (unsigned)as_args_number(args, "again", o->again);
-	o->budget = as_args_number(args, "budget", o->budget);
-	o->rounds = (unsigned)as_args_number(args, "rounds", o->rounds);
-	o->memo = !strcmp(memo, "off")	    ? AS_MEMO_OFF
-		  : !strcmp(memo, "verify") ? AS_MEMO_VERIFY
-					    : AS_MEMO_ON;
 	rc = as_cli_run_options(args, run, err);
 	if (!rc)
-		rc = as_views_parse(as_args_text(args, "view", "all"), &o->views, err);
-	ways = as_args_text(args, "recover", NULL);
-	if (!rc && ways)
-		rc = as_ways_parse(ways, &o->ways, err);
+		rc = as_crash_options_given(o, given, (void *)(uintptr_t)args, err);
 	if (!rc)
 		rc = read_prune(as_args_text(args, "again-prune", "all"), &o->prune, err);
 	if (!rc)

@@ -138,6 +138,12 @@ void as_crash_options_print(const struct as_crash_options *options, struct as_bu
 AS_MUST_CHECK int as_crash_options_parse(const char *params, struct as_crash_options *options,
 					 struct as_err *err);
 
+/* The value of an option of the command line; "" if it takes none; NULL: it was not given. */
+typedef const char *(*as_crash_given_fn)(void *ctx, const char *option);
+/* Sets what was given on a command line and has a row (crash_option.def). */
+AS_MUST_CHECK int as_crash_options_given(struct as_crash_options *options, as_crash_given_fn given,
+					 void *ctx, struct as_err *err);
+
 struct as_crash_counts {
 	uint64_t generated; /* crash states, of all views and cuts */
 	uint64_t distinct; /* of these, states that had to be judged (dedup.h) */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* options: how a crash run was asked for, as text ("view=3,cut=12,units=1+4,way=mount"). */
+/* options: how a crash run was asked for, as text ("view=3,cut=12,units=1+4,way=mount"): the rows
+ * of crash_option.def. */
 #include "crash/crash.h"
 #include "crash/judge.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,12 @@ static int number(const char *word, const char *value, uint64_t max, uint64_t *o
 }
 
 /* "1+3" for views and ways: a comma ends a word. */
+static void print_plus(const char *text, struct as_buf *out)
+{
+	for (; *text; text++)
+		as_buf_addc(out, *text == ',' ? '+' : *text);
+}
+
 static void with_commas(const char *value, char *out, size_t cap)
 {
 	snprintf(out, cap, "%s", value);
@@ -44,15 +52,12 @@ static void with_commas(const char *value, char *out, size_t cap)
 			*s = ',';
 }
 
-static void print_plus(const char *text, struct as_buf *out)
-{
-	for (; *text; text++)
-		as_buf_addc(out, *text == ',' ? '+' : *text);
-}
+typedef struct as_crash_options options;
 
-static void print_views(uint32_t views, struct as_buf *out)
+static void print_views(const options *o, struct as_buf *out)
 {
-	const char *plus = "";
+	uint32_t views = o->views ? o->views : AS_VIEWS_ALL;
+	const char *plus = ",views=";
 
 	for (unsigned v = 1; v < AS_VIEWS; v++) {
 		if (!(views >> v & 1))
@@ -62,10 +67,83 @@ static void print_views(uint32_t views, struct as_buf *out)
 	}
 }
 
-/* "VIEW:CUT:UNITS", of a crash during recovery (then) or in an earlier round (from). */
-static void print_spot(const char *key, const struct as_crash_spot *spot, struct as_buf *out)
+static int parse_views(const char *word, const char *value, options *o, struct as_err *err)
 {
-	as_buf_addf(out, ",%s=%u:%zu:%s", key, spot->view, spot->cut, spot->units);
+	char commas[160];
+
+	(void)word;
+	with_commas(value, commas, sizeof(commas));
+	return as_views_parse(commas, &o->views, err);
+}
+
+static void print_units(const options *o, struct as_buf *out)
+{
+	as_buf_addf(out, ",units=%s", o->spot.units);
+}
+
+static int parse_units(const char *word, const char *value, options *o, struct as_err *err)
+{
+	if (strlen(value) >= sizeof(o->spot.units))
+		return as_fail(err, AS_EUSE, "unknown option of a crash run: '%s'", word);
+	snprintf(o->spot.units, sizeof(o->spot.units), "%s", value);
+	return 0;
+}
+
+static void print_way(const options *o, struct as_buf *out)
+{
+	as_buf_addf(out, ",way=%s", as_way_name(o->way));
+}
+
+static int parse_way(const char *word, const char *value, options *o, struct as_err *err)
+{
+	uint32_t ways;
+	int rc = as_ways_parse(value, &ways, err);
+
+	(void)word;
+	o->way = rc ? AS_WAY_MOUNT : (enum as_way)__builtin_ctz(ways);
+	return rc;
+}
+
+static void print_ways(const options *o, struct as_buf *out)
+{
+	struct as_buf ways = { 0 };
+
+	if (!o->ways)
+		return;
+	as_ways_print(o->ways, &ways);
+	as_buf_adds(out, ",ways=");
+	print_plus(as_buf_str(&ways), out);
+	as_buf_free(&ways);
+}
+
+static int parse_ways(const char *word, const char *value, options *o, struct as_err *err)
+{
+	char commas[160];
+
+	(void)word;
+	with_commas(value, commas, sizeof(commas));
+	return as_ways_parse(commas, &o->ways, err);
+}
+
+static void print_sig(const options *o, struct as_buf *out)
+{
+	as_buf_addf(out, ",sig=%08x", o->sig);
+}
+
+static int parse_sig(const char *word, const char *value, options *o, struct as_err *err)
+{
+	(void)word;
+	(void)err;
+	o->sig = (uint32_t)strtoul(value, NULL, 16);
+	return 0;
+}
+
+/* "VIEW:CUT:UNITS", of a crash during recovery (then) or in an earlier round (from). */
+static void print_spots(const char *key, const struct as_crash_spot *spot, unsigned n,
+			struct as_buf *out)
+{
+	for (unsigned i = 0; i < n && spot[i].view; i++)
+		as_buf_addf(out, ",%s=%u:%zu:%s", key, spot[i].view, spot[i].cut, spot[i].units);
 }
 
 static int parse_spot(const char *word, const char *value, struct as_crash_spot *spot,
@@ -85,115 +163,6 @@ static int parse_spot(const char *word, const char *value, struct as_crash_spot 
 	return 0;
 }
 
-/* ---- Text ------------------------------------------------------------------------------------ */
-
-static const char *const memo_names[] = {
-	[AS_MEMO_ON] = "on",
-	[AS_MEMO_OFF] = "off",
-	[AS_MEMO_VERIFY] = "verify",
-};
-
-static const char *const record_names[] = {
-	[AS_RECORD_SOUND] = "sound",
-	[AS_RECORD_SWEEP] = "sweep",
-	[AS_RECORD_DRAW] = "draw",
-};
-
-static void print_difference(const struct as_crash_options *o, struct as_buf *out)
-{
-	struct as_crash_options standard = as_crash_options_default();
-	struct as_buf ways = { 0 };
-
-	if (o->perm.t != standard.perm.t)
-		as_buf_addf(out, ",t=%u", o->perm.t);
-	if (o->perm.trials != standard.perm.trials)
-		as_buf_addf(out, ",trials=%u", o->perm.trials);
-	if (o->perm.sector_bytes != standard.perm.sector_bytes)
-		as_buf_addf(out, ",sector=%u", o->perm.sector_bytes);
-	if (o->perm.lying_flush)
-		as_buf_adds(out, ",lying=1");
-	if (o->ways) {
-		as_ways_print(o->ways, &ways);
-		as_buf_adds(out, ",ways=");
-		print_plus(as_buf_str(&ways), out);
-	}
-	if (o->again != standard.again)
-		as_buf_addf(out, ",again=%u", o->again);
-	if (o->prune != standard.prune)
-		as_buf_addf(out, ",prune=%u", o->prune);
-	if (o->faults)
-		as_buf_addf(out, ",faults=%u", o->faults & AS_CRASH_FAIL_ALL);
-	if (o->record)
-		as_buf_addf(out, ",record=%s", record_names[o->record]);
-	if (o->hold)
-		as_buf_addf(out, ",hold=%u", o->hold);
-	if (o->early)
-		as_buf_addf(out, ",early=%llu", (unsigned long long)o->early);
-	if (o->memo != standard.memo)
-		as_buf_addf(out, ",memo=%s", memo_names[o->memo]);
-	/* A state that is named is looked at whatever the budget. */
-	if (o->budget != standard.budget && !o->spot.view)
-		as_buf_addf(out, ",budget=%llu", (unsigned long long)o->budget);
-	if (as_share_is(&o->share)) {
-		as_buf_adds(out, ",share=");
-		as_share_print(&o->share, out);
-	}
-	if (o->every != standard.every)
-		as_buf_addf(out, ",every=%u", o->every);
-	if (o->since_mount)
-		as_buf_adds(out, ",since=mount");
-	if (o->since_fault)
-		as_buf_adds(out, ",since=fault");
-	if (o->rounds != standard.rounds)
-		as_buf_addf(out, ",rounds=%u", o->rounds);
-	if (o->race.threads) {
-		as_buf_addf(out, ",threads=%u,delay=%u", o->race.threads, o->race.delay_us);
-		if (o->race.repeat > 1 && !o->spot.view)
-			as_buf_addf(out, ",repeat=%u", o->race.repeat);
-		if (o->race.seed)
-			as_buf_addf(out, ",seed=%llu", (unsigned long long)o->race.seed);
-	}
-	for (unsigned i = 0; i < AS_CRASH_ROUNDS_MAX - 1 && o->from[i].view; i++)
-		print_spot("from", &o->from[i], out);
-	as_buf_free(&ways);
-}
-
-void as_crash_options_print(const struct as_crash_options *o, struct as_buf *out)
-{
-	if (o->spot.view) {
-		as_buf_addf(out, "view=%u,cut=%zu,units=%s,way=%s,sig=%08x", o->spot.view,
-			    o->spot.cut, o->spot.units, as_way_name(o->way), o->sig);
-		for (unsigned i = 0; i < AS_CRASH_AGAIN_MAX && o->then[i].view; i++)
-			print_spot("then", &o->then[i], out);
-	} else {
-		as_buf_adds(out, "views=");
-		print_views(o->views ? o->views : AS_VIEWS_ALL, out);
-	}
-	print_difference(o, out);
-}
-
-static int parse_memo(const char *word, const char *value, enum as_memo_mode *memo,
-		      struct as_err *err)
-{
-	for (unsigned i = 0; i < sizeof(memo_names) / sizeof(memo_names[0]); i++)
-		if (!strcmp(value, memo_names[i])) {
-			*memo = (enum as_memo_mode)i;
-			return 0;
-		}
-	return as_fail(err, AS_EUSE, "'%s': expected on, off or verify", word);
-}
-
-static int parse_record(const char *word, const char *value, enum as_crash_record *record,
-			struct as_err *err)
-{
-	for (unsigned i = 0; i < sizeof(record_names) / sizeof(record_names[0]); i++)
-		if (!strcmp(value, record_names[i])) {
-			*record = (enum as_crash_record)i;
-			return 0;
-		}
-	return as_fail(err, AS_EUSE, "'%s': expected sound, sweep or draw", word);
-}
-
 /* The next of them that is not said yet. */
 static int parse_next(const char *word, const char *value, struct as_crash_spot *spot, unsigned max,
 		      struct as_err *err)
@@ -204,118 +173,268 @@ static int parse_next(const char *word, const char *value, struct as_crash_spot 
 	return as_fail(err, AS_EUSE, "'%s': at most %u of them", word, max);
 }
 
-static int parse_queue(const char *word, bool hold, const char *value, struct as_crash_options *o,
-		       struct as_err *err)
+static void print_then(const options *o, struct as_buf *out)
 {
-	uint64_t n;
-	int rc = number(word, value, hold ? AS_HOLD_MAX : AS_EARLY_MAX, &n, err);
-
-	if (rc)
-		return rc;
-	if (hold)
-		o->hold = (unsigned)n;
-	else
-		o->early = n;
-	return 0;
+	print_spots("then", o->then, AS_CRASH_AGAIN_MAX, out);
 }
 
-static int parse_share(const char *word, const char *value, struct as_crash_options *o,
-		       struct as_err *err)
+static int parse_then(const char *word, const char *value, options *o, struct as_err *err)
+{
+	return parse_next(word, value, o->then, AS_CRASH_AGAIN_MAX, err);
+}
+
+static void print_from(const options *o, struct as_buf *out)
+{
+	print_spots("from", o->from, AS_CRASH_ROUNDS_MAX - 1, out);
+}
+
+static int parse_from(const char *word, const char *value, options *o, struct as_err *err)
+{
+	return parse_next(word, value, o->from, AS_CRASH_ROUNDS_MAX - 1, err);
+}
+
+static void print_sector(const options *o, struct as_buf *out)
+{
+	if (o->perm.sector_bytes)
+		as_buf_addf(out, ",sector=%u", o->perm.sector_bytes);
+}
+
+static int parse_sector(const char *word, const char *value, options *o, struct as_err *err)
+{
+	uint64_t n;
+	int rc = number(word, value, 4096, &n, err);
+
+	if (!rc && n != 512 && n != 4096)
+		rc = as_fail(err, AS_EUSE, "'%s': a sector is 512 or 4096 bytes", word);
+	if (!rc)
+		o->perm.sector_bytes = (uint32_t)n;
+	return rc;
+}
+
+/* Those that were drawn are not said. */
+static void print_faults(const options *o, struct as_buf *out)
+{
+	if (o->faults)
+		as_buf_addf(out, ",faults=%u", o->faults & AS_CRASH_FAIL_ALL);
+}
+
+static int parse_faults(const char *word, const char *value, options *o, struct as_err *err)
+{
+	uint64_t n;
+	int rc = number(word, value, AS_CRASH_FAIL_ALL, &n, err);
+
+	if (!rc)
+		o->faults = (unsigned)n;
+	return rc;
+}
+
+static void print_share(const options *o, struct as_buf *out)
+{
+	if (!as_share_is(&o->share))
+		return;
+	as_buf_adds(out, ",share=");
+	as_share_print(&o->share, out);
+}
+
+static int parse_share(const char *word, const char *value, options *o, struct as_err *err)
 {
 	o->draws = !strcmp(value, "draw");
 	return o->draws || !strcmp(value, "plan") ? 0 : as_share_parse(word, value, &o->share, err);
 }
 
-static int parse_text(const char *word, const char *key, const char *value,
-		      struct as_crash_options *o, struct as_err *err)
+static int parse_tally(const char *word, const char *value, options *o, struct as_err *err)
 {
-	char commas[160];
-	uint32_t ways;
-	int rc;
-
-	with_commas(value, commas, sizeof(commas));
-	if (!strcmp(key, "views"))
-		return as_views_parse(commas, &o->views, err);
-	if (!strcmp(key, "ways"))
-		return as_ways_parse(commas, &o->ways, err);
-	if (!strcmp(key, "memo"))
-		return parse_memo(word, value, &o->memo, err);
-	if (!strcmp(key, "since") && (!strcmp(value, "mount") || !strcmp(value, "fault"))) {
-		*(*value == 'm' ? &o->since_mount : &o->since_fault) = true;
-		return 0;
-	}
-	if (!strcmp(key, "record"))
-		return parse_record(word, value, &o->record, err);
-	if (!strcmp(key, "then"))
-		return parse_next(word, value, o->then, AS_CRASH_AGAIN_MAX, err);
-	if (!strcmp(key, "hold") || !strcmp(key, "early"))
-		return parse_queue(word, *key == 'h', value, o, err);
-	if (!strcmp(key, "from"))
-		return parse_next(word, value, o->from, AS_CRASH_ROUNDS_MAX - 1, err);
-	if (!strcmp(key, "share"))
-		return parse_share(word, value, o, err);
-	if (!strcmp(key, "tally"))
-		return as_share_parse_tally(word, value, &o->so_far, err);
-	if (!strcmp(key, "sig")) {
-		o->sig = (uint32_t)strtoul(value, NULL, 16);
-		return 0;
-	}
-	if (!strcmp(key, "way")) {
-		rc = as_ways_parse(value, &ways, err);
-		o->way = rc ? AS_WAY_MOUNT : (enum as_way)__builtin_ctz(ways);
-		return rc;
-	}
-	if (!strcmp(key, "units") && strlen(value) < sizeof(o->spot.units)) {
-		snprintf(o->spot.units, sizeof(o->spot.units), "%s", value);
-		return 0;
-	}
-	return as_fail(err, AS_EUSE, "unknown option of a crash run: '%s'", word);
+	return as_share_parse_tally(word, value, &o->so_far, err);
 }
 
-/* i: the row of parse_word(). */
-static int set_number(const char *whole, size_t i, uint64_t n, struct as_crash_options *o,
-		      struct as_err *err)
+static void print_since(const options *o, struct as_buf *out)
 {
-	switch (i) {
-	case 0:
-		o->perm.t = (unsigned)n;
+	as_buf_addf(out, "%s%s", o->since_mount ? ",since=mount" : "",
+		    o->since_fault ? ",since=fault" : "");
+}
+
+static int parse_since(const char *word, const char *value, options *o, struct as_err *err)
+{
+	if (strcmp(value, "mount") && strcmp(value, "fault"))
+		return as_fail(err, AS_EUSE, "unknown option of a crash run: '%s'", word);
+	*(*value == 'm' ? &o->since_mount : &o->since_fault) = true;
+	return 0;
+}
+
+static void print_race(const options *o, struct as_buf *out)
+{
+	if (!o->race.threads)
+		return;
+	as_buf_addf(out, ",threads=%u,delay=%u", o->race.threads, o->race.delay_us);
+	if (o->race.repeat > 1 && !o->spot.view)
+		as_buf_addf(out, ",repeat=%u", o->race.repeat);
+	if (o->race.seed)
+		as_buf_addf(out, ",seed=%llu", (unsigned long long)o->race.seed);
+}
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static const char *const memo_names[] = {
+	[AS_MEMO_ON] = "on",
+	[AS_MEMO_OFF] = "off",
+	[AS_MEMO_VERIFY] = "verify",
+	[AS_MEMO_VERIFY + 1] = NULL,
+};
+
+static const char *const record_names[] = {
+	[AS_RECORD_SOUND] = "sound",
+	[AS_RECORD_SWEEP] = "sweep",
+	[AS_RECORD_DRAW] = "draw",
+	[AS_RECORD_DRAW + 1] = NULL,
+};
+
+struct crash_row {
+	const char *key;
+	size_t at, bytes; /* of the field */
+	uint64_t max; /* of NUMBER, where there are neither names nor functions */
+	const char *const *names;
+	void (*print)(const options *o, struct as_buf *out);
+	int (*parse)(const char *word, const char *value, options *o, struct as_err *err);
+	bool own, state, search; /* it has functions; and when it is said */
+	const char *given;
+};
+
+#define NUMBER(most) .max = (most)
+#define NAMES(words) .names = (words)
+#define BY(says, reads) .own = true, .print = (says), .parse = (reads)
+#define OTHER .state = false
+#define STATE .state = true
+#define SEARCH .search = true
+#define UNSAID(why) .state = false
+#define GIVEN(option) .given = (option)
+#define UNGIVEN(why) .given = NULL
+
+static const struct crash_row rows[] = {
+#define CRASH_OPTION(word, field, form, said, on_line, what)            \
+	{ .key = #word,                                                 \
+	  .at = offsetof(struct as_crash_options, field),               \
+	  .bytes = sizeof(((const struct as_crash_options *)0)->field), \
+	  form,                                                         \
+	  said,                                                         \
+	  on_line },
+#include "crash/crash_option.def"
+};
+
+#define NROWS (sizeof(rows) / sizeof(rows[0]))
+
+static uint64_t get(const options *o, const struct crash_row *row)
+{
+	const void *at = (const char *)o + row->at;
+
+	switch (row->bytes) {
+	case sizeof(bool):
+		return *(const bool *)at;
+	case sizeof(uint32_t):
+		return *(const uint32_t *)at;
+	default:
+		as_assert(row->bytes == sizeof(uint64_t));
+		return *(const uint64_t *)at;
+	}
+}
+
+static void set(options *o, const struct crash_row *row, uint64_t n)
+{
+	void *at = (char *)o + row->at;
+
+	switch (row->bytes) {
+	case sizeof(bool):
+		*(bool *)at = n;
 		break;
-	case 1:
-		o->perm.trials = (unsigned)n;
-		break;
-	case 2:
-		if (n != 512 && n != 4096)
-			return as_fail(err, AS_EUSE, "'%s': a sector is 512 or 4096 bytes", whole);
-		o->perm.sector_bytes = (uint32_t)n;
-		break;
-	case 3:
-		o->perm.lying_flush = n;
-		break;
-	case 4:
-		o->again = (unsigned)n;
-		break;
-	case 5:
-		o->prune = (unsigned)n;
-		break;
-	case 6:
-		o->spot.view = (unsigned)n;
-		break;
-	case 7:
-		o->every = (unsigned)n;
-		break;
-	case 8:
-		o->faults = (unsigned)n;
-		break;
-	case 9:
-		o->budget = n;
-		break;
-	case 10:
-		o->rounds = (unsigned)n;
+	case sizeof(uint32_t):
+		*(uint32_t *)at = (uint32_t)n;
 		break;
 	default:
-		o->spot.cut = n;
+		as_assert(row->bytes == sizeof(uint64_t));
+		*(uint64_t *)at = n;
 	}
-	return 0;
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static void print_row(const options *o, const options *standard, const struct crash_row *row,
+		      struct as_buf *out)
+{
+	if ((row->state && !o->spot.view) || (row->search && o->spot.view))
+		return;
+	if (row->own) {
+		if (row->print)
+			row->print(o, out);
+	} else if (row->state || get(o, row) != get(standard, row)) {
+		as_buf_addf(out, ",%s=", row->key);
+		if (row->names)
+			as_buf_adds(out, row->names[get(o, row)]);
+		else
+			as_buf_addf(out, "%llu", (unsigned long long)get(o, row));
+	}
+}
+
+void as_crash_options_print(const struct as_crash_options *o, struct as_buf *out)
+{
+	struct as_crash_options standard = as_crash_options_default();
+	struct as_buf text = { 0 };
+
+	for (size_t i = 0; i < NROWS; i++)
+		print_row(o, &standard, &rows[i], &text);
+	as_buf_adds(out, as_buf_str(&text) + 1);
+	as_buf_free(&text);
+}
+
+static int parse_name(const struct crash_row *row, const char *word, const char *value, options *o,
+		      struct as_err *err)
+{
+	struct as_buf known = { 0 };
+	int rc;
+
+	for (unsigned i = 0; row->names[i]; i++) {
+		if (!strcmp(value, row->names[i])) {
+			set(o, row, i);
+			as_buf_free(&known);
+			return 0;
+		}
+		as_buf_addf(&known, "%s%s",
+			    !i			? ""
+			    : row->names[i + 1] ? ", "
+						: " or ",
+			    row->names[i]);
+	}
+	rc = as_fail(err, AS_EUSE, "'%s': expected %s", word, as_buf_str(&known));
+	as_buf_free(&known);
+	return rc;
+}
+
+static int parse_row(const struct crash_row *row, const char *word, const char *value, options *o,
+		     struct as_err *err)
+{
+	uint64_t n = 0;
+	int rc;
+
+	if (row->own)
+		return row->parse(word, value, o, err);
+	if (row->names)
+		return parse_name(row, word, value, o, err);
+	rc = number(word, value, row->max, &n, err);
+	if (!rc)
+		set(o, row, n);
+	return rc;
+}
+
+int as_crash_options_given(struct as_crash_options *o, as_crash_given_fn given, void *ctx,
+			   struct as_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < NROWS && !rc; i++) {
+		const char *value = rows[i].given ? given(ctx, rows[i].given) : NULL;
+
+		if (value)
+			rc = parse_row(&rows[i], rows[i].given, *value ? value : "1", o, err);
+	}
+	return rc;
 }
 
 /* The options of a race have names of their own (race/race.h). */
@@ -341,39 +460,17 @@ static int parse_race(const char *params, struct as_crash_options *o, struct as_
 
 static int parse_word(char *word, struct as_crash_options *o, struct as_err *err)
 {
-	static const struct row {
-		const char *key;
-		uint64_t max;
-	} rows[] = { { "t", AS_PERM_T_MAX },
-		     { "trials", AS_PERM_TRIALS_MAX },
-		     { "sector", 4096 },
-		     { "lying", 1 },
-		     { "again", AS_CRASH_AGAIN_MAX },
-		     { "prune", 31 },
-		     { "view", AS_VIEWS - 1 },
-		     { "every", 1000000 },
-		     { "faults", AS_CRASH_FAIL_ALL },
-		     { "budget", AS_BUDGET_MAX },
-		     { "rounds", AS_CRASH_ROUNDS_MAX },
-		     { "cut", SIZE_MAX } };
 	char *value = strchr(word, '=');
 	char whole[160];
-	uint64_t n;
-	size_t i = 0;
-	int rc;
 
 	snprintf(whole, sizeof(whole), "%s", word);
 	if (!value)
 		return as_fail(err, AS_EUSE, "'%s': expected KEY=VALUE", whole);
 	*value++ = '\0';
-	while (i < sizeof(rows) / sizeof(rows[0]) && strcmp(rows[i].key, word))
-		i++;
-	if (i == sizeof(rows) / sizeof(rows[0]))
-		return parse_text(whole, word, value, o, err);
-	rc = number(whole, value, rows[i].max, &n, err);
-	if (rc)
-		return rc;
-	return set_number(whole, i, n, o, err);
+	for (size_t i = 0; i < NROWS; i++)
+		if (!strcmp(rows[i].key, word) && (!rows[i].own || rows[i].parse))
+			return parse_row(&rows[i], whole, value, o, err);
+	return as_fail(err, AS_EUSE, "unknown option of a crash run: '%s'", whole);
 }
 
 int as_crash_options_parse(const char *params, struct as_crash_options *o, struct as_err *err)
