@@ -8,6 +8,8 @@
 #include "cli/repro.h"
 #include "cli/runs.h"
 #include "cli/stored.h"
+#include "dossier/dossier.h"
+#include "dossier/store.h"
 #include "dossier/stored.h"
 #include "host/kfail.h"
 #include "hunt/groups.h"
@@ -118,9 +120,14 @@ int as_cli_hunt_options(const struct as_args *args, const char *scenario,
 
 /* ---- The store ------------------------------------------------------------------------------- */
 
-static int open_store(const struct as_dir *folder, struct as_sink **sink, struct as_err *err)
+static int set_count(const struct as_dir *folder, uint64_t count, const char *group,
+		     struct as_err *err)
 {
-	return as_store_sink_in(folder, as_cli_save_disk, sink, err);
+	const struct as_dossier_news news = { .event = AS_DOSSIER_COUNTED,
+					      .count = count,
+					      .group = group };
+
+	return as_dossier_write(folder, &news, err);
 }
 
 static int load(const struct as_dir *folder, struct as_hunt_found *found, struct as_err *err)
@@ -149,12 +156,12 @@ static int load(const struct as_dir *folder, struct as_hunt_found *found, struct
 }
 
 const struct as_hunt_store as_cli_hunt_store = {
-	.open = open_store,
+	.open = as_store_sink_in,
 	.failed = as_store_sink_failed,
 	.close = as_store_sink_free,
 	.load = load,
 	.set_reduced = as_cli_stored_keep,
-	.set_count = as_stored_set_count,
+	.set_count = set_count,
 };
 
 /* ---- The end --------------------------------------------------------------------------------- */

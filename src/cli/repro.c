@@ -6,6 +6,7 @@
 #include "dossier/dossier.h"
 #include "dossier/recipe.h"
 #include "dossier/solo/solo.h"
+#include "dossier/store.h"
 #include "os/rundir.h"
 
 #include <stdlib.h>
@@ -47,7 +48,10 @@ static int play(const struct as_dir *folder, const struct as_stored *stored, str
 						  .choices = again.options.choices,
 						  .scenario = again.options.scenario };
 
-		rc = as_solo_file(folder, stored, &played, err);
+		const struct as_dossier_news news = { .event = AS_DOSSIER_PLAYED,
+						      .played = &played };
+
+		rc = as_dossier_write(folder, &news, err);
 	}
 	as_cli_again_close(&again);
 	as_seq_free(seq);
@@ -59,15 +63,16 @@ int as_cli_repro(const struct as_dir *folder, const char *trusted, struct as_err
 {
 	struct as_stored stored = { 0 };
 	const char *spec;
-	int rc = as_stored_load(folder, &stored, err);
+	int rc;
 
+	if (!as_recipe_is_library(trusted))
+		return 0;
+	rc = as_stored_load(folder, &stored, err);
 	spec = rc ? "" : stored.record.finding.target;
 	/* One that compares targets names others as well. */
 	if (!rc && as_recipe_is_library(spec) && is_same_code(spec, trusted) &&
 	    !strstr(stored.record.finding.options, "scenario=diff"))
 		rc = play(folder, &stored, err);
-	if (!rc)
-		rc = as_dossier_write(folder, &stored, err);
 	as_stored_free(&stored);
 	return rc;
 }

@@ -8,7 +8,7 @@
 #include "cli/scenarios.h"
 #include "cli/stopping.h"
 #include "cli/trust.h"
-#include "dossier/readme.h"
+#include "dossier/dossier.h"
 #include "os/rundir.h"
 #include "os/spawn.h"
 #include "work/parse.h"
@@ -77,7 +77,7 @@ int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
 		       struct as_err *err)
 {
 	struct as_buf text = { 0 };
-	struct as_stored_reduction r = {
+	struct as_dossier_reduction r = {
 		.ops_before = result->ops_before,
 		.ops_after = result->ops_after,
 		.executions = result->executions,
@@ -91,11 +91,12 @@ int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
 		.log = seen->log,
 		.op_index = seen->op_index,
 	};
+	const struct as_dossier_news news = { .event = AS_DOSSIER_REDUCED, .reduction = &r };
 	int rc;
 
 	as_print_seq(best, &text);
 	r.workload = as_buf_str(&text);
-	rc = as_stored_set_reduced(folder, &r, err);
+	rc = as_dossier_write(folder, &news, err);
 	as_buf_free(&text);
 	return rc;
 }

@@ -1,39 +1,85 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* dossier: see dossier.h. */
+/* dossier: see dossier.h. The pages are rows of one table. */
 #include "dossier/dossier.h"
 
+#include "dossier/facts.h"
+#include "dossier/letter/letter.h"
 #include "dossier/letter/mail.h"
-#include "dossier/program/emit_c.h"
-#include "dossier/program/expect.h"
+#include "dossier/program/program.h"
 #include "dossier/readme.h"
-#include "dossier/recipe.h"
 #include "dossier/script.h"
 #include "dossier/writes.h"
 
-int as_dossier_begin(const struct as_dir *folder, const struct as_finding *f, const char *id,
-		     struct as_err *err)
-{
-	int rc = as_emit_c_write(folder, f->workload_name ? f->workload_name : "workload",
-				 f->workload, err);
+#include <sys/file.h>
+#include <sys/stat.h>
 
-	return rc ? rc : as_readme_write(folder, f, id, err);
+#define ON(event) (1u << AS_DOSSIER_##event)
+#define OF_STEPS (ON(FOUND) | ON(REDUCED)) /* what is made of the workload */
+
+/* In this order: the letter says what else is there. */
+static const struct page {
+	const char *name; /* of the file; NULL: there are several, which write() names */
+	void (*print)(const struct as_letter *letter);
+	int (*write)(const struct as_letter *letter, const struct as_dossier_news *news,
+		     struct as_err *err);
+	unsigned on; /* when it is written */
+	bool program; /* it can be run */
+	bool checker; /* also for that of a checker, which has files in place of the others */
+} pages[] = {
+	{ .write = as_writes_save, .on = ON(FOUND) },
+	{ .write = as_program_write, .on = OF_STEPS | ON(PLAYED) },
+	{ .name = AS_README_NAME, .print = as_readme_print, .on = OF_STEPS },
+	{ .name = AS_SCRIPT_NAME, .print = as_script_print, .on = OF_STEPS, .program = true },
+	{ .name = AS_MAIL_NAME,
+	  .print = as_mail_put,
+	  .on = OF_STEPS | ON(PLAYED) | ON(COUNTED),
+	  .checker = true },
+};
+
+static int write_page(const struct page *page, struct as_letter *l,
+		      const struct as_dossier_news *news, struct as_err *err)
+{
+	int rc;
+
+	if (page->write)
+		return page->write(l, news, err);
+	as_buf_clear(l->out);
+	page->print(l);
+	rc = as_dir_write(l->folder, page->name, l->out, err);
+	/* In a folder that a guest shares it may be refused; `sh repro.sh` works all the same. */
+	if (!rc && page->program)
+		(void)!fchmodat(l->folder->fd, page->name, 0755, 0);
+	return rc;
 }
 
-int as_dossier_tell(const struct as_dir *folder, bool own_files, struct as_err *err)
+static int write_pages(const struct as_dir *folder, const struct as_dossier_news *news,
+		       struct as_err *err)
 {
-	int rc = own_files ? 0 : as_script_write(folder, err);
+	struct as_buf text = { 0 };
+	struct as_letter l;
+	int rc = as_letter_open(folder, &text, &l, err);
 
-	return rc ? rc : as_mail_write(folder, err);
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]) && !rc; i++)
+		if (pages[i].on & (1u << news->event) &&
+		    (pages[i].checker || !as_letter_is_fsck(&l)))
+			rc = write_page(&pages[i], &l, news, err);
+	as_letter_close(&l);
+	as_buf_free(&text);
+	return rc;
 }
 
-int as_dossier_write(const struct as_dir *folder, const struct as_stored *stored,
+int as_dossier_write(const struct as_dir *folder, const struct as_dossier_news *news,
 		     struct as_err *err)
 {
-	int rc = as_recipe_is_library(stored->record.finding.target)
-			 ? 0
-			 : as_expect_write(folder, stored, err);
+	bool shared = news->event != AS_DOSSIER_FOUND;
+	int rc = shared ? as_dir_lock(folder, true, err) : 0;
 
+	if (rc)
+		return rc;
+	rc = as_facts_write(folder, news, err);
 	if (!rc)
-		rc = as_writes_save(folder, err);
-	return rc ? rc : as_dossier_tell(folder, false, err);
+		rc = write_pages(folder, news, err);
+	if (shared)
+		flock(folder->fd, LOCK_UN);
+	return rc;
 }

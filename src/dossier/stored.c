@@ -87,3 +87,8 @@ const char *as_stored_shows(const struct as_stored *stored)
 
 	return stored->reduced ? json_string_value(json_object_get(reduced, "summary")) : NULL;
 }
+
+bool as_stored_is_power(const struct as_finding *f)
+{
+	return f->kind == AS_FIND_CRASH || f->kind == AS_FIND_RECOVERY;
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* explain: a finding as a story (mail.h). */
 #include "base/show.h"
-#include "dossier/letter/mail_priv.h"
+#include "dossier/letter/letter.h"
 #include "dossier/letter/plain.h"
 #include "dossier/letter/words.h"
 #include "dossier/script.h"

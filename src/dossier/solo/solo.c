@@ -39,10 +39,10 @@ static const char *summary_of(const struct as_stored *stored)
 	return shows ? shows : f->summary ? f->summary : f->signature;
 }
 
-int as_solo_file(const struct as_dir *folder, const struct as_stored *stored,
-		 const struct as_played *played, struct as_err *err)
+bool as_solo_print(const struct as_letter *l, const struct as_played *played, struct as_buf *out)
 {
-	struct as_buf text = { 0 }, link = { 0 };
+	const struct as_stored *stored = &l->stored;
+	struct as_buf link = { 0 };
 	struct as_repro repro = { .id = stored->record.id,
 				  .finding = &stored->record.finding,
 				  .summary = summary_of(stored),
@@ -55,13 +55,12 @@ int as_solo_file(const struct as_dir *folder, const struct as_stored *stored,
 				  .again = strstr(played->scenario, "then=") ||
 					   strstr(played->scenario, "from=") ||
 					   is_corrupt(&stored->record.finding) };
-	int rc = as_target_disk_bytes(played->target, played->size_bytes, &repro.size_bytes, err);
+	bool good =
+		!as_target_disk_bytes(played->target, played->size_bytes, &repro.size_bytes, NULL);
 
 	put_link(played->spec, &link);
 	repro.link = as_buf_str(&link);
-	if (!rc && as_repro_write(&repro, played->trail, &text))
-		rc = as_dir_write(folder, AS_PROGRAM_NAME, &text, err);
-	as_buf_free(&text);
+	good = good && as_repro_write(&repro, played->trail, out);
 	as_buf_free(&link);
-	return rc;
+	return good;
 }
