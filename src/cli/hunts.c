@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRAMS_MAX 16u /* that are written at the end */
+#define PLAYED_MAX 16u /* findings, at the end */
 #define WORKLOADS_CI 200
 
 /* ---- Times --------------------------------------------------------------------------------- */
@@ -271,14 +271,15 @@ static void say_shares(const struct as_shares *shares, struct as_sink *talk)
 	}
 }
 
-static void write_programs(const struct as_hunt_state *s, const char *folder)
+/* The programs of a library's findings (cli/repro.h). */
+static void play(const struct as_hunt_state *s, const char *folder)
 {
 	struct as_dir run = AS_DIR_NONE, findings = AS_DIR_NONE;
 	unsigned n = 0;
 
 	if (!as_dir_open(folder, NULL, &run, NULL) &&
 	    !as_dir_below(&run, AS_RUN_FINDINGS, false, &findings, NULL))
-		for (size_t i = 0; i < s->n_signs && n < PROGRAMS_MAX; i++) {
+		for (size_t i = 0; i < s->n_signs && n < PLAYED_MAX; i++) {
 			struct as_dir dir = AS_DIR_NONE;
 
 			n++;
@@ -315,7 +316,7 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 			first = s->signs[i].id;
 		}
 	if (!stopped)
-		write_programs(s, folder);
+		play(s, folder);
 	as_hunt_groups(s, &groups);
 	if (json) {
 		say_json(s, &groups);

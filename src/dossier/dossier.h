@@ -4,9 +4,10 @@
  * expects (expected.*), a script (repro.sh), a letter to the maintainer (report.txt) and a page
  * (README.md). Nothing here prints: all of it is put into files.
  *
- * A folder holds facts (dossier/facts.h), and pages that are made of these facts alone. Whatever
- * is new of a finding comes in here, becomes a fact, and the pages that it concerns are written
- * anew. So a page is the same, whichever command wrote it, and nobody else writes one.
+ * A folder holds facts (dossier/stored.h names and reads them), and pages that are made of these
+ * facts alone. Whatever is new of a finding comes in here, becomes a fact, and the pages that it
+ * concerns are written anew. So a page is the same, whichever command wrote it, and nobody else
+ * writes one.
  */
 #ifndef AS_DOSSIER_DOSSIER_H
 #define AS_DOSSIER_DOSSIER_H
