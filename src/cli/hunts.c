@@ -139,15 +139,15 @@ static int load(const struct as_dir *folder, struct as_hunt_found *found, struct
 
 	if (rc)
 		return rc;
-	found->op_index = stored.record.finding.op_index;
+	found->op_index = stored.finding.op_index;
 	rc = as_cli_stored_parse(&stored, "workload.txt", stored.workload, &found->seq, err);
 	if (!rc)
-		rc = as_run_options_parse(stored.record.finding.options, &options, &faults, err);
+		rc = as_run_options_parse(stored.finding.options, &options, &faults, err);
 	if (!rc) {
 		memcpy(found->scenario, options.scenario, sizeof(found->scenario));
 		memcpy(found->alter, options.alter, sizeof(found->alter));
 		found->size_bytes = options.size_bytes;
-		as_buf_adds(&found->target, stored.record.finding.target);
+		as_buf_adds(&found->target, stored.finding.target);
 		as_buf_adds(&found->faults, faults ? faults : "");
 	}
 	free(faults);

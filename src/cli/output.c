@@ -51,17 +51,17 @@ struct both {
 	struct as_sink kept; /* after `talk`, which then knows that findings are kept */
 };
 
-static void both_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void both_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct both *b = (struct both *)sink;
 
-	as_report_groups_add(b->groups, f, id);
-	as_cli_forms_add(b->forms, f, id);
-	as_live_finding(b->live, f, id);
+	as_report_groups_add(b->groups, f);
+	as_cli_forms_add(b->forms, f);
+	as_live_finding(b->live, f);
 	if (b->repro)
-		b->repro->finding(b->repro, f, id);
+		b->repro->finding(b->repro, f);
 	b->talk->next = b->store && !as_store_sink_failed(b->store, NULL) ? &b->kept : NULL;
-	b->talk->finding(b->talk, f, id);
+	b->talk->finding(b->talk, f);
 }
 
 static void both_again(struct as_sink *sink, const char *signature)

@@ -49,7 +49,7 @@ static int write_json(const struct as_dir *dir, const struct as_dossier_news *ne
 	int rc;
 
 	as_json_object(&json);
-	as_finding_print(&json, news->finding, news->id);
+	as_finding_print(&json, news->finding, AS_FINDING_STORED);
 	as_json_kuint(&json, "count", 1);
 	as_json_key(&json, "tools");
 	as_json_object(&json);

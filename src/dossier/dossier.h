@@ -42,7 +42,6 @@ struct as_dossier_news {
 	enum as_dossier_event event;
 	/* FOUND */
 	const struct as_finding *finding;
-	const char *id;
 	const char *mkfs; /* what its mkfs says of its version; "": nothing */
 	/* REDUCED: in place of an earlier one */
 	const struct as_dossier_reduction *reduction;

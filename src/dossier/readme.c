@@ -18,7 +18,7 @@
 /* Adds the options without which it is no finding: " --max-heap 4096". */
 static void add_bounds(const struct as_stored *stored, struct as_buf *line)
 {
-	const struct as_finding *f = &stored->record.finding;
+	const struct as_finding *f = &stored->finding;
 	static const char *const bounds[][2] = { { " max_heap=", " --max-heap " },
 						 { " max_stack=", " --max-stack " } };
 
@@ -40,7 +40,7 @@ static void add_bounds(const struct as_stored *stored, struct as_buf *line)
 /* "assay run --target 'T' --scenario 'race:seed=7' workload.txt" */
 static void add_command(const struct as_stored *stored, struct as_buf *out)
 {
-	const struct as_finding *f = &stored->record.finding;
+	const struct as_finding *f = &stored->finding;
 	const char *word = f->options ? strstr(f->options, "scenario=") : NULL;
 	struct as_buf line = { 0 }, scenario = { 0 };
 	char kernel[AS_KERNEL_NAME_MAX];
@@ -67,8 +67,8 @@ static void add_command(const struct as_stored *stored, struct as_buf *out)
  * the page. */
 static void describe(const struct as_stored *stored, struct as_buf *t)
 {
-	const struct as_finding *f = &stored->record.finding;
-	const char *id = stored->record.id;
+	const struct as_finding *f = &stored->finding;
+	const char *id = stored->finding.id;
 
 	as_buf_addf(t, "# %s\n\n%s\n\n    ", id, as_kind_meaning(f->kind));
 	as_show(t, f->summary);
@@ -105,9 +105,9 @@ static void describe(const struct as_stored *stored, struct as_buf *t)
 		    "- `repro.sh`: makes a disk of its own, does it again by plain means, and says "
 		    "REPRODUCED or NOT REPRODUCED\n"
 		    "- `finding.json`: all of this for programs\n%s",
-		    stored->record.has_disk ? "- `disk.img.zst`: the disk at that moment; "
-					      "`assay disk export disk.img.zst RAW`\n"
-					    : "");
+		    stored->finding.has_disk ? "- `disk.img.zst`: the disk at that moment; "
+					       "`assay disk export disk.img.zst RAW`\n"
+					     : "");
 	if (stored->layout)
 		as_buf_adds(t, "- `" AS_LAYOUT_NAME "`: the description of the disk's fields\n");
 }
@@ -121,7 +121,7 @@ static uint64_t number_of(const json_t *reduced, const char *key)
 
 static void describe_reduced(const struct as_stored *stored, struct as_buf *out)
 {
-	const json_t *r = json_object_get(stored->record.object, "reduced");
+	const json_t *r = json_object_get(stored->finding.own, "reduced");
 	const char *summary = as_stored_shows(stored);
 	const char *detail = json_string_value(json_object_get(r, "detail"));
 	uint64_t ops = number_of(r, "ops"), runs = number_of(r, "runs"),

@@ -77,7 +77,7 @@ static const char *needs_assay(const struct as_letter *l)
 			return assay_rows[i].why;
 	if (l->recipe.type && l->recipe.type->journal_bytes)
 		return "its journal is on a second disk";
-	if (is_power(l) && !l->stored.record.has_disk && !library)
+	if (is_power(l) && !l->stored.finding.has_disk && !library)
 		return "no disk was kept";
 	if (has_word(l, "scenario=crash") && !is_power(l) && !library)
 		return "it shows while the power is cut";
@@ -284,7 +284,7 @@ static void put_head(const struct as_letter *l, const char *how, const char *why
 		is_of(l, AS_RECIPE_PLUGIN) || is_of(l, AS_RECIPE_FUSE) || is_of(l, AS_RECIPE_DIR);
 
 	as_buf_adds(l->out, "#!/bin/sh\n");
-	put_comment(l->out, l->stored.record.id);
+	put_comment(l->out, l->stored.finding.id);
 	put_comment(l->out, l->f->summary ? l->f->summary : "");
 	as_buf_adds(l->out,
 		    "# It says REPRODUCED, with exit status 0, or NOT REPRODUCED, with 1, or NEEDS "

@@ -64,13 +64,12 @@ static int count_again(struct store *s, const char *id, struct as_err *err)
 	return rc;
 }
 
-static int keep(struct store *s, const struct as_finding *f, const char *id, struct as_err *err)
+static int keep(struct store *s, const struct as_finding *f, struct as_err *err)
 {
 	const struct as_dossier_news news = { .event = AS_DOSSIER_FOUND,
 					      .finding = f,
-					      .id = id,
 					      .mkfs = mkfs_version(s, f->target) };
-	bool again = as_dir_has(&s->findings, id);
+	bool again = as_dir_has(&s->findings, f->id);
 	struct as_buf temp = { 0 };
 	struct as_dir dir = AS_DIR_NONE;
 	int rc = 0;
@@ -81,22 +80,22 @@ static int keep(struct store *s, const struct as_finding *f, const char *id, str
 			rc = as_dossier_write(&dir, &news, err);
 		as_dir_close(&dir);
 		if (!rc)
-			rc = as_dir_place(&s->findings, as_buf_str(&temp), id, &again, err);
+			rc = as_dir_place(&s->findings, as_buf_str(&temp), f->id, &again, err);
 		else if (temp.len)
 			as_dir_remove(&s->findings, as_buf_str(&temp));
 	}
 	if (!rc && again)
-		rc = count_again(s, id, err);
+		rc = count_again(s, f->id, err);
 	as_buf_free(&temp);
 	return rc;
 }
 
-static void store_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void store_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct store *s = (struct store *)sink;
 	struct as_err err = { 0 };
 
-	if (keep(s, f, id, &err) && !s->failed.code)
+	if (keep(s, f, &err) && !s->failed.code)
 		s->failed = err;
 }
 

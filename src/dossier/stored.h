@@ -19,7 +19,7 @@
 
 /* A finding that was read from its folder. */
 struct as_stored {
-	struct as_finding_record record; /* its workload is NULL */
+	struct as_finding finding; /* its workload is `workload` */
 	char *workload;
 	char *reduced; /* the reduced workload, NULL: there is none */
 	char *layout; /* the path of its own description of the disk, NULL: there is none */

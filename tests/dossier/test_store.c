@@ -62,9 +62,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct as_finding finding(void)
+static struct as_finding finding(const char *id)
 {
 	return (struct as_finding){
+		.id = id,
 		.kind = AS_FIND_OUTCOME,
 		.target = "ext4",
 		.summary = "op 2: \"quoted\" \xff and <odd>",
@@ -126,14 +127,14 @@ static int tell(const char *id, const struct as_dossier_news *news)
 	return rc;
 }
 
-static void store(const struct as_finding *f, const char *id, unsigned times)
+static void store(const struct as_finding *f, unsigned times)
 {
 	struct as_sink *sink;
 	struct as_err err;
 
 	assert_int_equal(as_store_sink_new(out, &sink, &err), 0);
 	while (times--)
-		as_emit_finding(sink, f, id);
+		as_emit_finding(sink, f);
 	if (as_store_sink_failed(sink, &err))
 		fail_msg("%s", err.msg);
 	as_store_sink_free(sink);
@@ -144,25 +145,25 @@ static void written_and_read(void **state)
 	static const char *const parts[] = { "finding.json", "workload.txt", "repro.c",
 					     "README.md",    "disk.img.zst", "repro.sh",
 					     "report.txt",   "expected.tree" };
-	const struct as_finding f = finding();
+	const struct as_finding f = finding("ext4-outcome-1");
 	struct as_stored stored;
 	struct as_dir dir;
 	struct as_err err;
 
 	(void)state;
-	store(&f, "ext4-outcome-1", 2);
+	store(&f, 2);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (!exists("ext4-outcome-1", parts[i]))
 			fail_msg("%s is not there", parts[i]);
 	open_folder("ext4-outcome-1", &dir);
 	assert_int_equal(as_stored_load(&dir, &stored, &err), 0);
 	as_dir_close(&dir);
-	assert_string_equal(stored.record.id, "ext4-outcome-1");
-	assert_string_equal(stored.record.finding.target, f.target);
-	assert_string_equal(stored.record.finding.options, f.options);
-	assert_string_equal(stored.record.finding.signature, f.signature);
+	assert_string_equal(stored.finding.id, "ext4-outcome-1");
+	assert_string_equal(stored.finding.target, f.target);
+	assert_string_equal(stored.finding.options, f.options);
+	assert_string_equal(stored.finding.signature, f.signature);
 	assert_string_equal(stored.workload, f.workload);
-	assert_int_equal(stored.record.count, 2);
+	assert_int_equal(stored.finding.count, 2);
 	as_stored_free(&stored);
 }
 
@@ -188,10 +189,10 @@ static void pages_follow(void **state)
 		  .summary = "op 1: once more",
 		  .op_index = 0 },
 	};
-	const struct as_finding f = finding();
+	const struct as_finding f = finding(id);
 
 	(void)state;
-	store(&f, id, 1);
+	store(&f, 1);
 	assert_true(has(id, "repro.c", "check(2, "));
 	assert_int_equal(has(id, "expected.tree", "b/a"), 1);
 	assert_int_equal(has(id, "README.md", "## Reduced"), 0);
@@ -221,17 +222,18 @@ static void pages_follow(void **state)
 /* What a power cut left, as bytes. */
 static void writes_are_told(void **state)
 {
-	struct as_finding f = finding();
+	struct as_finding f = finding("ext4-crash-1");
 
 	(void)state;
 	f.kind = AS_FIND_CRASH;
 	f.healthy = before;
-	store(&f, "ext4-crash-1", 1);
+	store(&f, 1);
 	assert_true(exists("ext4-crash-1", "before.img.zst"));
 	assert_true(exists("ext4-crash-1", "writes.bin.zst"));
 	assert_int_equal(has("ext4-crash-1", "writes.txt", "\n0 1048576\n"), 1);
 	f.kind = AS_FIND_TREE;
-	store(&f, "ext4-tree-1", 1);
+	f.id = "ext4-tree-1";
+	store(&f, 1);
 	assert_true(exists("ext4-tree-1", "healthy.img.zst"));
 	assert_false(exists("ext4-tree-1", "writes.txt"));
 }
@@ -241,13 +243,13 @@ static void counted_together(void **state)
 {
 	static const char id[] = "ext4-outcome-6";
 	const struct as_dossier_news news = { .event = AS_DOSSIER_COUNTED };
-	const struct as_finding f = finding();
+	const struct as_finding f = finding(id);
 	pid_t pids[WRITERS];
 	char text[64];
 	int status;
 
 	(void)state;
-	store(&f, id, 1);
+	store(&f, 1);
 	for (int i = 0; i < WRITERS; i++) {
 		pids[i] = fork();
 		assert_true(pids[i] >= 0);
@@ -271,7 +273,7 @@ static void counted_together(void **state)
 /* A writer that was killed left its beginnings; they do not stand in the way. */
 static void leftovers(void **state)
 {
-	const struct as_finding f = finding();
+	const struct as_finding f = finding("ext4-outcome-2");
 	struct as_sink *sink;
 	char path[PATH_MAX + 256];
 	FILE *file;
@@ -285,7 +287,7 @@ static void leftovers(void **state)
 	fclose(file);
 	assert_int_equal(as_store_sink_new(out, &sink, NULL), 0);
 	assert_int_equal(access(path, F_OK), -1);
-	as_emit_finding(sink, &f, "ext4-outcome-2");
+	as_emit_finding(sink, &f);
 	assert_true(exists("ext4-outcome-2", "finding.json"));
 	as_store_sink_free(sink);
 }
@@ -293,7 +295,7 @@ static void leftovers(void **state)
 /* The disk does not fit. */
 static void failures_are_kept(void **state)
 {
-	const struct as_finding f = finding();
+	const struct as_finding f = finding("ext4-outcome-3");
 	struct rlimit was, little;
 	struct as_sink *sink;
 	struct as_err err;
@@ -305,7 +307,7 @@ static void failures_are_kept(void **state)
 	little.rlim_cur = DISK_BYTES / 2;
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
-	as_emit_finding(sink, &f, "ext4-outcome-3");
+	as_emit_finding(sink, &f);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
 	assert_int_equal(as_store_sink_failed(sink, &err), AS_EIO);
 	assert_non_null(strstr(err.msg, "disk.img.zst"));

@@ -24,6 +24,14 @@ static const struct as_finding finding = {
 	.log = "a line\n",
 };
 
+static void emit(struct as_sink *sink, const char *id)
+{
+	struct as_finding f = finding;
+
+	f.id = id;
+	as_emit_finding(sink, &f);
+}
+
 /* Every line is one JSON object, whatever bytes a finding holds. */
 static void json_lines(void **state)
 {
@@ -34,7 +42,7 @@ static void json_lines(void **state)
 	struct as_sink *sink = as_jsonl_sink_new(file);
 
 	(void)state;
-	as_emit_finding(sink, &finding, "id");
+	emit(sink, "id");
 	as_emit_note(sink, "a \"note\"\nwith a line break");
 	as_emit_done(sink, &stats);
 	fclose(file);
@@ -61,25 +69,25 @@ static void terminal(void **state)
 
 	(void)state;
 	/* Nobody keeps it: there is nothing to replay. */
-	as_emit_finding(sink, &finding, "lab-outcome-8");
+	emit(sink, "lab-outcome-8");
 	fflush(file);
 	assert_null(strstr(text, "again:"));
 	sink->next = &keeper;
-	as_emit_finding(sink, &finding, "lab-outcome-9");
+	emit(sink, "lab-outcome-9");
 	fflush(file);
 	assert_non_null(strstr(text, "again: assay replay lab-outcome-9\n"));
 	assert_non_null(strstr(text, "mkdir /a 0755 = 0"));
 	assert_non_null(strstr(text, "a line"));
 	assert_null(strchr(text, '\033'));
 	len = strlen(text);
-	as_emit_finding(sink, &finding, "lab-outcome-9");
+	emit(sink, "lab-outcome-9");
 	fflush(file);
 	assert_int_equal(strlen(text), len);
 	as_term_sink_free(sink);
 	/* Where it is kept, if replay would look elsewhere: as one word of a shell. */
 	sink = as_term_sink_new(file, false, "it's $here");
 	sink->next = &keeper;
-	as_emit_finding(sink, &finding, "lab-outcome-7");
+	emit(sink, "lab-outcome-7");
 	fflush(file);
 	assert_non_null(strstr(text, "again: assay replay -o 'it'\\''s $here' lab-outcome-7\n"));
 	as_term_sink_free(sink);

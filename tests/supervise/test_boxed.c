@@ -181,12 +181,11 @@ static void write_raw(const void *disk, const char *path)
 	assert_int_equal(close(fd), 0);
 }
 
-static void hear(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void hear(struct as_sink *sink, const struct as_finding *f)
 {
 	struct heard *h = (struct heard *)sink;
 	unsigned i = h->n++;
 
-	(void)id;
 	assert_true(i < JOBS_MAX);
 	h->kind[i] = f->kind;
 	if (h->raw && f->disk)

@@ -34,7 +34,7 @@ static void use_reduced(struct as_letter *l, const json_t *reduced)
 
 	if (!summary)
 		return;
-	l->shown = l->stored.record.finding;
+	l->shown = l->stored.finding;
 	l->shown.summary = summary;
 	l->shown.detail = text_of(reduced, "detail");
 	l->shown.log = text_of(reduced, "log");
@@ -54,12 +54,12 @@ int as_letter_open(const struct as_dir *folder, struct as_buf *out, struct as_le
 	rc = as_stored_load(folder, &l->stored, err);
 	if (rc)
 		return rc;
-	l->f = &l->stored.record.finding;
+	l->f = &l->stored.finding;
 	as_recipe_open(l->f->target, &l->recipe);
 	l->found = parse("workload.txt", l->stored.workload);
 	l->steps = parse(AS_REDUCED_NAME, l->stored.reduced);
 	l->reduced = l->steps;
-	reduced = json_object_get(l->stored.record.object, "reduced");
+	reduced = json_object_get(l->stored.finding.own, "reduced");
 	if (l->reduced)
 		use_reduced(l, reduced);
 	seq = l->fits ? l->steps : l->found;
@@ -258,7 +258,7 @@ void as_letter_put_expected(const struct as_letter *l)
 
 void as_letter_put_often(const struct as_letter *l)
 {
-	uint64_t count = l->stored.record.count;
+	uint64_t count = l->stored.finding.count;
 	struct as_buf text = { 0 };
 
 	if (count)

@@ -28,7 +28,7 @@ static void put_row(struct as_buf *out, const char *name, const char *text)
 static const char *tool(const struct as_letter *l, const char *name)
 {
 	return json_string_value(
-		json_object_get(json_object_get(l->stored.record.object, "tools"), name));
+		json_object_get(json_object_get(l->stored.finding.own, "tools"), name));
 }
 
 /* As one line that cannot look like another. */
@@ -75,7 +75,7 @@ static void put_versions(const struct as_letter *l)
 	as_buf_addf(&version, "assay ");
 	as_show(&version, own ? own : AS_VERSION);
 	put_row(l->out, "Found by", as_buf_str(&version));
-	put_row(l->out, "Finding", l->stored.record.id);
+	put_row(l->out, "Finding", l->stored.finding.id);
 	as_buf_free(&version);
 }
 
@@ -276,7 +276,7 @@ static void put_again(const struct as_letter *l)
 		if (!as_recipe_is_library(l->f->target) || why)
 			as_letter_put_left_out(l);
 	}
-	if (!l->f->disk && !l->stored.record.has_disk)
+	if (!l->f->disk && !l->stored.finding.has_disk)
 		return;
 	as_plain_text(l->out, "  ",
 		      as_stored_is_power(l->f)

@@ -102,7 +102,7 @@ static void expect_all(struct as_expect *x)
 /* A reduced workload ends with the operation that fails. */
 static size_t guilty_of(const struct as_letter *l, const struct as_seq *seq)
 {
-	const struct as_finding *f = &l->stored.record.finding;
+	const struct as_finding *f = &l->stored.finding;
 
 	if ((f->kind != AS_FIND_OUTCOME && f->kind != AS_FIND_DATA) || !seq->n)
 		return seq->n;
@@ -119,7 +119,7 @@ static bool is_plain(const struct as_finding *f)
 
 struct as_expect *as_expect_new(const struct as_letter *l, const struct as_seq *seq)
 {
-	const struct as_finding *f = &l->stored.record.finding;
+	const struct as_finding *f = &l->stored.finding;
 	struct as_target *target = NULL;
 	struct as_expect *x;
 	struct as_traits traits;

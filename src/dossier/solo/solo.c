@@ -33,7 +33,7 @@ static bool is_corrupt(const struct as_finding *f)
 /* Of the reduced workload, as its calls are those of the program. */
 static const char *summary_of(const struct as_stored *stored)
 {
-	const struct as_finding *f = &stored->record.finding;
+	const struct as_finding *f = &stored->finding;
 	const char *shows = as_stored_shows(stored);
 
 	return shows ? shows : f->summary ? f->summary : f->signature;
@@ -43,8 +43,8 @@ bool as_solo_print(const struct as_letter *l, const struct as_played *played, st
 {
 	const struct as_stored *stored = &l->stored;
 	struct as_buf link = { 0 };
-	struct as_repro repro = { .id = stored->record.id,
-				  .finding = &stored->record.finding,
+	struct as_repro repro = { .id = stored->finding.id,
+				  .finding = &stored->finding,
 				  .summary = summary_of(stored),
 				  .seq = played->seq,
 				  .opts = as_target_opts(played->target),
@@ -54,7 +54,7 @@ bool as_solo_print(const struct as_letter *l, const struct as_played *played, st
 										      : "as_target",
 				  .again = strstr(played->scenario, "then=") ||
 					   strstr(played->scenario, "from=") ||
-					   is_corrupt(&stored->record.finding) };
+					   is_corrupt(&stored->finding) };
 	bool good =
 		!as_target_disk_bytes(played->target, played->size_bytes, &repro.size_bytes, NULL);
 
