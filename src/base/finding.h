@@ -76,7 +76,7 @@ struct as_finding {
 	const char *layout; /* the text of the disk's description that it needs, may be NULL */
 	const char *kernel; /* that it ran on: "Linux 6.1.0 x86_64"; NULL, "": unknown */
 	uint64_t count; /* how often it was met; 0: unknown */
-	bool has_disk; /* it was read, and there is a disk with it */
+	bool has_disk; /* it was read, and what wrote it had a disk */
 	struct as_disk *disk; /* as it was at that moment, may be NULL */
 	struct as_disk *healthy; /* as it was before it was damaged, may be NULL */
 	/* In place of a workload and what is made of it, the page included; NULL: there is a

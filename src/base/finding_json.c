@@ -67,7 +67,7 @@ static void print_members(struct as_json *json, const struct as_finding *f)
 		}
 		as_json_kstr(json, texts[i].key, *text);
 	}
-	as_json_kbool(json, "disk", f->disk || f->has_disk);
+	as_json_kbool(json, "disk", f->disk);
 }
 
 static void print_files(struct as_json *json, const struct as_finding *f)

@@ -220,7 +220,6 @@ static void tell(struct cross_lead *l, const struct as_cross_deed *deed, uint32_
 		as_emit_again(l->args->sinks, f.signature);
 	} else if (!l->args->max_findings || l->counts->findings < l->args->max_findings) {
 		f.disk = as_cross_damage(deed, m->fields, m->base.disk, &m->damage);
-		f.has_disk = f.disk;
 		f.healthy = m->base.disk;
 		as_emit_finding(l->args->sinks, &f);
 		as_disk_free(f.disk);

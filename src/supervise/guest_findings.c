@@ -152,7 +152,6 @@ static void pass_on(struct as_boxed_session *b, struct as_finding *f)
 		disk = load_disk(b, f->id, AS_WIRE_DISK);
 	if (disk && power)
 		before = load_disk(b, f->id, AS_WIRE_BEFORE);
-	f->has_disk = disk;
 	f->disk = disk ? as_medium_disk(disk) : NULL;
 	f->healthy = before ? as_medium_disk(before) : NULL;
 	as_emit_finding(b->how->findings, f);
