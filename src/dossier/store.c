@@ -66,15 +66,14 @@ static int count_again(struct store *s, const char *id, struct as_err *err)
 
 static int keep(struct store *s, const struct as_finding *f, struct as_err *err)
 {
-	const struct as_dossier_news news = { .event = AS_DOSSIER_FOUND,
-					      .finding = f,
-					      .mkfs = mkfs_version(s, f->target) };
+	struct as_dossier_news news = { .event = AS_DOSSIER_FOUND, .finding = f };
 	bool again = as_dir_has(&s->findings, f->id);
 	struct as_buf temp = { 0 };
 	struct as_dir dir = AS_DIR_NONE;
 	int rc = 0;
 
 	if (!again) {
+		news.mkfs = mkfs_version(s, f->target);
 		rc = as_dir_temp(&s->findings, AS_RUN_PART, &temp, &dir, err);
 		if (!rc)
 			rc = as_dossier_write(&dir, &news, err);

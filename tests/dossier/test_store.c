@@ -115,6 +115,18 @@ static unsigned has(const char *id, const char *name, const char *text)
 	return n;
 }
 
+static void put(const char *id, const char *name, const char *text)
+{
+	struct as_buf buf = { 0 };
+	struct as_dir dir;
+
+	open_folder(id, &dir);
+	as_buf_adds(&buf, text);
+	assert_int_equal(as_dir_write(&dir, name, &buf, NULL), 0);
+	as_dir_close(&dir);
+	as_buf_free(&buf);
+}
+
 static int tell(const char *id, const struct as_dossier_news *news)
 {
 	struct as_err err;
@@ -197,6 +209,7 @@ static void pages_follow(void **state)
 	assert_int_equal(has(id, "expected.tree", "b/a"), 1);
 	assert_int_equal(has(id, "README.md", "## Reduced"), 0);
 	assert_int_equal(has(id, "report.txt", "It was met 1 time."), 1);
+	put(id, "expected.data", "of the workload that was found\n");
 	for (size_t i = 0; i < 2; i++) {
 		const struct as_dossier_news news = { .event = AS_DOSSIER_REDUCED,
 						      .reduction = &twice[i] };
@@ -210,6 +223,7 @@ static void pages_follow(void **state)
 	assert_true(has(id, "repro.c", "\"/d\""));
 	assert_false(has(id, "repro.c", "\"/c\""));
 	assert_int_equal(has(id, "expected.tree", "b/a"), 0);
+	assert_false(exists(id, "expected.data"));
 	assert_true(has(id, "repro.sh", "once more"));
 	assert_int_equal(tell(id, &(struct as_dossier_news){ .event = AS_DOSSIER_COUNTED,
 							     .count = 7,

@@ -4,6 +4,7 @@
 
 #include "dossier/program/emit_c.h"
 #include "dossier/program/expect.h"
+#include "dossier/script.h"
 #include "dossier/solo/solo.h"
 
 struct program_choice {
@@ -52,6 +53,16 @@ static int write_program(const struct program_choice *m, const struct as_dir *fo
 	return as_dir_write(folder, AS_PROGRAM_NAME, m->out, err);
 }
 
+/* Those of a longer workload say nothing of this one. */
+static void forget_expected(const struct as_dir *folder)
+{
+	static const char *const names[] = { AS_SCRIPT_TREE, AS_SCRIPT_DATA, AS_SCRIPT_ATTRS };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (as_dir_has(folder, names[i]))
+			as_dir_remove(folder, names[i]);
+}
+
 int as_program_write(const struct as_letter *l, const struct as_dossier_news *news,
 		     struct as_err *err)
 {
@@ -66,6 +77,7 @@ int as_program_write(const struct as_letter *l, const struct as_dossier_news *ne
 		return as_fail(err, AS_EUSE, "%s/" AS_WORKLOAD_NAME ": it cannot be read",
 			       l->folder->path);
 	m.expect = expect = as_expect_new(l, m.seq);
+	forget_expected(l->folder);
 	rc = write_program(&m, l->folder, err);
 	if (!rc && expect)
 		rc = as_expect_write_tree(expect, l->folder, err);
