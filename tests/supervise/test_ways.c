@@ -148,6 +148,34 @@ static void test_run(void **state)
 	}
 }
 
+/* Several threads: no order of their calls explains an answer. */
+static void test_race(void **state)
+{
+	struct as_target *target = target_of("lab:bug=1");
+	struct as_run_options options = { .race = { .threads = 2, .repeat = 3, .seed = 5 } };
+	struct as_seq *seq = parse(OVER);
+	struct as_runner *runner = NULL;
+	struct as_run_result result;
+	struct ear *ear = new_ear();
+	struct as_err err = { 0 };
+
+	(void)state;
+	if (as_runner_new(target, &options, &ear->sink, &runner, &err) ||
+	    as_run_workload(runner, seq, "w", &result, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(ear->heard, 1);
+	assert_int_equal(ear->notice.kind, AS_FIND_RACE);
+	assert_arrived(&runner->shared->notice, ear);
+	assert_non_null(strstr(ear->notice.detail, "* thread "));
+	assert_non_null(strstr(ear->notice.options, "scenario=race:threads=2"));
+	assert_non_null(strstr(ear->notice.options, "seed="));
+	assert_true(ear->disk);
+	as_runner_free(runner);
+	as_target_free(target);
+	as_seq_free(seq);
+	free(ear);
+}
+
 /* Whatever a child says, of any kind, with words of its own. */
 static void test_said(void **state)
 {
@@ -449,10 +477,11 @@ static void test_compared(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_run),   cmocka_unit_test(test_said),
-		cmocka_unit_test(test_crash), cmocka_unit_test(test_diff),
-		cmocka_unit_test(test_guest), cmocka_unit_test(test_panic),
-		cmocka_unit_test(test_check), cmocka_unit_test(test_compared),
+		cmocka_unit_test(test_run),	 cmocka_unit_test(test_race),
+		cmocka_unit_test(test_said),	 cmocka_unit_test(test_crash),
+		cmocka_unit_test(test_diff),	 cmocka_unit_test(test_guest),
+		cmocka_unit_test(test_panic),	 cmocka_unit_test(test_check),
+		cmocka_unit_test(test_compared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
