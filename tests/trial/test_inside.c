@@ -86,7 +86,7 @@ static const struct row {
 	  .did = AS_TRIAL_BLIND,
 	  .row = "REFUSED.OFF",
 	  .last = AS_TRIAL_BLIND,
-	  .closed = AS_TRIAL_FOLLOWED,
+	  .closed = AS_TRIAL_BLIND,
 	  .unchecked = true },
 	{ .name = "an fsync fails, and there is no journal",
 	  .workload = FILE_OPEN "pwrite $0 at=0 len=5000 fill=1\nfsync $0\nfstat $0\n",
