@@ -149,7 +149,7 @@ static uint64_t job_run(struct job *job, const struct extent *extent, uint64_t m
 	while (ops < most && !*found) {
 		struct as_seq *seqs[BATCH];
 		const char *names[BATCH];
-		struct as_scenario_work work = { (const struct as_seq *const *)seqs, names, 0 };
+		struct as_work work = { (const struct as_seq *const *)seqs, names, 0, NULL };
 		struct as_run_result result = { 0 };
 		size_t done = 0;
 

@@ -56,7 +56,7 @@ arrows() {
 	crash     work symptom disk host target layout race instance child run supervise
 	crash     snapshot legal recover cuts recording progress
 	scenario  work symptom target race instance child run recording crash
-	hunt      work symptom gen model reduce run supervise scenario progress
+	hunt      work symptom gen model reduce supervise scenario progress
 	check     work model symptom disk target klog instance trial child run supervise
 	check     snapshot legal recording crash scenario
 	calls

@@ -335,8 +335,8 @@ static int open_start(struct inside *s, const struct given *given, const struct 
 	return rc;
 }
 
-static int inside_run(struct as_scenario *scenario, const struct as_scenario_work *work,
-		      size_t *done, struct as_run_result *result, struct as_err *err)
+static int inside_run(struct as_scenario *scenario, const struct as_work *work, size_t *done,
+		      struct as_run_result *result, struct as_err *err)
 {
 	struct inside *s = (struct inside *)scenario;
 	struct given given = read_name(work->names[0], &s->skip);

@@ -58,7 +58,7 @@ static int fails(void *ctx, const struct as_seq *seq, struct as_err *err)
 {
 	struct reducing *r = ctx;
 	const char *name = "candidate";
-	struct as_lane_work work = { &seq, &name, 1 };
+	struct as_work work = { &seq, &name, 1, NULL };
 	struct as_run_result result;
 	size_t done;
 	int rc;

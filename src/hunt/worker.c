@@ -12,7 +12,7 @@
 #include "hunt/sets.h"
 #include "hunt/stream.h"
 #include "hunt/worker_priv.h"
-#include "run/result.h"
+#include "progress/result.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ struct heard {
 	struct as_sink sink;
 	struct as_codeset *code; /* NULL: nobody asks what is reached */
 	struct as_breed *breed; /* likewise */
-	const struct as_lane_work *work;
+	const struct as_work *work;
 	uint64_t first; /* number of the first workload of the batch */
 	struct as_buf found; /* elements of the array */
 	struct again {
@@ -233,7 +233,7 @@ static int change_set(struct worker_job *job, size_t set, struct as_err *err)
 }
 
 /* Runs them on the set whose turn it is, or on set 0 if that one is refused. */
-static int run_on_set(struct worker_job *job, const struct as_lane_work *work, size_t *done,
+static int run_on_set(struct worker_job *job, const struct as_work *work, size_t *done,
 		      struct as_run_result *result, struct as_err *err)
 {
 	size_t set = as_sets_at(job->hunt, job->state, job->number, job->position);
@@ -257,7 +257,7 @@ static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_
 {
 	struct as_seq **seqs = as_xcalloc(want, sizeof(struct as_seq *));
 	const char **names = as_xcalloc(want, sizeof(char *));
-	struct as_lane_work work = { (const struct as_seq *const *)seqs, names, 0 };
+	struct as_work work = { (const struct as_seq *const *)seqs, names, 0, NULL };
 	struct as_run_result result = { 0 };
 	size_t done = 0;
 	int rc = 0;

@@ -272,7 +272,7 @@ static int run_subjects(struct diff_scenario *s, const struct as_seq *seq, const
 	return rc;
 }
 
-static int diff_run(struct as_scenario *scenario, const struct as_scenario_work *work, size_t *done,
+static int diff_run(struct as_scenario *scenario, const struct as_work *work, size_t *done,
 		    struct as_run_result *result, struct as_err *err)
 {
 	struct diff_scenario *s = (struct diff_scenario *)scenario;

@@ -21,7 +21,7 @@ static int race_open(const struct as_scenario_args *args, struct as_scenario **s
 	return rc ? rc : as_scenario_open_runner(args, &options, scenario, err);
 }
 
-static int race_run(struct as_scenario *s, const struct as_scenario_work *work, size_t *done,
+static int race_run(struct as_scenario *s, const struct as_work *work, size_t *done,
 		    struct as_run_result *result, struct as_err *err)
 {
 	*done = 1;

@@ -149,8 +149,8 @@ static int tell(struct record_scenario *s, struct as_err *err)
 	return 0;
 }
 
-static int record_run(struct as_scenario *scenario, const struct as_scenario_work *work,
-		      size_t *done, struct as_run_result *result, struct as_err *err)
+static int record_run(struct as_scenario *scenario, const struct as_work *work, size_t *done,
+		      struct as_run_result *result, struct as_err *err)
 {
 	struct record_scenario *s = (struct record_scenario *)scenario;
 	struct record_work w = { s, work->seqs[0] };

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "dossier/stored.h"
-#include "progress/stats.h"
+#include "progress/result.h"
 #include "report/sinks.h"
 #include "tests/lib/tmpdir.h"
 
@@ -148,7 +148,7 @@ static void refused(void **state)
 /* Every line is one JSON object, whatever bytes a finding holds. */
 static void json_lines(void **state)
 {
-	struct as_run_stats stats = { .workloads = 1, .findings = 1 };
+	struct as_run_result stats = { .workloads = 1, .findings = 1 };
 	char *text = NULL, *save = NULL, *line;
 	size_t len = 0, lines = 0;
 	FILE *file = open_memstream(&text, &len);

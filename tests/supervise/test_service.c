@@ -89,7 +89,7 @@ static const struct row {
 	  "echo 'assay: the engine begins'; say '{\"event\":\"hello\",\"wire\":1}'; sleep 100",
 	  { FAILED, FAILED },
 	  FAILED,
-	  "speaks version 1 of the wire, this program version 2" },
+	  "speaks version 1 of the wire, this program version 3" },
 	{ "it does not say its version",
 	  "echo 'assay: the engine begins'; next; answer x; sleep 100",
 	  { FAILED, FAILED },
@@ -133,15 +133,15 @@ static void ask_once(struct as_boxed_session *session, enum as_wire_request requ
 {
 	struct as_buf image = { 0 }, answer = { 0 }, want = { 0 };
 	struct as_seq *seq = workload();
-	struct as_boxed_job job = { .name = "w", .request = request, .image = &image };
+	struct as_boxed_question question = { .request = request, .image = &image };
 	struct as_boxed_death death;
 	struct as_err err = { 0 };
 	enum ends got;
 	int rc;
 
 	as_buf_adds(&image, "an image");
-	job.seq = as_wire_requests[request].text ? seq : NULL;
-	rc = as_boxed_ask(session, &job, &answer, &death, &err);
+	question.seq = as_wire_requests[request].work_min ? seq : NULL;
+	rc = as_boxed_ask(session, &question, &answer, &death, &err);
 	got = rc ? FAILED : death.died ? (death.hung ? HUNG : DIED) : ANSWERED;
 	if (got != row->ends[i])
 		fail_msg("%s, request %d: %d and not %d: %s", row->name, i, got, row->ends[i],
@@ -207,9 +207,10 @@ static void test_run(void **state)
 		struct ear ear = { .sink.finding = hear };
 		struct as_boxed how = how_of(&ear.sink);
 		struct as_boxed_session *session;
-		struct as_run_stats stats = { 0 };
+		struct as_run_result stats = { 0 };
 		struct as_seq *seq = workload();
-		struct as_boxed_job job = { .name = "w", .seq = seq };
+		const char *name = "w";
+		const struct as_work work = { (const struct as_seq *const *)&seq, &name, 1, NULL };
 		struct as_err err = { 0 };
 		bool found = rows[i].run == DIED || rows[i].run == HUNG;
 		int rc;
@@ -217,7 +218,7 @@ static void test_run(void **state)
 		print_message("run: %s\n", rows[i].name);
 		t_fake_box_set(t_tmpdir(), rows[i].script);
 		assert_int_equal(as_boxed_open(&how, &session, &err), 0);
-		rc = as_boxed_give(session, &job, 1, &stats, &err);
+		rc = as_boxed_give(session, &work, &stats, &err);
 		if (!rc != (rows[i].run != FAILED) || ear.n != found)
 			fail_msg("%s: %d, %u findings: %s", rows[i].name, rc, ear.n, err.msg);
 		if (found)
