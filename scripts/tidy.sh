@@ -75,7 +75,7 @@ arrows() {
 	join      cover dossier report
 	cli       work model gen disk host target box vfs race reduce instance child run
 	cli       supervise crash scenario hunt kernel cover progress figure dossier report
-	cmd       work gen disk target tool box vfs reduce instance run supervise recording crash
+	cmd       work gen disk target tool box vfs reduce run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym guest swarm
 	cmd       layout trace record cover figure dossier report join cli labfs kernel progress
 	cmd       bench

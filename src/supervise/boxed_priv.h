@@ -50,7 +50,10 @@ struct as_boxed_session {
 	uint64_t asked; /* its number */
 
 	struct as_box *outside; /* runs checkers for the engine; NULL: it was not asked yet */
-	bool outside_asked; /* and has not answered */
+	struct as_buf outside_said; /* after its last whole line */
+	bool outside_greeted; /* its hello has come */
+	/* The question that it has not answered, and the last that came meanwhile; 0: none. */
+	uint64_t outside_asked, outside_next;
 	unsigned kills; /* in a row, without a workload between */
 };
 
@@ -122,8 +125,10 @@ void as_boxed_free_texts(struct as_boxed_session *b);
 
 /* outside.c: whether the engine may ask; for as_boxed_fill(). */
 void as_boxed_outside_offer(struct as_boxed_session *b, struct as_box *box);
-void as_boxed_outside_asked(struct as_boxed_session *b);
+void as_boxed_outside_asked(struct as_boxed_session *b, uint64_t number);
 void as_boxed_outside_look(struct as_boxed_session *b); /* passes an answer on */
+/* What the process said. False: it makes no sense. */
+bool as_boxed_outside_take(struct as_boxed_session *b, const char *data, size_t len);
 void as_boxed_outside_end(struct as_boxed_session *b);
 
 /* console.c: */

@@ -116,7 +116,7 @@ static int on_event(struct as_boxed_session *b, struct as_wire_event *event, boo
 		as_emit_told(b->how->notes, event->text);
 		break;
 	case AS_WIRE_CHECK:
-		as_boxed_outside_asked(b);
+		as_boxed_outside_asked(b, event->number);
 		break;
 	default:
 		complain(b, event->text, strlen(event->text));

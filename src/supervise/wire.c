@@ -399,6 +399,7 @@ void as_wire_event_print(const struct as_wire_event *event, struct as_buf *out)
 		as_json_kuint(&json, "done", event->result.workloads);
 		as_run_result_print(&json, &event->result);
 		break;
+	case AS_WIRE_CHECK:
 	case AS_WIRE_ANSWER:
 		as_json_kuint(&json, "number", event->number);
 		break;
@@ -459,6 +460,7 @@ static enum as_wire_parsed parse_members(struct as_wire_event *event)
 		as_run_result_parse(object, &event->result);
 		event->result.workloads = as_count_parse(json_object_get(object, "done"));
 		break;
+	case AS_WIRE_CHECK:
 	case AS_WIRE_ANSWER:
 		n = json_integer_value(json_object_get(object, "number"));
 		event->number = n > 0 ? (uint64_t)n : 0;

@@ -99,8 +99,8 @@ enum as_wire_kind {
 	AS_WIRE_WORKLOAD, /* result: of the next workload, which is done */
 	AS_WIRE_BATCH, /* result: of the next result.workloads, which are done */
 	AS_WIRE_ERROR, /* text, lacks: why the engine gives up */
-	AS_WIRE_CHECK, /* a disk waits for its checker: see instance/outside.h */
-	AS_WIRE_ANSWER, /* number: of the request whose answer is in its file */
+	AS_WIRE_CHECK, /* number: a disk waits for its checker (instance/outside.h) */
+	AS_WIRE_ANSWER, /* number: of the request, or the question, that is answered */
 	AS_WIRE_TOLD, /* text: of a scenario, for who gave it the workload: see base/event.h */
 	AS_WIRE_KINDS,
 };

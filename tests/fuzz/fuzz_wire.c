@@ -74,6 +74,16 @@ static void hear(struct as_sink *sink, const struct as_finding *f, const char *i
 	as_seq_free(seq);
 }
 
+/* The memory of a guest; nothing here depends on what is left in it. */
+static struct as_box_state *shared(void)
+{
+	static struct as_box_state *state;
+
+	if (!state)
+		state = as_xcalloc(1, sizeof(*state) + as_run_state_bytes());
+	return state;
+}
+
 static void take(struct as_boxed_session *b, const char *data, size_t len, size_t step)
 {
 	bool reported;
@@ -102,8 +112,7 @@ static void ask(const char *data, size_t len, size_t step)
 	struct as_buf answer = { 0 };
 	struct as_boxed_death death = { 0 };
 	struct as_run_result stats = { 0 };
-	struct as_box_state box_state = { 0 };
-	struct as_box box = { .share_fd = -1, .state = &box_state };
+	struct as_box box = { .share_fd = -1, .input_fd = -1, .state = shared() };
 	bool done[1] = { false };
 	size_t list[1] = { 0 };
 	struct as_boxed_session b = { .how = &how,
@@ -140,8 +149,7 @@ static void run(const char *data, size_t len, size_t step, bool greeted,
 	const struct as_work work = { seqs, names, JOBS, NULL };
 	bool done[JOBS] = { false };
 	size_t list[JOBS];
-	struct as_box_state box_state = { 0 };
-	struct as_box box = { .share_fd = -1, .state = &box_state };
+	struct as_box box = { .share_fd = -1, .input_fd = -1, .state = shared() };
 	struct as_boxed_session b = { .how = &how,
 				      .work = &work,
 				      .done = done,
@@ -165,6 +173,22 @@ static void run(const char *data, size_t len, size_t step, bool greeted,
 	as_seq_free(seq);
 }
 
+/* The process that runs checkers outside says it: whatever it is, only the answer to the question
+ * that was asked ends the question. */
+static void answer(const char *data, size_t len, size_t step, bool greeted)
+{
+	struct as_box box = { .share_fd = -1, .input_fd = -1, .state = shared() };
+	struct as_boxed_session b = { .box = &box, .outside_asked = 1, .outside_greeted = greeted };
+	bool sane = true;
+
+	for (size_t at = 0; at < len && sane; at += step)
+		sane = as_boxed_outside_take(&b, data + at, at + step < len ? step : len - at);
+	as_assert(b.outside_asked <= 1 && !b.outside_next);
+	as_assert(b.outside_asked || memmem(data, len, "\"answer\"", 8));
+	as_assert(b.outside_asked || b.outside_greeted || !sane);
+	as_boxed_outside_end(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -178,6 +202,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	ask(text, len, len ? len : 1);
 	ask(text, len, 7);
 	for (int greeted = 0; greeted < 2; greeted++) {
+		answer(text, len, len ? len : 1, greeted);
+		answer(text, len, 7, greeted);
 		struct as_run_result whole = { 0 }, pieces = { 0 };
 
 		run(text, len, len ? len : 1, greeted, &whole);

@@ -262,6 +262,12 @@ static void test_events(void **state)
 	e = there_and_back(&(struct as_wire_event){ .kind = AS_WIRE_HELLO, .version = 7 });
 	assert_int_equal(e.version, 7);
 	as_wire_event_free(&e);
+	e = there_and_back(&(struct as_wire_event){ .kind = AS_WIRE_CHECK, .number = 7 });
+	assert_int_equal(e.number, 7);
+	as_wire_event_free(&e);
+	e = there_and_back(&(struct as_wire_event){ .kind = AS_WIRE_ANSWER, .number = INT64_MAX });
+	assert_int_equal(e.number, INT64_MAX);
+	as_wire_event_free(&e);
 	e = there_and_back(&(struct as_wire_event){ .kind = AS_WIRE_AGAIN, .text = "a: b" });
 	assert_string_equal(e.text, "a: b");
 	as_wire_event_free(&e);
