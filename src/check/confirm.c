@@ -138,8 +138,7 @@ static int run_seq(struct as_confirm *f, unsigned way, struct as_scenario *scena
 	const char *name = "check";
 	struct as_work work = { .seqs = &seq, .names = &name, .n = 1 };
 	struct as_run_result result = { 0 };
-	size_t done;
-	int rc = f->ops[way]->run(scenario, &work, &done, &result, err);
+	int rc = f->ops[way]->run(scenario, &work, &result, err);
 
 	*found = result.findings || result.again;
 	return rc;

@@ -103,9 +103,7 @@ static bool await_call(struct as_service *s)
 int as_guest_serve(const char *state, const char *path, const struct as_guest_counter *counter,
 		   struct as_err *err)
 {
-	struct as_service s = { .wire = as_service_wire(),
-				.counter = counter,
-				.kept = AS_DIR_NONE };
+	struct as_service s = { .wire = as_service_wire, .counter = counter, .kept = AS_DIR_NONE };
 	bool last = false;
 	int rc;
 

@@ -36,8 +36,8 @@ struct as_service {
 
 /* ---- tell.c ---- */
 
-/* The sinks through which everybody speaks. */
-struct as_sink as_service_wire(void);
+/* The sink through which everybody speaks, as as_service.wire. */
+extern const struct as_sink as_service_wire;
 /* Adds a line to what the supervisor hears. */
 void as_service_say(struct as_service *s, const struct as_wire_event *event);
 /* Where disks of findings go, as the call says. */

@@ -107,9 +107,7 @@ static void say_told(struct as_sink *sink, const char *text)
 		       &(struct as_wire_event){ .kind = AS_WIRE_TOLD, .text = text });
 }
 
-struct as_sink as_service_wire(void)
-{
-	return (struct as_sink){
-		.finding = say_finding, .again = say_again, .note = say_note, .told = say_told
-	};
-}
+const struct as_sink as_service_wire = { .finding = say_finding,
+					 .again = say_again,
+					 .note = say_note,
+					 .told = say_told };

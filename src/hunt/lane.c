@@ -56,17 +56,13 @@ static int open_boxed(struct as_lane *lane, bool keep, struct as_err *err)
 }
 
 /* Runs only the first few workloads, so that a hunt that is to end does not wait long. */
-static int run_boxed(struct as_lane *lane, const struct as_work *work, size_t *done,
-		     struct as_run_result *result, struct as_err *err)
+static int run_boxed(struct as_lane *lane, const struct as_work *work, struct as_run_result *result,
+		     struct as_err *err)
 {
 	struct as_work some = *work;
-	int rc;
 
 	some.n = some.n < BOXED_AT_ONCE ? some.n : BOXED_AT_ONCE;
-	rc = as_boxed_give(lane->session, &some, result, err);
-	/* The sandbox may have refused the target before the first of them. */
-	*done = rc ? result->workloads : some.n;
-	return rc;
+	return as_boxed_give(lane->session, &some, result, err);
 }
 
 int as_lane_open(const struct as_hunt *hunt, const char *name, bool keep, struct as_known *known,
@@ -98,8 +94,8 @@ static bool is_stopped(const struct as_lane *lane)
 	return lane->hunt->run.stop && *lane->hunt->run.stop;
 }
 
-int as_lane_run(struct as_lane *lane, const struct as_work *work, size_t *done,
-		struct as_run_result *result, struct as_err *err)
+int as_lane_run(struct as_lane *lane, const struct as_work *work, struct as_run_result *result,
+		struct as_err *err)
 {
 	struct as_work rest = *work;
 	int rc = 0;
@@ -107,20 +103,17 @@ int as_lane_run(struct as_lane *lane, const struct as_work *work, size_t *done,
 	*result = (struct as_run_result){ 0 };
 	while (rest.n && !rc && !is_stopped(lane)) {
 		struct as_run_result some = { 0 };
-		size_t n = 0;
 
-		rc = lane->session
-			     ? run_boxed(lane, &rest, &n, &some, err)
-			     : lane->hunt->scenario->run(lane->scenario, &rest, &n, &some, err);
+		rc = lane->session ? run_boxed(lane, &rest, &some, err)
+				   : lane->hunt->scenario->run(lane->scenario, &rest, &some, err);
 		if (rc == AS_ESTOP)
 			break;
 		as_run_result_add(result, &some);
-		as_assert(rc || (n && n <= rest.n));
-		rest.seqs += n;
-		rest.names += n;
-		rest.n -= n;
+		as_assert(rc || (some.workloads && some.workloads <= rest.n));
+		rest.seqs += some.workloads;
+		rest.names += some.workloads;
+		rest.n -= some.workloads;
 	}
-	*done = work->n - rest.n;
 	if (rc == AS_ESTOP)
 		rc = 0;
 	if (!rc && lane->store)

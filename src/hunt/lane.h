@@ -18,8 +18,9 @@ struct as_lane;
 AS_MUST_CHECK int as_lane_open(const struct as_hunt *hunt, const char *name, bool keep,
 			       struct as_known *known, struct as_sink *sinks, struct as_lane **lane,
 			       struct as_err *err);
-/* Runs all of them or, if hunt->run.stop is set meanwhile, the first *done. `result` is the sum. */
-AS_MUST_CHECK int as_lane_run(struct as_lane *lane, const struct as_work *work, size_t *done,
+/* Runs all of them or, if hunt->run.stop is set meanwhile, the first result->workloads. The result
+ * is the sum. */
+AS_MUST_CHECK int as_lane_run(struct as_lane *lane, const struct as_work *work,
 			      struct as_run_result *result, struct as_err *err);
 void as_lane_close(struct as_lane *lane); /* takes NULL */
 

@@ -79,18 +79,20 @@ static int cut_power(struct sequential *s, const struct as_work *work, size_t n,
 	return rc;
 }
 
-static int sequential_run(struct as_scenario *scenario, const struct as_work *work, size_t *done,
+static int sequential_run(struct as_scenario *scenario, const struct as_work *work,
 			  struct as_run_result *result, struct as_err *err)
 {
 	struct sequential *s = (struct sequential *)scenario;
 	struct as_work batch = { work->seqs, work->names, work->n, NULL };
-	int rc = as_run_batch(s->runner, &batch, done, result, err);
+	size_t done;
+	int rc = as_run_batch(s->runner, &batch, &done, result, err);
 	bool found;
 
+	result->workloads = done;
 	if (rc || !s->crasher)
 		return rc;
 	found = result->findings + result->again;
-	rc = cut_power(s, work, *done - found, result, err);
+	rc = cut_power(s, work, done - found, result, err);
 	/* Stopped: they have run all the same. */
 	return rc == AS_ESTOP ? 0 : rc;
 }

@@ -50,15 +50,15 @@ int as_series_run(struct as_series *r, const char *spec, uint64_t size_bytes,
 		  const struct as_work *work, struct as_run_result *result, struct as_err *err)
 {
 	struct as_work some = *work;
-	size_t done = 0;
 	int rc = get_ready(r, spec, size_bytes, err);
 
 	*result = (struct as_run_result){ 0 };
 	if (!r->together || !r->scenario->in_step)
 		some.n = 1;
 	if (!rc)
-		rc = r->scenario->run(r->open, &some, &done, result, err);
-	result->workloads = rc ? 0 : done;
+		rc = r->scenario->run(r->open, &some, result, err);
+	if (rc)
+		result->workloads = 0;
 	return rc;
 }
 

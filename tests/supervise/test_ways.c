@@ -233,13 +233,12 @@ static void test_diff(void **state)
 					 .params = "lab,lab:bug=1",
 					 .sinks = &ear->sink };
 	struct as_scenario *scenario = NULL;
-	struct as_run_result result;
+	struct as_run_result result = { 0 };
 	struct as_err err = { 0 };
-	size_t done;
 
 	(void)state;
 	if (as_scenario_diff.open(&args, &scenario, &err) ||
-	    as_scenario_diff.run(scenario, &work, &done, &result, &err))
+	    as_scenario_diff.run(scenario, &work, &result, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(ear->heard, 1);
 	assert_int_equal(ear->notice.kind, AS_FIND_DIFF);

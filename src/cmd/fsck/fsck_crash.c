@@ -122,9 +122,8 @@ static int record_here(const struct as_fsck_crashes *c, const char *type, struct
 		const char *names[] = { as_buf_str(&c->names[i]) };
 		struct as_work work = { seqs, names, 1, NULL };
 		struct as_run_result result = { 0 };
-		size_t done;
 
-		rc = ops->run(scenario, &work, &done, &result, err);
+		rc = ops->run(scenario, &work, &result, err);
 	}
 	ops->close(scenario);
 	as_target_free(target);
