@@ -65,9 +65,10 @@ static int serve_call(struct as_service *s, const char *path, bool *last, struct
 		*last = s->call->last;
 		rc = close_others(s, err);
 	}
-	s->state->job = 0;
-	if (!rc)
+	if (!rc) {
+		s->state->job = 0;
 		rc = rows[s->call->request](s, err);
+	}
 	if (s->call != s->opened)
 		forget(&s->call);
 	s->call = NULL;
