@@ -36,7 +36,7 @@ static int save(const struct as_disk *disk, const struct as_dir *dir, const char
 	return disk ? as_image_save_in((struct as_disk *)disk, dir, name, err) : 0;
 }
 
-static void keep(struct as_service *s, const struct as_finding *f, const char *id)
+static void keep(struct as_service *s, const struct as_finding *f)
 {
 	bool power = f->kind == AS_FIND_CRASH || f->kind == AS_FIND_RECOVERY;
 	struct as_dir dir = AS_DIR_NONE;
@@ -44,7 +44,7 @@ static void keep(struct as_service *s, const struct as_finding *f, const char *i
 
 	if (s->kept.fd < 0 || s->kept_rc || !f->disk)
 		return;
-	rc = as_dir_below(&s->kept, id, true, &dir, &s->kept_err);
+	rc = as_dir_below(&s->kept, f->id, true, &dir, &s->kept_err);
 	if (!rc)
 		rc = save(f->disk, &dir, AS_WIRE_DISK, &s->kept_err);
 	if (!rc && power)
@@ -69,7 +69,7 @@ void as_service_say(struct as_service *s, const struct as_wire_event *event)
 	size_t done = 0;
 
 	if (event->kind == AS_WIRE_FINDING)
-		keep(s, &event->finding.finding, event->finding.id);
+		keep(s, &event->finding);
 	as_wire_event_print(event, &line);
 	while (done < line.len && !s->unheard) {
 		ssize_t n = write(STDOUT_FILENO, line.data + done, line.len - done);
@@ -82,11 +82,10 @@ void as_service_say(struct as_service *s, const struct as_wire_event *event)
 	as_buf_free(&line);
 }
 
-static void say_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void say_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	as_service_say((struct as_service *)sink,
-		       &(struct as_wire_event){ .kind = AS_WIRE_FINDING,
-						.finding = { .finding = *f, .id = id } });
+		       &(struct as_wire_event){ .kind = AS_WIRE_FINDING, .finding = *f });
 }
 
 static void say_again(struct as_sink *sink, const char *signature)

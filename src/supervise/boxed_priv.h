@@ -144,7 +144,7 @@ void as_boxed_clear_console(struct as_boxed_session *b);
 void as_boxed_free_console(struct as_boxed_session *b);
 
 /* guest_findings.c: passes the finding on, with its disk; false: it is not believed. */
-bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding_record *finding);
+bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding *finding);
 
 /* guest_counts.c: moves the files of counts from the box's folder to ours. */
 void as_boxed_take_counts(struct as_boxed_session *b);

@@ -123,31 +123,28 @@ static struct as_medium *load_disk(const struct as_boxed_session *b, const char 
 	return disk;
 }
 
-static void pass_on(struct as_boxed_session *b, struct as_finding_record *record)
+static void pass_on(struct as_boxed_session *b, struct as_finding *f)
 {
 	struct as_medium *disk = NULL, *before = NULL;
-	bool power =
-		record->finding.kind == AS_FIND_CRASH || record->finding.kind == AS_FIND_RECOVERY;
+	bool power = f->kind == AS_FIND_CRASH || f->kind == AS_FIND_RECOVERY;
 
-	if (b->how->out && record->has_disk)
-		disk = load_disk(b, record->id, AS_WIRE_DISK);
+	if (b->how->out && f->has_disk)
+		disk = load_disk(b, f->id, AS_WIRE_DISK);
 	if (disk && power)
-		before = load_disk(b, record->id, AS_WIRE_BEFORE);
-	record->finding.disk = disk ? as_medium_disk(disk) : NULL;
-	record->finding.healthy = before ? as_medium_disk(before) : NULL;
-	as_emit_finding(b->how->findings, &record->finding, record->id);
+		before = load_disk(b, f->id, AS_WIRE_BEFORE);
+	f->disk = disk ? as_medium_disk(disk) : NULL;
+	f->healthy = before ? as_medium_disk(before) : NULL;
+	as_emit_finding(b->how->findings, f);
 	as_medium_free(disk);
 	as_medium_free(before);
 }
 
-bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding_record *record)
+bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding *f)
 {
-	const struct as_finding *f = &record->finding;
-
 	if (!is_target_given(b, f->target) || !are_options_given(b, f->options) ||
 	    !is_workload_given(b, f->workload) || b->n_findings == FINDINGS_MAX)
 		return false;
 	b->n_findings++;
-	pass_on(b, record);
+	pass_on(b, f);
 	return true;
 }

@@ -188,11 +188,10 @@ struct ear {
 	enum as_finding_kind kind;
 };
 
-static void hear(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void hear(struct as_sink *sink, const struct as_finding *f)
 {
 	struct ear *ear = (struct ear *)sink;
 
-	(void)id;
 	ear->n++;
 	ear->kind = f->kind;
 }
@@ -247,12 +246,12 @@ struct told {
 	struct as_buf order;
 };
 
-static void tell_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void tell_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct told *told = (struct told *)sink;
 	bool right = f->disk && as_disk_eq((struct as_disk *)f->disk, told->disk);
 
-	as_buf_addf(&told->order, "%s %s\n", f->kind == AS_FIND_KERNEL ? "kernel" : id,
+	as_buf_addf(&told->order, "%s %s\n", f->kind == AS_FIND_KERNEL ? "kernel" : f->id,
 		    right     ? "with its disk"
 		    : f->disk ? "with another disk"
 			      : "without a disk");
