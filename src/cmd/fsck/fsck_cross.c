@@ -72,7 +72,7 @@ static void progress(void *ctx, const struct as_cross_counts *n)
 
 static int compare(const struct as_args *args, const struct as_cross_setup *setup,
 		   struct as_cross *cross, const struct as_frames *keep, struct as_cli_output *out,
-		   struct as_run_stats *stats, struct as_err *err)
+		   struct as_run_result *stats, struct as_err *err)
 {
 	const char *time = as_args_text(args, "for", NULL);
 	struct as_cross_args how = { .only = -1,
@@ -121,7 +121,7 @@ static int compare(const struct as_args *args, const struct as_cross_setup *setu
 
 int as_fsck_compare(const struct as_args *args, struct as_err *err)
 {
-	struct as_run_stats stats = { 0 };
+	struct as_run_result stats = { 0 };
 	struct as_buf head = { 0 };
 	struct as_cross *cross = NULL;
 	struct as_halt halt = { 0 };
