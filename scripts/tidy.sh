@@ -46,7 +46,7 @@ arrows() {
 	child     work model symptom disk host target layout box vfs race klog instance trial
 	child     progress
 	run       work model symptom disk host target vfs klog instance trial child progress
-	supervise work symptom host target box klog instance child run progress
+	supervise work symptom host target box klog instance trial child run progress
 	snapshot  work model
 	legal     work model target snapshot
 	recover   symptom disk host target tool klog instance trial snapshot

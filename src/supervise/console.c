@@ -6,6 +6,7 @@
 #include "supervise/boxed_priv.h"
 
 #include "base/finding.h"
+#include "trial/excuse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +16,20 @@
 #define SHOWN_BYTES ((size_t)200) /* of a line */
 #define MAX_BYTES (2 * (HEAD_BYTES + TAIL_BYTES))
 
-/* Whether a disk fails, or failed while the kernel printed what is read now. */
-static bool is_faulty(const struct as_boxed_session *b)
+/* Whether a disk fails, or failed while the kernel printed what is read now, excuses that. */
+static bool is_excused(const struct as_boxed_session *b)
 {
 	uint64_t faults = b->box->state->faults;
+	bool faulty = faults & 1 || faults != b->faults_over;
 
-	return faults & 1 || faults != b->faults_over;
+	return as_excuses(AS_EXCUSED_LOG, faulty ? AS_CLUE_PLAN | AS_CLUE_HIT : 0);
 }
 
 static void on_report(void *ctx, const struct as_kmsg_report *report)
 {
 	struct as_boxed_session *b = ctx;
 
-	if (report->cls <= b->weight || (report->cls == AS_KMSG_CORRUPTION && is_faulty(b)))
+	if (report->cls <= b->weight || (report->cls == AS_KMSG_CORRUPTION && is_excused(b)))
 		return;
 	b->weight = report->cls;
 	as_buf_clear(&b->title);
