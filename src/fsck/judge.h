@@ -95,6 +95,9 @@ void as_judge_repairs_only(struct as_judge *judge);
 /* From now on a disk is not run again if its first run is enough; NULL: every disk is. */
 void as_judge_set_enough(struct as_judge *judge,
 			 bool (*is)(void *ctx, const struct as_fsck_run *first), void *ctx);
+/* From now on a disk is not judged (AS_ESTOP) if one of its runs takes longer than that; 0, or more
+ * than its deadline: it is judged to its end. */
+void as_judge_hurry(struct as_judge *judge, unsigned ms);
 /* From now on disks with which the checker is content are shown to the file system itself; it must
  * outlive the judge. NULL: they are not. */
 struct as_fsck_kernel;

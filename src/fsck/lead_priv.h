@@ -8,6 +8,23 @@
 
 #define LEAD_SIGN_BYTES 2048
 
+/*
+ * Disks of a lot on which the checker takes long: most likely it hangs, which costs as much as to
+ * judge hundreds of others. They are put aside until these are judged. After two of them, the rest
+ * of their lot is put aside, too, since it would most likely hang as well.
+ */
+#define LEAD_HANGS_MAX 2
+struct lead_aside {
+	uint64_t n, damages[LEAD_HANGS_MAX]; /* none: nothing was put aside */
+	uint64_t rest; /* and all disks of the lot from this one on */
+};
+
+/* What a worker is to do next: the lot, or what was put aside of it, to the end. */
+struct lead_task {
+	uint64_t lot;
+	struct lead_aside aside;
+};
+
 enum { LEAD_FOUND, LEAD_DONE };
 
 struct lead_message {
@@ -16,6 +33,7 @@ struct lead_message {
 	struct as_judge_counts counts; /* of this lot */
 	uint64_t damaged, lossy, lost_files;
 	uint64_t tallies[AS_FSCK_TALLIES];
+	struct lead_aside aside; /* of this lot */
 	bool over; /* the source of this worker has nothing left */
 	uint32_t bytes; /* a damage from a source follows the text (as_damage_put()) */
 	char text[LEAD_SIGN_BYTES]; /* the signature */

@@ -156,7 +156,7 @@ static void set_command(struct as_fsck_subject *s, enum as_subject_mode mode, co
 /* The modes of one command share a tool. */
 static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 {
-	struct as_tool_setup how = { .deadline_ms = s->deadline_ms,
+	struct as_tool_setup how = { .deadline_ms = s->now_ms,
 				     .halt = s->halt,
 				     .output_bytes = 256 << 10 };
 	char path[4096], *program;
@@ -242,6 +242,7 @@ int as_subject_open(const struct as_subject_setup *setup, struct as_fsck_subject
 			 : setup->patient ? AS_SUBJECT_PATIENT_MS
 			 : setup->hint_ms ? setup->hint_ms
 					  : AS_SUBJECT_DEADLINE_MS;
+	s->now_ms = s->deadline_ms;
 	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++)
 		s->ready[i].never = setup->whole;
 	rc = set_up(s, setup, err);
@@ -287,6 +288,23 @@ void as_subject_free(struct as_fsck_subject *s)
 	free(s->name);
 	free(s->spec);
 	free(s);
+}
+
+void as_subject_hurry(struct as_fsck_subject *s, unsigned ms)
+{
+	s->now_ms = ms && ms < s->deadline_ms ? ms : s->deadline_ms;
+	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++) {
+		if (s->tool[i])
+			as_tool_set_deadline(s->tool[i], s->now_ms);
+		for (unsigned k = 0; k < AS_SUBJECT_FORKS; k++)
+			if (s->forks[k][i])
+				as_tool_set_deadline(s->forks[k][i], s->now_ms);
+	}
+}
+
+unsigned as_subject_deadline_ms(const struct as_fsck_subject *s)
+{
+	return s->deadline_ms;
 }
 
 const char *as_subject_spec(const struct as_fsck_subject *s)

@@ -23,7 +23,7 @@ struct as_fsck_subject {
 	bool probed; /* `served` is known */
 	unsigned served; /* modes, a bit each */
 	char *program; /* of the first mode */
-	unsigned deadline_ms;
+	unsigned deadline_ms, now_ms; /* of a run: as the setup says; as it is now */
 	const struct as_halt *halt; /* NULL: runs may take until their deadline */
 	unsigned told_ms; /* by the user; 0: nothing */
 	/* Each may have stopped somewhere, and takes no other runs then. */

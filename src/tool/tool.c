@@ -247,6 +247,11 @@ static uint64_t record_max(void)
 	return machine && machine / RECORD_PART < most ? machine / RECORD_PART : most;
 }
 
+void as_tool_set_deadline(struct as_tool *tool, unsigned deadline_ms)
+{
+	tool->limits.deadline_ms = deadline_ms;
+}
+
 int as_tool_start(const char *program, const struct as_tool_setup *setup, struct as_tool **out,
 		  struct as_err *err)
 {
