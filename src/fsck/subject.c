@@ -170,7 +170,7 @@ static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 		}
 	program = s->checker.beside ? beside(s->argv[mode][0]) : as_xstrdup(s->argv[mode][0]);
 	dynamic = as_spawn_which(program, path, sizeof(path)) && as_tool_is_dynamic(path);
-	if (dynamic && s->own[0] && !s->probed && as_subject_is_served(program, s->argv[mode]))
+	if (dynamic && s->own[0] && !s->probed && as_subject_is_served(program, s->argv[mode], s->halt))
 		s->served |= 1u << mode;
 	how.served = s->served & 1u << mode;
 	rc = as_tool_start(program, &how, &s->tool[mode], err);

@@ -39,6 +39,6 @@ void as_subject_give_meaning(const struct as_fsck_subject *s, enum as_subject_mo
  * to be freed. */
 char *as_subject_absolute(const char *command);
 /* Whether the program reads its disk only if that is a file (as_tool_setup.served). */
-bool as_subject_is_served(const char *program, char *const *argv);
+bool as_subject_is_served(const char *program, char *const *argv, const struct as_halt *halt);
 
 #endif

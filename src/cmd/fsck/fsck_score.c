@@ -164,11 +164,14 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 			.for_us = us,
 			.keep = keep.frames,
 			.halt = &halt,
+			.opened = as_cli_opened,
 		};
 
+		as_cli_opens(us);
 		as_live_target(live, list.spec[i], "", how.jobs);
 		as_live_done(live, i);
 		rc = as_score_run(&how, &scores[n], err);
+		as_cli_opened();
 		as_live_add(live, AS_COUNT_disks, scores[n].all.disks);
 		if (rc && !list.chosen) {
 			fprintf(stderr, "assay: %s is left out: %s\n", list.spec[i], err->msg);
