@@ -12,8 +12,8 @@ void as_cli_stop_release(void);
 /*
  * Before a long command begins its work, it looks at what it is given: it probes programs, makes
  * disks, boots kernels. Nothing is found yet, so that nothing is lost if the program ends there. It
- * does between these two, a second after a signal, or after its time is over; who calls as_cli_opens()
- * again gets a new time. 0: it has no time.
+ * does between these two, a second after a signal, or after its time is over; as_cli_opens() again
+ * gives it a new time. 0: it has no time.
  */
 void as_cli_opens(int64_t for_us);
 void as_cli_opened(void);

@@ -11,6 +11,7 @@
 #include "dossier/readme.h"
 #include "os/rundir.h"
 #include "os/spawn.h"
+#include "symptom/still.h"
 #include "work/parse.h"
 #include "work/print.h"
 
@@ -302,7 +303,7 @@ static void ear_finding(struct as_sink *sink, const struct as_finding *f, const 
 
 	(void)id;
 	ear->heard = true;
-	if (ear->same || !as_signature_same_symptom(f->signature, ear->wanted))
+	if (ear->same || !as_still_fails(AS_STILL_SYMPTOM, ear->wanted, f->signature))
 		return;
 	ear->same = true;
 	if (ear->seen)

@@ -294,16 +294,6 @@ static void say_left_out(const struct as_fsck_session *s)
 	}
 }
 
-static int begin_time(const struct as_args *args, struct as_err *err)
-{
-	const char *time = as_args_text(args, "for", NULL);
-	int64_t for_us = 0;
-	int rc = time ? as_cli_read_duration("for", time, &for_us, err) : 0;
-
-	as_cli_opens(for_us);
-	return rc;
-}
-
 static int run_one(const struct as_args *args, struct as_err *err)
 {
 	struct as_fsck_session s = {
@@ -322,7 +312,8 @@ static int run_one(const struct as_args *args, struct as_err *err)
 		.export = AS_DIR_NONE,
 	};
 	struct as_subject_setup confirms = s.setup;
-	int rc = begin_time(args, err);
+	int64_t for_us;
+	int rc = as_cli_begin_time(args, &for_us, err);
 
 	/* Runs of the worker processes share what they can. What they find is confirmed and made
 	 * smaller by runs that share nothing. */

@@ -79,7 +79,7 @@ void as_crew_end(struct as_crew *crew, unsigned grace_ms);
 /* Waits until all have ended. When the time is over, those that still work have so long to end. */
 void as_crew_await(struct as_crew *crew, const struct as_halt *halt, unsigned grace_ms);
 
-/* ---- In turns --------------------------------------------------------------------------------- */
+/* ---- In turns -------------------------------------------------------------------------------- */
 
 /*
  * What mates say is kept in lanes until it is its turn. Each lane has a number, its turn; the

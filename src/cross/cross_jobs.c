@@ -337,9 +337,8 @@ static int on_part(void *ctx, const char *data, size_t len, size_t *deed, struct
 {
 	struct cross_lead *l = ctx;
 
-	return is_part(l, data, len, deed)
-		       ? as_frames_add(l->args->keep, data, len, err)
-		       : as_fail(err, AS_EIO, "a worker sent a wrong message");
+	return is_part(l, data, len, deed) ? as_frames_add(l->args->keep, data, len, err)
+					   : as_fail(err, AS_EIO, "a worker sent a wrong message");
 }
 
 void as_cross_keep_head(const struct as_cross *c, const struct as_cross_setup *setup,

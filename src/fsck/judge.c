@@ -44,6 +44,11 @@ const char *as_fsck_problem_words(enum as_fsck_problem problem)
 	return problems[problem].words;
 }
 
+const char *as_fsck_verdict_shows(const struct as_fsck_verdict *v, enum as_fsck_problem problem)
+{
+	return v->problems & 1u << problem ? as_buf_str(&v->found[problem].signature) : NULL;
+}
+
 void as_fsck_verdict_free(struct as_fsck_verdict *v)
 {
 	for (unsigned i = 0; i < AS_FSCK_PROBLEMS; i++) {
@@ -226,7 +231,8 @@ void as_judge_end(struct as_fsck_verdict *v, enum as_fsck_problem problem,
 		  const struct as_damage *damage)
 {
 	if (damage->field.len)
-		as_buf_addf(&v->found[problem].signature, "; field %s", as_buf_str(&damage->field));
+		as_buf_addf(&v->found[problem].signature, AS_SIGNATURE_FIELD "%s",
+			    as_buf_str(&damage->field));
 }
 
 /* The line in which the checker tells that it caught a signal; NULL: there is none. */

@@ -57,6 +57,9 @@ struct as_fsck_verdict {
 	struct as_buf kernel; /* what the kernel printed when it was asked; "": nothing is wrong */
 };
 
+/* The signature of a problem, for as_still_fails(); NULL: the disk does not show it. */
+const char *as_fsck_verdict_shows(const struct as_fsck_verdict *verdict,
+				  enum as_fsck_problem problem);
 void as_fsck_verdict_free(struct as_fsck_verdict *verdict);
 
 /* A healthy disk, and what is known of it. */

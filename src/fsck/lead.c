@@ -29,7 +29,6 @@
  */
 #include "fsck/lead_priv.h"
 
-#include "base/array.h"
 #include "fsck/alone.h"
 #include "os/spawn.h"
 
@@ -64,8 +63,7 @@ struct fsck_lead {
 	struct as_alone *alone;
 	uint64_t *told; /* of each worker; all processes share it */
 	struct as_hangs *hangs; /* NULL: there is no source */
-	struct lead_task *aside; /* what was put aside; those before `aside_at` were given away */
-	size_t aside_at, n_aside, aside_cap;
+	struct as_asides asides;
 	struct as_laters later;
 	uint64_t first_left; /* the first lot with something that was not confirmed */
 	bool ending; /* workers get nothing more */
@@ -122,19 +120,16 @@ static bool has_more(const struct fsck_lead *l)
 
 	return l->next < l->status->all_lots &&
 	       (!a->max_lots || l->next - a->first < a->max_lots) &&
-	       (!a->for_us || l->aside_at == l->n_aside ||
+	       (!a->for_us || !as_asides_left(&l->asides) ||
 		as_now_us() - l->start_us < for_us - for_us / ASIDE_SHARE);
 }
 
 /* False: there is nothing to do at this moment. */
 static bool next_task(struct fsck_lead *l, struct lead_task *task)
 {
-	if (has_more(l))
-		*task = (struct lead_task){ .lot = l->next++ };
-	else if (l->aside_at < l->n_aside)
-		*task = l->aside[l->aside_at++];
-	else
-		return false;
+	if (!has_more(l))
+		return as_asides_next(&l->asides, task);
+	*task = (struct lead_task){ .lot = l->next++ };
 	return true;
 }
 
@@ -300,8 +295,7 @@ static int confirm_later(struct fsck_lead *l, struct as_err *err)
 	for (; !rc && i < later->n && !as_halted(a->halt); i++)
 		rc = tell(l, &later->items[i].damage, later->items[i].problem,
 			  later->items[i].signature, err);
-	if (rc == AS_ESTOP)
-		i--;
+	i -= rc == AS_ESTOP;
 	rc = unless_halted(l, rc);
 	if (!rc && i < later->n) {
 		l->status->unconfirmed += later->n - i;
@@ -407,12 +401,9 @@ static int on_message(struct fsck_lead *l, struct worker *w, const struct lead_m
 			tell_done(l, (unsigned)(w - l->workers));
 		return rc;
 	case LEAD_DONE:
-		if (m->aside.n) {
-			AS_ARRAY_ROOM(l->aside, l->n_aside, l->aside_cap);
-			l->aside[l->n_aside++] = (struct lead_task){ m->lot, m->aside };
-		} else {
-			s->lots++;
-		}
+		if (m->aside.n)
+			as_asides_add(&l->asides, &(struct lead_task){ m->lot, m->aside });
+		s->lots += !m->aside.n;
 		s->search_us = as_now_us() - l->start_us;
 		w->out--;
 		s->counts.disks += m->counts.disks;
@@ -441,9 +432,7 @@ static void set_next(struct fsck_lead *l)
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->workers[i].lot < next)
 			next = l->workers[i].lot;
-	for (size_t i = l->aside_at; i < l->n_aside; i++)
-		if (l->aside[i].lot < next)
-			next = l->aside[i].lot;
+	next = as_asides_first(&l->asides, next);
 	if (l->args->corrupt && l->first_left < next)
 		next = l->first_left;
 	l->status->next = l->args->corrupt ? as_laters_first(&l->later, 0, next) : next;
@@ -603,7 +592,7 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 	stop_all(&l);
 	as_hangs_free(l.hangs);
 	as_laters_clear(&l.later);
-	free(l.aside);
+	as_asides_clear(&l.asides);
 	as_shared_free(l.told, jobs * sizeof(*l.told));
 	as_alone_free(l.alone);
 	free(m);

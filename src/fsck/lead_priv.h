@@ -25,6 +25,19 @@ struct lead_task {
 	struct lead_aside aside;
 };
 
+/* lead_later.c: what was put aside, in the order in which it was. */
+struct as_asides {
+	struct lead_task *items;
+	size_t at, n, cap; /* those before `at` were taken */
+};
+
+void as_asides_add(struct as_asides *asides, const struct lead_task *task);
+bool as_asides_left(const struct as_asides *asides);
+bool as_asides_next(struct as_asides *asides, struct lead_task *task);
+/* The first lot that something is left of, or `next`, if that is before it. */
+uint64_t as_asides_first(const struct as_asides *asides, uint64_t next);
+void as_asides_clear(struct as_asides *asides);
+
 enum { LEAD_FOUND, LEAD_DONE };
 
 struct lead_message {
@@ -59,7 +72,7 @@ struct as_laters {
 		enum as_fsck_problem problem;
 		uint64_t lot; /* a session that is killed before it was confirmed begins there */
 		struct as_damage damage;
-	} *items;
+	} * items;
 	size_t n, cap;
 };
 

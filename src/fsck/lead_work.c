@@ -207,8 +207,8 @@ static void count_runs(struct lead_message *m, struct as_judge_counts before,
 static bool hear_task(struct as_mate *mate, struct lead_task *task)
 {
 	struct as_buf got = { 0 };
-	bool more = !as_mate_is_hushed(mate) && as_mate_hear(mate, &got) &&
-		    got.len == sizeof(*task);
+	bool more =
+		!as_mate_is_hushed(mate) && as_mate_hear(mate, &got) && got.len == sizeof(*task);
 
 	if (more)
 		memcpy(task, got.data, sizeof(*task));

@@ -170,7 +170,8 @@ static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 		}
 	program = s->checker.beside ? beside(s->argv[mode][0]) : as_xstrdup(s->argv[mode][0]);
 	dynamic = as_spawn_which(program, path, sizeof(path)) && as_tool_is_dynamic(path);
-	if (dynamic && s->own[0] && !s->probed && as_subject_is_served(program, s->argv[mode], s->halt))
+	if (dynamic && s->own[0] && !s->probed &&
+	    as_subject_is_served(program, s->argv[mode], s->halt))
 		s->served |= 1u << mode;
 	how.served = s->served & 1u << mode;
 	rc = as_tool_start(program, &how, &s->tool[mode], err);
@@ -305,6 +306,11 @@ void as_subject_hurry(struct as_fsck_subject *s, unsigned ms)
 unsigned as_subject_deadline_ms(const struct as_fsck_subject *s)
 {
 	return s->deadline_ms;
+}
+
+bool as_subject_is_halted(const struct as_fsck_subject *s)
+{
+	return as_halted(s->halt);
 }
 
 const char *as_subject_spec(const struct as_fsck_subject *s)

@@ -55,6 +55,8 @@ void as_subject_free(struct as_fsck_subject *subject); /* takes NULL */
  * says. */
 void as_subject_hurry(struct as_fsck_subject *subject, unsigned ms);
 unsigned as_subject_deadline_ms(const struct as_fsck_subject *subject); /* as the setup says */
+/* Whether its runs are ended because the time of the session is over. */
+bool as_subject_is_halted(const struct as_fsck_subject *subject);
 
 const char *as_subject_spec(const struct as_fsck_subject *subject); /* as typed */
 const char *as_subject_name(const struct as_fsck_subject *subject); /* for ids: "e2fsck-ext4" */

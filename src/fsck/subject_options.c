@@ -139,8 +139,7 @@ char *as_subject_absolute(const char *command)
 }
 
 /* Whether it looks at the disk that it is given. Who does not end does not say so. */
-static bool reads(const char *program, char *const *argv, bool served,
-		  const struct as_halt *halt)
+static bool reads(const char *program, char *const *argv, bool served, const struct as_halt *halt)
 {
 	const struct as_tool_setup how = { .deadline_ms = AS_SUBJECT_DEADLINE_MS,
 					   .halt = halt,

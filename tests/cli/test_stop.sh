@@ -5,6 +5,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 
+shopt -s extglob
 SOON_MS=2000
 bin=$WORK/bin
 mkdir "$bin"
@@ -12,6 +13,7 @@ chmod 755 "$WORK" "$bin"
 cc -O1 -D_GNU_SOURCE -w -o "$bin/hostile" tests/fsck/hostile_checker.c || exit 1
 head -c 65536 /dev/zero | tr '\0' h >"$WORK/disk"
 chmod 644 "$WORK/disk"
+probes="checker:$bin/hostile+stubborn+{disk}"
 hangs="fsck checker:$bin/hostile+stubborn+{disk} --disk $WORK/disk --model bits"
 cat >"$WORK/w.txt" <<'END'
 $0 = open /f O_RDWR|O_CREAT 0644
@@ -24,27 +26,47 @@ close $0
 sync
 END
 two="$WORK/w.txt $WORK/w.txt"
+cat >"$WORK/campaign" <<'END'
+campaign small
+time 60s
+rounds 2
+memory 64M
+cells hunt --target lab:bug={bug} --no-reduce
+    bug 2 7
+END
 
-# Commands, and a word that a machine may lack for each. A "+" is a space within an argument.
-# NAME | NEEDS | COMMAND
+# Commands, and what a machine may lack for each: a program, or a type in the sandbox uml. A "+" is
+# a space within an argument. Where it is said to probe, the checker hangs also on the disk with
+# which it is tried how it reads.
+# NAME | NEEDS | HOW LONG (-: there is no --for) | COMMAND
 commands() {
 	cat <<-END
-		fsck           | -         | fsck labfs-fsck --model bits
-		fsck of one that hangs | - | $hangs
-		fsck that confirms one | - | $hangs --lots 1
-		fsck --jobs    | -         | fsck labfs-fsck --model bits --jobs 3
-		fsck --compare | e2fsck    | fsck --compare ext4,ext2
-		fsck --compare, jobs | e2fsck | fsck --compare ext4,ext2 --jobs 3
-		fsck --score   | e2fsck    | fsck --score e2fsck
-		fsck --score of one that hangs | fsck.minix | fsck --score fsck.minix --jobs 2
-		fsck --symbolic | valgrind | fsck e2fsck --symbolic
-		hunt           | -         | hunt --target lab --jobs 2
-		hunt crash     | -         | hunt --target lab --scenario crash --jobs 2
-		hunt that reduces | -      | hunt --target lab:bug=2
-		check          | -         | check --target lab --jobs 2
-		check that confirms | -    | check --target lab:bug=1 --no-crash --nodes 2
-		crash          | -         | crash --target lab --faults all $WORK/w.txt
-		crash --jobs   | -         | crash --target lab --faults all --jobs 2 $two
+		fsck           | -         | 60s | fsck labfs-fsck --model bits
+		fsck of one that hangs | - | 60s | $hangs
+		fsck that confirms one | - | 60s | $hangs --lots 1
+		fsck that probes | -       | 60s | fsck $probes --model bits
+		fsck of a kernel | e2fsck uml:ext4 | 60s | fsck e2fsck --kernel --model bits
+		fsck --jobs    | -         | 60s | fsck labfs-fsck --model bits --jobs 3
+		fsck --compare | e2fsck    | 60s | fsck --compare ext4,ext2
+		fsck --compare, jobs | e2fsck | 60s | fsck --compare ext4,ext2 --jobs 3
+		fsck --compare that probes | - | 60s | fsck --compare lab,minix3=$probes
+		fsck --score   | e2fsck    | 60s | fsck --score e2fsck
+		fsck --score of one that hangs | fsck.minix | 60s | fsck --score fsck.minix --jobs 2
+		fsck --symbolic | valgrind | 60s | fsck e2fsck --symbolic
+		hunt           | -         | 60s | hunt --target lab --jobs 2
+		hunt crash     | -         | 60s | hunt --target lab --scenario crash --jobs 2
+		hunt that reduces | -      | 60s | hunt --target lab:bug=2
+		hunt in a sandbox | uml:ext4 | 60s | hunt --target ext4
+		hunt crash in a sandbox | uml:ext4 | 60s | hunt --target ext4 --scenario crash
+		check          | -         | 60s | check --target lab --jobs 2
+		check that confirms | -    | 60s | check --target lab:bug=1 --no-crash --nodes 2
+		check that starts | -      | 60s | check --target lab --start full --no-crash
+		check in a sandbox | uml:ext4 | 60s | check --target ext4
+		crash          | -         | -   | crash --target lab --faults all $WORK/w.txt
+		crash --jobs   | -         | -   | crash --target lab --faults all --jobs 2 $two
+		crash in a sandbox | uml:ext4 | - | crash --target ext4 --faults all $WORK/w.txt
+		swarm          | -         | -   | swarm run $WORK/campaign --jobs 2
+		cov record     | -         | -   | cov record -- sleep 600
 	END
 }
 
@@ -53,11 +75,12 @@ commands() {
 moments() {
 	cat <<-'END'
 		at the start       | -                          | *
-		at work            | "event":"progress"         | *
+		at work            | "event":"progress"         | !(*probes|cov record|crash in*)
 		with a problem     | "problems":[1-9]           | fsck of one that hangs
 		confirming         | "problems":[2-9]           | fsck that confirms one
 		reducing           | "event":"finding"          | hunt that reduces
 		confirming         | "findings":[1-9]           | check that confirms
+		writing its report | "event":"done"             | hunt
 	END
 }
 
@@ -71,7 +94,12 @@ start() { # COMMAND...: its pid, its output and its folder
 	run_number=$((run_number + 1))
 	folder=$WORK/run-$run_number
 	out=$WORK/out-$run_number
-	"$ASSAY" "$@" --json >"$out" 2>&1 &
+	# What comes after a "--" is somebody else's.
+	case " $* " in
+	*" -- "*) set -- "${@:1:2}" --json -o "$folder" "${@:3}" ;;
+	*) set -- "$@" --json -o "$folder" ;;
+	esac
+	"$ASSAY" "$@" >"$out" 2>&1 &
 	pid=$!
 }
 
@@ -95,20 +123,29 @@ judge() { # NAME BOUND-MS
 	fi
 }
 
-is_here() { PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null; }
+is_here() { # NEED...
+	for need; do
+		case $need in
+		-) ;;
+		uml:*) tap_uml "${need#uml:}" ;;
+		*) PATH=$PATH:/usr/sbin:/sbin command -v "$need" >/dev/null ;;
+		esac || return
+	done
+}
 
 each_command() { # FUNCTION
-	local name needs command
-	while IFS='|' read -r name needs command; do
+	local name needs long command
+	while IFS='|' read -r name needs long command; do
 		name=$(sed 's/[[:space:]]*$//' <<<"$name")
-		needs=${needs//[[:space:]]/}
-		if [ "$needs" != - ] && ! is_here "$needs"; then
-			tap_skip "$name" "$needs is not here"
+		# shellcheck disable=SC2086 # words
+		if ! is_here $needs; then
+			tap_skip "$name" "it is not here:$needs"
 			continue
 		fi
 		read -ra words <<<"$command"
 		words=("${words[@]//+/ }")
-		case $command in *crash\ --target*) timed=() ;; *) timed=(--for 60s) ;; esac
+		long=${long//[[:space:]]/}
+		case $long in -) timed=() ;; *) timed=(--for "$long") ;; esac
 		"$1" "$name"
 	done < <(commands)
 }
@@ -121,7 +158,7 @@ stops() {
 		which=$(sed 's/^ *//; s/ *$//' <<<"$which")
 		# shellcheck disable=SC2053 # a pattern
 		[[ $name == $which ]] || continue
-		start "${words[@]}" "${timed[@]}" -o "$WORK/run-$((run_number + 1))"
+		start "${words[@]}" "${timed[@]}"
 		[ "$regex" = - ] || tap_wait_until $((60 * TAP_SLOWER)) reached "$regex"
 		if [ "$regex" != - ] && ! grep -qE -- "$regex" "$out"; then
 			tap_not_ok "SIGTERM: $name, $moment" "it never came to that:" \
@@ -140,8 +177,11 @@ stops() {
 times() {
 	local seconds=4
 	[ "${#timed[@]}" -gt 0 ] || return 0
-	case $1 in *hangs | *confirms*) seconds=12 ;; esac
-	start "${words[@]}" --for ${seconds}s -o "$WORK/run-$((run_number + 1))"
+	case $1 in
+	*hangs | *confirms*) seconds=12 ;;
+	*probes) seconds=3 ;; # as long as the checker does not come back
+	esac
+	start "${words[@]}" --for ${seconds}s
 	ended_after "$(now_ms)" 60000
 	judge "--for: $1" $((seconds * 1000 + SOON_MS * $(tap_slowness)))
 }

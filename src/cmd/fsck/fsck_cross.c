@@ -11,6 +11,7 @@
 #include "cmd/fsck/fsck_word.h"
 #include "cross/cross.h"
 #include "os/spawn.h"
+#include "symptom/still.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,7 @@ static void tell(struct as_sink *sinks, const char *text)
 }
 
 static int open_cross(const struct as_args *args, const char *list, struct as_halt *halt,
-		      struct as_cross_setup *setup,
-		      struct as_cross **cross, struct as_err *err)
+		      struct as_cross_setup *setup, struct as_cross **cross, struct as_err *err)
 {
 	int rc;
 
@@ -129,11 +129,9 @@ int as_fsck_compare(const struct as_args *args, struct as_err *err)
 	struct as_cross_setup setup;
 	struct as_fsck_keep keep = { .folder.dir = AS_DIR_NONE, .below = AS_DIR_NONE };
 	struct as_cli_output out;
-	const char *time = as_args_text(args, "for", NULL);
-	int64_t for_us = 0;
-	int rc = time ? as_cli_read_duration("for", time, &for_us, err) : 0;
+	int64_t for_us;
+	int rc = as_cli_begin_time(args, &for_us, err);
 
-	as_cli_opens(for_us);
 	if (!rc)
 		rc = open_cross(args, as_args_text(args, "compare", ""), &halt, &setup, &cross,
 				err);
@@ -179,7 +177,7 @@ static void on_finding(struct as_sink *sink, const struct as_finding *f, const c
 	struct again_sink *a = (struct again_sink *)sink;
 
 	(void)id;
-	a->found = a->found || !strcmp(f->signature, a->signature);
+	a->found = a->found || as_still_fails(AS_STILL_EXACTLY, a->signature, f->signature);
 }
 
 int as_fsck_compare_again(const struct as_args *args, const struct as_stored *stored,

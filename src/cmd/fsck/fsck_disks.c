@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fsck_disks: the disks of a session with a checker, and the model that damages them. */
-#include "cli/stopping.h"
 #include "cli/hunts.h"
+#include "cli/stopping.h"
 #include "cmd/fsck/fsck_session.h"
 #include "disk/image.h"
 #include "layout/field.h"
