@@ -246,7 +246,7 @@ void as_crew_within(struct as_crew *c, unsigned seat, unsigned ms)
 	struct seat *s = &c->seats[seat];
 
 	if (s->pid && !s->gone)
-		s->patience = as_patience_of(s->pid, ms);
+		s->patience = as_patience_of(AS_PATIENCE_MATE, s->pid, ms);
 }
 
 bool as_crew_sits(const struct as_crew *c, unsigned seat)

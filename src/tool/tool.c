@@ -353,7 +353,7 @@ static void drain(struct as_tool *tool, struct as_buf *output)
  */
 int as_tool_await(struct as_tool *tool, unsigned deadline_ms, struct as_buf *output)
 {
-	struct as_patience patience = as_patience_of(tool->pid, deadline_ms);
+	struct as_patience patience = as_patience_of(AS_PATIENCE_CHECKER, tool->pid, deadline_ms);
 	struct pollfd answer = { .fd = tool->control_fd, .events = POLLIN };
 
 	while (poll(&answer, 1, QUIET_MS) < 0 && errno == EINTR)
