@@ -468,7 +468,7 @@ static int run_program(const struct as_spawn *spawn, const char *path, char *con
 		       struct as_ended *ended, struct as_err *err)
 {
 	struct watch w = { .out_fd = -1, .output = spawn->output, .start_us = as_now_us() };
-	struct as_spawn_limits limits = { .deadline_ms = spawn->deadline_ms };
+	struct as_spawn_limits limits = { .deadline_ms = spawn->deadline_ms, .halt = spawn->halt };
 	pid_t parent = getpid();
 	struct plumbing p;
 	int rc, fail;

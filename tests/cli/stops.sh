@@ -51,6 +51,7 @@ commands() {
 		fsck --score   | e2fsck    | 60s | fsck --score e2fsck
 		fsck --score of one that hangs | fsck.minix | 60s | fsck --score fsck.minix --jobs 2
 		fsck --symbolic | valgrind | 60s | fsck e2fsck --symbolic
+		fsck --table   | -         | 60s | fsck --table 8 labfs-fsck
 		hunt           | -         | 60s | hunt --target lab --jobs 2
 		hunt crash     | -         | 60s | hunt --target lab --scenario crash --jobs 2
 		hunt that reduces | -      | 60s | hunt --target lab:bug=2
@@ -73,7 +74,7 @@ commands() {
 moments() {
 	cat <<-'END'
 		at the start       | -                          | *
-		at work            | "event":"progress"         | !(*probes|cov record|crash in*)
+		at work            | "event":"progress"         | !(*probes|*--table|cov record|crash in*)
 		with a problem     | "problems":[1-9]           | fsck of one that hangs
 		confirming         | "problems":[2-9]           | fsck that confirms one
 		reducing           | "event":"finding"          | hunt that reduces

@@ -242,9 +242,10 @@ static int run_session(const struct as_args *args, const char *spec, const char 
 				 "-o",
 				 as_args_text(args, "out", AS_OUT_DEFAULT) };
 	int n = 10;
-	struct as_spawn spawn = { .argv = (char *const *)argv,
-				  .output = said,
-				  .output_max = SAID_BYTES };
+	const struct as_halt halt = { .stop = as_cli_stop_catch() };
+	struct as_spawn spawn = {
+		.argv = (char *const *)argv, .halt = &halt, .output = said, .output_max = SAID_BYTES
+	};
 	struct as_ended ended;
 	int rc;
 
@@ -259,6 +260,8 @@ static int run_session(const struct as_args *args, const char *spec, const char 
 	snprintf(time, sizeof(time), "%llds", (long long)(for_us / 1000000));
 	snprintf(jobs, sizeof(jobs), "%llu", (unsigned long long)as_args_number(args, "jobs", 1));
 	rc = as_spawn_run(&spawn, &ended, err);
+	if (!rc && ended.how == AS_END_STOPPED)
+		return 1;
 	if (!rc && (ended.how != AS_END_EXIT || ended.status > AS_EXIT_FOUND)) {
 		size_t skip = said->len > 300 ? said->len - 300 : 0;
 
