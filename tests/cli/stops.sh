@@ -74,7 +74,7 @@ commands() {
 moments() {
 	cat <<-'END'
 		at the start       | -                          | *
-		at work            | "event":"progress"         | !(*probes|*--table|cov record|crash in*)
+		at work            | "event":"progress"         | !(*probes|*table|cov*|crash in*)
 		with a problem     | "problems":[1-9]           | fsck of one that hangs
 		confirming         | "problems":[2-9]           | fsck that confirms one
 		reducing           | "event":"finding"          | hunt that reduces
