@@ -3,6 +3,7 @@
 #include "bench/bench.h"
 
 #include "base/buf.h"
+#include "bench/kept.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -44,7 +45,7 @@ bool as_bench_wants(const char *prefix)
 	for (int i = 0; i < n_wanted; i++)
 		wants = wants || !strncmp(prefix, wanted[i], strlen(wanted[i])) ||
 			!strncmp(prefix, wanted[i], strlen(prefix));
-	return wants;
+	return wants && !as_bench_kept_has(prefix);
 }
 
 bool as_bench_names(const char *name)

@@ -19,7 +19,8 @@ struct as_bench_how {
 };
 void as_bench_set(const struct as_bench_how *how);
 const struct as_bench_how *as_bench_how(void);
-/* Whether one of them is about what begins so, or the other way round. */
+/* Whether one of them is about what begins so, or the other way round, and it was not measured yet
+ * (kept.h). */
 bool as_bench_wants(const char *prefix);
 /* Whether somebody asked for it by this name: for what takes long. */
 bool as_bench_names(const char *name);

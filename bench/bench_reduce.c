@@ -24,11 +24,10 @@ struct subject {
 	long op;
 };
 
-static void hear(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void hear(struct as_sink *sink, const struct as_finding *f)
 {
 	struct subject *s = (struct subject *)sink;
 
-	(void)id;
 	free(s->signature);
 	s->signature = as_xstrdup(f->signature);
 	s->op = f->op_index;

@@ -56,7 +56,7 @@ instructions() { # PROGRAM WORD...
 		;;
 	callgrind)
 		run valgrind -q --tool=callgrind --callgrind-out-file="$WORK/count.%p" "$@"
-		cat "$WORK"/count.* | awk '/^totals:/ { n += $2 } END { printf "%d\n", n }'
+		cat "$WORK"/count.* | awk '/^totals:/ { n += $2 } END { printf "%.0f\n", n }'
 		;;
 	*) echo 0 ;;
 	esac

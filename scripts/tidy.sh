@@ -72,7 +72,7 @@ arrows() {
 	figure    cover
 	dossier   work model disk host target vfs legal
 	report    progress figure dossier
-	join      cover dossier report
+	join      cover dossier
 	cli       work model symptom gen disk host target box vfs race reduce instance child run
 	cli       supervise crash scenario hunt kernel cover progress figure dossier report
 	cmd       work symptom gen disk target tool box vfs reduce instance run supervise recording

@@ -4,11 +4,11 @@
 
 #include "base/buf.h"
 
-void as_emit_finding(struct as_sink *chain, const struct as_finding *finding, const char *id)
+void as_emit_finding(struct as_sink *chain, const struct as_finding *finding)
 {
 	for (struct as_sink *sink = chain; sink; sink = sink->next)
 		if (sink->finding)
-			sink->finding(sink, finding, id);
+			sink->finding(sink, finding);
 }
 
 void as_emit_again(struct as_sink *chain, const char *signature)

@@ -12,7 +12,7 @@ struct as_run_stats; /* progress/stats.h */
 
 /* Implementations embed this as their first member; unused functions are NULL. */
 struct as_sink {
-	void (*finding)(struct as_sink *sink, const struct as_finding *finding, const char *id);
+	void (*finding)(struct as_sink *sink, const struct as_finding *finding);
 	/* A finding whose signature was met before: only the signature is told. */
 	void (*again)(struct as_sink *sink, const char *signature);
 	void (*note)(struct as_sink *sink,
@@ -23,7 +23,7 @@ struct as_sink {
 	struct as_sink *next; /* the chain: each sink gets every event */
 };
 
-void as_emit_finding(struct as_sink *chain, const struct as_finding *finding, const char *id);
+void as_emit_finding(struct as_sink *chain, const struct as_finding *finding);
 void as_emit_again(struct as_sink *chain, const char *signature);
 void as_emit_note(struct as_sink *chain, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct as_disk;
+struct json_t; /* of jansson */
 
 /* What kind of mistake. Names (as_finding_kind_name) are part of ids and files. */
 enum as_finding_kind {
@@ -51,7 +52,14 @@ struct as_finding_file {
 	bool program; /* it can be run */
 };
 
+/*
+ * Who owns the texts: a finding that was read (base/finding_json.h) holds them, and its files, by
+ * `own`, and as_finding_free() frees both. Where `own` is NULL, they belong to whoever made it, and
+ * live as long as its sinks look at it. Disks are never its own.
+ */
 struct as_finding {
+	struct json_t *own;
+	const char *id; /* NULL: it has none yet */
 	enum as_finding_kind kind;
 	const char *target; /* as typed: "lab:bug=3" */
 	const char *summary; /* one line: "op 7: pwrite $0 ... returned 4096, model says 8192" */
@@ -67,6 +75,8 @@ struct as_finding {
 	const char *log; /* what the target logged, may be NULL */
 	const char *layout; /* the text of the disk's description that it needs, may be NULL */
 	const char *kernel; /* that it ran on: "Linux 6.1.0 x86_64"; NULL, "": unknown */
+	uint64_t count; /* how often it was met; 0: unknown */
+	bool has_disk; /* it was read, and what wrote it had a disk */
 	struct as_disk *disk; /* as it was at that moment, may be NULL */
 	struct as_disk *healthy; /* as it was before it was damaged, may be NULL */
 	/* In place of a workload and what is made of it, the page included; NULL: there is a

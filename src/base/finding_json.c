@@ -46,9 +46,9 @@ static void print_group(struct as_json *json, const struct as_finding *f)
 	as_buf_free(&group);
 }
 
-void as_finding_print(struct as_json *json, const struct as_finding *f, const char *id)
+static void print_members(struct as_json *json, const struct as_finding *f)
 {
-	as_json_kstr(json, "id", id);
+	as_json_kstr(json, "id", f->id);
 	as_json_kstr(json, "kind", as_finding_kind_name(f->kind));
 	for (size_t i = 0; i < NTEXTS; i++) {
 		const char *const *text =
@@ -84,21 +84,24 @@ static void print_files(struct as_json *json, const struct as_finding *f)
 	as_json_end(json);
 }
 
-void as_finding_print_whole(struct as_json *json, const struct as_finding *f, const char *id)
+void as_finding_print(struct as_json *json, const struct as_finding *f, enum as_finding_form form)
 {
-	as_json_kint(json, "form", AS_FINDING_FORM);
-	as_finding_print(json, f, id);
+	if (form != AS_FINDING_STORED)
+		as_json_kint(json, "form", AS_FINDING_VERSION);
+	print_members(json, f);
+	if (form == AS_FINDING_STORED)
+		return;
 	as_json_kstr(json, "workload", f->workload);
 	if (f->n_files)
 		print_files(json, f);
 }
 
-void as_finding_pack(const struct as_finding *finding, const char *id, struct as_buf *out)
+void as_finding_pack(const struct as_finding *finding, struct as_buf *out)
 {
 	struct as_json json = as_json_on(out);
 
 	as_json_object(&json);
-	as_finding_print_whole(&json, finding, id);
+	as_finding_print(&json, finding, AS_FINDING_WHOLE);
 	as_json_end(&json);
 }
 
@@ -131,37 +134,37 @@ static void make_line(json_t *text)
 	free(line);
 }
 
-static bool is_guest(enum as_finding_source source)
+static bool is_guest(enum as_finding_form form)
 {
-	return source == AS_FINDING_FROM_GUEST || source == AS_FINDING_SAID;
+	return form == AS_FINDING_FROM_GUEST || form == AS_FINDING_SAID;
 }
 
-static int read_texts(json_t *object, enum as_finding_source source, struct as_finding *f,
+static int read_texts(json_t *object, enum as_finding_form form, struct as_finding *f,
 		      struct as_err *err)
 {
 	for (size_t i = 0; i < NTEXTS; i++) {
 		const struct text_row *row = &texts[i];
 		json_t *text = json_object_get(object, row->key);
-		bool due = row->said || source != AS_FINDING_SAID;
+		bool due = row->said || form != AS_FINDING_SAID;
 
 		if (row->always && due && !json_is_string(text))
 			return as_fail(err, AS_EUSE, "it lacks id, target, signature or options");
-		if (row->whole && due && source != AS_FINDING_STORED && !json_is_string(text))
+		if (row->whole && due && form != AS_FINDING_STORED && !json_is_string(text))
 			return as_fail(err, AS_EUSE, "it lacks its %s", row->key);
 		if (text && !json_is_string(text) && !json_is_null(text))
 			return as_fail(err, AS_EUSE, "its %s is not a text", row->key);
-		if (json_is_string(text) && row->one_line && is_guest(source))
+		if (json_is_string(text) && row->one_line && is_guest(form))
 			make_line(text);
 		*text_at(f, row) = json_string_value(text);
 	}
 	return 0;
 }
 
-static int read_id(const json_t *object, enum as_finding_source source, const char **id,
+static int read_id(const json_t *object, enum as_finding_form form, const char **id,
 		   struct as_err *err)
 {
 	*id = json_string_value(json_object_get(object, "id"));
-	if (!*id && source != AS_FINDING_SAID)
+	if (!*id && form != AS_FINDING_SAID)
 		return as_fail(err, AS_EUSE, "it lacks id, target, signature or options");
 	if (*id && !as_finding_is_id(*id))
 		return as_fail(err, AS_EUSE, "its id is not one");
@@ -179,82 +182,84 @@ static int read_file(const json_t *object, struct as_finding_file *file, struct 
 }
 
 /* Files stand beside the finding: a guest has none to give, and a folder has its own. */
-static int read_files(const json_t *object, enum as_finding_source source,
-		      struct as_finding_record *r, struct as_err *err)
+static int read_files(const json_t *object, enum as_finding_form form, struct as_finding *f,
+		      struct as_err *err)
 {
 	const json_t *array = json_object_get(object, "files");
+	struct as_finding_file *files;
 	size_t n = json_array_size(array);
 	int rc = 0;
 
-	if (!array || source == AS_FINDING_STORED)
+	if (!array || form == AS_FINDING_STORED)
 		return 0;
-	if (is_guest(source) || !json_is_array(array) || n > AS_FINDING_FILES_MAX)
+	if (is_guest(form) || !json_is_array(array) || n > AS_FINDING_FILES_MAX)
 		return as_fail(err, AS_EUSE, "its files are none");
-	r->files = as_xcalloc(n + 1, sizeof(*r->files));
+	if (!n)
+		return 0;
+	f->files = files = as_xcalloc(n, sizeof(*files));
+	f->n_files = n;
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = read_file(json_array_get(array, i), &r->files[i], err);
-	r->finding.files = n ? r->files : NULL;
-	r->finding.n_files = n;
+		rc = read_file(json_array_get(array, i), &files[i], err);
 	return rc;
 }
 
-static int read_record(json_t *object, enum as_finding_source source, struct as_finding_record *r,
-		       struct as_err *err)
+static int read_finding(json_t *object, enum as_finding_form form, struct as_finding *f,
+			struct as_err *err)
 {
 	const char *kind = json_string_value(json_object_get(object, "kind"));
 	int parsed, rc;
 
-	if (source != AS_FINDING_STORED &&
-	    json_integer_value(json_object_get(object, "form")) != AS_FINDING_FORM)
+	if (form != AS_FINDING_STORED &&
+	    json_integer_value(json_object_get(object, "form")) != AS_FINDING_VERSION)
 		return as_fail(err, AS_EUSE, "its form is of another version");
-	rc = read_id(object, source, &r->id, err);
+	rc = read_id(object, form, &f->id, err);
 	if (!rc)
-		rc = read_texts(object, source, &r->finding, err);
+		rc = read_texts(object, form, f, err);
 	if (!rc)
-		rc = read_files(object, source, r, err);
+		rc = read_files(object, form, f, err);
 	if (rc)
 		return rc;
 	parsed = kind ? as_finding_kind_parse(kind) : -1;
 	if (parsed < 0)
 		return as_fail(err, AS_EUSE, "its kind is unknown");
-	r->finding.kind = (enum as_finding_kind)parsed;
-	r->finding.op_index = (long)number(object, "op", INT32_MAX) - 1;
-	r->finding.op_line = (int)number(object, "line", INT32_MAX);
-	r->count = (uint64_t)number(object, "count", INT64_MAX);
-	r->has_disk = json_is_true(json_object_get(object, "disk"));
+	f->kind = (enum as_finding_kind)parsed;
+	f->op_index = (long)number(object, "op", INT32_MAX) - 1;
+	f->op_line = (int)number(object, "line", INT32_MAX);
+	f->count = (uint64_t)number(object, "count", INT64_MAX);
+	f->has_disk = json_is_true(json_object_get(object, "disk"));
 	return 0;
 }
 
-int as_finding_parse(struct json_t *object, enum as_finding_source source,
-		     struct as_finding_record *record, struct as_err *err)
+int as_finding_parse(struct json_t *object, enum as_finding_form form, struct as_finding *finding,
+		     struct as_err *err)
 {
 	int rc;
 
-	*record = (struct as_finding_record){ 0 };
+	*finding = (struct as_finding){ 0 };
 	if (!json_is_object(object))
 		return as_fail(err, AS_EUSE, "expected an object");
-	rc = read_record(object, source, record, err);
-	if (!rc)
-		record->object = json_incref(object);
-	else
-		as_finding_record_free(record);
+	finding->own = json_incref(object);
+	rc = read_finding(object, form, finding, err);
+	if (rc)
+		as_finding_free(finding);
 	return rc;
 }
 
-int as_finding_unpack(const char *text, size_t len, enum as_finding_source source,
-		      struct as_finding_record *record, struct as_err *err)
+int as_finding_unpack(const char *text, size_t len, enum as_finding_form form,
+		      struct as_finding *finding, struct as_err *err)
 {
 	json_error_t error;
 	json_t *object = len <= PACKED_MAX_BYTES ? json_loadb(text, len, 0, &error) : NULL;
-	int rc = as_finding_parse(object, source, record, err);
+	int rc = as_finding_parse(object, form, finding, err);
 
 	json_decref(object);
 	return rc;
 }
 
-void as_finding_record_free(struct as_finding_record *record)
+void as_finding_free(struct as_finding *finding)
 {
-	free(record->files);
-	json_decref(record->object);
-	*record = (struct as_finding_record){ 0 };
+	if (finding->own)
+		free((void *)(uintptr_t)finding->files);
+	json_decref(finding->own);
+	*finding = (struct as_finding){ 0 };
 }

@@ -167,11 +167,10 @@ static void on_told(struct as_sink *sink, const char *text)
 
 /* ---- Kernels that die ------------------------------------------------------------------------ */
 
-static void on_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
+static void on_finding(struct as_sink *sink, const struct as_finding *finding)
 {
 	struct boxed_lane *b = of(sink);
 
-	(void)id;
 	as_buf_clear(&b->said);
 	as_buf_adds(&b->said, finding->summary);
 }

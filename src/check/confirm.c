@@ -47,25 +47,24 @@ struct as_confirm {
 	int64_t begun_us, end_us; /* of this suspect; of the check, 0: it has not ended */
 };
 
-static void count_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
+static void count_finding(struct as_sink *sink, const struct as_finding *finding)
 {
 	struct as_confirm *f =
 		(struct as_confirm *)(void *)((char *)sink - offsetof(struct as_confirm, counter));
 
 	(void)finding;
-	(void)id;
 	AS_CHECK_ADD(f->c, findings, 1);
 }
 
 /* All but memory that grows is found with a trace, too, which says more than the empty workload. So
  * it is told later, if nothing else was found. */
-static void hold_back(struct as_sink *sink, const struct as_finding *finding, const char *id)
+static void hold_back(struct as_sink *sink, const struct as_finding *finding)
 {
 	struct as_confirm *f =
 		(struct as_confirm *)(void *)((char *)sink - offsetof(struct as_confirm, sieve));
 
 	if (finding->kind == AS_FIND_LEAK)
-		as_emit_finding(&f->filter.sink, finding, id);
+		as_emit_finding(&f->filter.sink, finding);
 	else
 		f->held = true;
 }

@@ -46,11 +46,10 @@ static void on_told(struct as_sink *sink, const char *text)
 }
 
 /* By the supervisor: the kernel died, or complained. */
-static void on_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
+static void on_finding(struct as_sink *sink, const struct as_finding *finding)
 {
 	struct away *a = of(sink);
 
-	(void)id;
 	as_buf_clear(&a->died);
 	as_buf_adds(&a->died, finding->summary);
 }

@@ -107,7 +107,7 @@ void as_told_print_suspect(const struct as_suspect *suspect, struct as_buf *out)
 	as_json_kstr(&json, "choices", suspect->tried.choices);
 	as_json_key(&json, "notice");
 	as_json_object(&json);
-	as_finding_print_whole(&json, &finding, NULL);
+	as_finding_print(&json, &finding, AS_FINDING_SAID);
 	as_json_end(&json);
 	as_json_end(&json);
 }
@@ -128,11 +128,11 @@ static bool is_choices(const char *text)
 
 static bool parse_notice(json_t *object, struct as_notice *notice)
 {
-	struct as_finding_record record;
-	bool fits = !as_finding_parse(object, AS_FINDING_SAID, &record, NULL) &&
-		    as_notice_of(&record.finding, notice);
+	struct as_finding f;
+	bool fits =
+		!as_finding_parse(object, AS_FINDING_SAID, &f, NULL) && as_notice_of(&f, notice);
 
-	as_finding_record_free(&record);
+	as_finding_free(&f);
 	return fits && (!*notice->options || as_suspect_is_crash(notice));
 }
 

@@ -55,12 +55,12 @@ int as_cli_forms_open(const struct as_args *args, const char *name, struct as_cl
 	return 0;
 }
 
-void as_cli_forms_add(struct as_cli_forms *forms, const struct as_finding *finding, const char *id)
+void as_cli_forms_add(struct as_cli_forms *forms, const struct as_finding *finding)
 {
 	if (!forms || forms->n++ >= KEPT_MAX)
 		return;
 	as_json_object(&forms->json);
-	as_finding_print(&forms->json, finding, id);
+	as_finding_print(&forms->json, finding, AS_FINDING_STORED);
 	as_json_kuint(&forms->json, "run", 0);
 	as_json_kuint(&forms->json, "count", 1);
 	if (finding->workload)

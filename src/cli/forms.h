@@ -28,7 +28,7 @@ struct as_cli_forms;
 AS_MUST_CHECK int as_cli_forms_open(const struct as_args *args, const char *name,
 				    struct as_cli_forms **forms, struct as_err *err);
 /* Both take NULL. */
-void as_cli_forms_add(struct as_cli_forms *forms, const struct as_finding *finding, const char *id);
+void as_cli_forms_add(struct as_cli_forms *forms, const struct as_finding *finding);
 AS_MUST_CHECK int as_cli_forms_close(struct as_cli_forms *forms, struct as_err *err);
 
 /* The same for a run folder that is complete; --junit is left out. */

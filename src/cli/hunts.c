@@ -9,6 +9,8 @@
 #include "cli/runs.h"
 #include "cli/stopping.h"
 #include "cli/stored.h"
+#include "dossier/dossier.h"
+#include "dossier/store.h"
 #include "dossier/stored.h"
 #include "host/kfail.h"
 #include "hunt/groups.h"
@@ -17,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRAMS_MAX 16u /* that are written at the end */
+#define PLAYED_MAX 16u /* findings, at the end */
 #define WORKLOADS_CI 200
 
 /* ---- Times --------------------------------------------------------------------------------- */
@@ -131,9 +133,14 @@ int as_cli_hunt_options(const struct as_args *args, const char *scenario,
 
 /* ---- The store ------------------------------------------------------------------------------- */
 
-static int open_store(const struct as_dir *folder, struct as_sink **sink, struct as_err *err)
+static int set_count(const struct as_dir *folder, uint64_t count, const char *group,
+		     struct as_err *err)
 {
-	return as_store_sink_in(folder, as_cli_save_disk, sink, err);
+	const struct as_dossier_news news = { .event = AS_DOSSIER_COUNTED,
+					      .count = count,
+					      .group = group };
+
+	return as_dossier_write(folder, &news, err);
 }
 
 static int load(const struct as_dir *folder, struct as_hunt_found *found, struct as_err *err)
@@ -145,15 +152,15 @@ static int load(const struct as_dir *folder, struct as_hunt_found *found, struct
 
 	if (rc)
 		return rc;
-	found->op_index = stored.record.finding.op_index;
+	found->op_index = stored.finding.op_index;
 	rc = as_cli_stored_parse(&stored, "workload.txt", stored.workload, &found->seq, err);
 	if (!rc)
-		rc = as_run_options_parse(stored.record.finding.options, &options, &faults, err);
+		rc = as_run_options_parse(stored.finding.options, &options, &faults, err);
 	if (!rc) {
 		memcpy(found->scenario, options.scenario, sizeof(found->scenario));
 		memcpy(found->alter, options.alter, sizeof(found->alter));
 		found->size_bytes = options.size_bytes;
-		as_buf_adds(&found->target, stored.record.finding.target);
+		as_buf_adds(&found->target, stored.finding.target);
 		as_buf_adds(&found->faults, faults ? faults : "");
 	}
 	free(faults);
@@ -162,12 +169,12 @@ static int load(const struct as_dir *folder, struct as_hunt_found *found, struct
 }
 
 const struct as_hunt_store as_cli_hunt_store = {
-	.open = open_store,
+	.open = as_store_sink_in,
 	.failed = as_store_sink_failed,
 	.close = as_store_sink_free,
 	.load = load,
 	.set_reduced = as_cli_stored_keep,
-	.set_count = as_stored_set_count,
+	.set_count = set_count,
 };
 
 /* ---- The end --------------------------------------------------------------------------------- */
@@ -277,14 +284,15 @@ static void say_shares(const struct as_shares *shares, struct as_sink *talk)
 	}
 }
 
-static void write_programs(const struct as_hunt_state *s, const char *folder)
+/* The programs of a library's findings (cli/repro.h). */
+static void play(const struct as_hunt_state *s, const char *folder)
 {
 	struct as_dir run = AS_DIR_NONE, findings = AS_DIR_NONE;
 	unsigned n = 0;
 
 	if (!as_dir_open(folder, NULL, &run, NULL) &&
 	    !as_dir_below(&run, AS_RUN_FINDINGS, false, &findings, NULL))
-		for (size_t i = 0; i < s->n_signs && n < PROGRAMS_MAX; i++) {
+		for (size_t i = 0; i < s->n_signs && n < PLAYED_MAX; i++) {
 			struct as_dir dir = AS_DIR_NONE;
 
 			n++;
@@ -321,7 +329,7 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 			first = s->signs[i].id;
 		}
 	if (!stopped)
-		write_programs(s, folder);
+		play(s, folder);
 	as_hunt_groups(s, &groups);
 	if (json) {
 		say_json(s, &groups);

@@ -3,9 +3,9 @@
 #ifndef AS_CLI_HUNTS_H
 #define AS_CLI_HUNTS_H
 
+#include "base/event.h"
 #include "cli/cli.h"
 #include "hunt/hunt.h"
-#include "report/sinks.h"
 
 /* Reads "90", "90s", "10m", "1h", "2d". */
 AS_MUST_CHECK int as_cli_read_duration(const char *option, const char *text, int64_t *us,

@@ -5,7 +5,7 @@
 #include "cli/live/screen.h"
 #include "cli/pages.h"
 #include "cli/repro.h"
-#include "disk/image.h"
+#include "dossier/store.h"
 #include "os/rundir.h"
 #include "report/groups.h"
 #include "report/sinks.h"
@@ -13,13 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* The report room does not know disks. */
-int as_cli_save_disk(const struct as_disk *disk, const struct as_dir *dir, const char *name,
-		     struct as_err *err)
-{
-	return as_image_save_in((struct as_disk *)disk, dir, name, err);
-}
 
 struct as_sink *as_cli_talk_new(const struct as_args *args, bool quiet)
 {
@@ -58,17 +51,17 @@ struct both {
 	struct as_sink kept; /* after `talk`, which then knows that findings are kept */
 };
 
-static void both_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void both_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct both *b = (struct both *)sink;
 
-	as_report_groups_add(b->groups, f, id);
-	as_cli_forms_add(b->forms, f, id);
-	as_live_finding(b->live, f, id);
+	as_report_groups_add(b->groups, f);
+	as_cli_forms_add(b->forms, f);
+	as_live_finding(b->live, f);
 	if (b->repro)
-		b->repro->finding(b->repro, f, id);
+		b->repro->finding(b->repro, f);
 	b->talk->next = b->store && !as_store_sink_failed(b->store, NULL) ? &b->kept : NULL;
-	b->talk->finding(b->talk, f, id);
+	b->talk->finding(b->talk, f);
 }
 
 static void both_again(struct as_sink *sink, const char *signature)
@@ -123,7 +116,7 @@ int as_cli_output_open(const struct as_args *args, struct as_cli_output *out, st
 				       .json = as_args_has(args, "json") };
 	rc = as_cli_forms_open(args, args->command->name, &out->forms, err);
 	if (!rc && !as_args_has(args, "no-store"))
-		rc = as_store_sink_new(out->folder, as_cli_save_disk, &out->store, err);
+		rc = as_store_sink_new(out->folder, &out->store, err);
 	if (rc)
 		return rc;
 	out->talk = as_cli_talk_new(args, as_args_has(args, "quiet"));

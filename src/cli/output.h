@@ -33,10 +33,6 @@ struct as_cli_output {
 	bool lasting; /* the folder has more than findings: progress is kept without any */
 };
 
-/* For as_store_sink_new(). */
-AS_MUST_CHECK int as_cli_save_disk(const struct as_disk *disk, const struct as_dir *dir,
-				   const char *name, struct as_err *err);
-
 /* A sink that prints on standard output: JSON lines (--json), or text for people; `quiet`: findings
  * alone. */
 struct as_sink *as_cli_talk_new(const struct as_args *args, bool quiet);

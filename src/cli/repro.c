@@ -6,6 +6,7 @@
 #include "dossier/dossier.h"
 #include "dossier/recipe.h"
 #include "dossier/solo/solo.h"
+#include "dossier/store.h"
 #include "os/rundir.h"
 
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static int play(const struct as_dir *folder, const struct as_stored *stored, str
 	const char *text = stored->reduced ? stored->reduced : stored->workload;
 	int rc = trail ? as_cli_stored_parse(stored, AS_WORKLOAD_NAME, text, &seq, err) : 0;
 
-	ear.wanted = stored->record.finding.signature;
+	ear.wanted = stored->finding.signature;
 	if (!rc && trail)
 		rc = as_cli_again_trail(stored, trail, &ear.sink, &again, err);
 	if (!rc && trail)
@@ -47,7 +48,10 @@ static int play(const struct as_dir *folder, const struct as_stored *stored, str
 						  .choices = again.options.choices,
 						  .scenario = again.options.scenario };
 
-		rc = as_solo_file(folder, stored, &played, err);
+		const struct as_dossier_news news = { .event = AS_DOSSIER_PLAYED,
+						      .played = &played };
+
+		rc = as_dossier_write(folder, &news, err);
 	}
 	as_cli_again_close(&again);
 	as_seq_free(seq);
@@ -59,15 +63,16 @@ int as_cli_repro(const struct as_dir *folder, const char *trusted, struct as_err
 {
 	struct as_stored stored = { 0 };
 	const char *spec;
-	int rc = as_stored_load(folder, &stored, err);
+	int rc;
 
-	spec = rc ? "" : stored.record.finding.target;
+	if (!as_recipe_is_library(trusted))
+		return 0;
+	rc = as_stored_load(folder, &stored, err);
+	spec = rc ? "" : stored.finding.target;
 	/* One that compares targets names others as well. */
 	if (!rc && as_recipe_is_library(spec) && is_same_code(spec, trusted) &&
-	    !strstr(stored.record.finding.options, "scenario=diff"))
+	    !strstr(stored.finding.options, "scenario=diff"))
 		rc = play(folder, &stored, err);
-	if (!rc)
-		rc = as_dossier_write(folder, &stored, err);
 	as_stored_free(&stored);
 	return rc;
 }
@@ -80,17 +85,17 @@ struct repro_sink {
 	const struct as_dir *run;
 };
 
-static void on_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void on_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	const struct repro_sink *s = (const struct repro_sink *)sink;
 	struct as_dir findings = AS_DIR_NONE, folder = AS_DIR_NONE;
 
-	s->store->finding(s->store, f, id);
+	s->store->finding(s->store, f);
 	if (f->files || as_store_sink_failed(s->store, NULL))
 		return;
 	/* If its program cannot be written, the finding stays all the same. */
 	if (!as_dir_below(s->run, AS_RUN_FINDINGS, false, &findings, NULL) &&
-	    !as_dir_below(&findings, id, false, &folder, NULL))
+	    !as_dir_below(&findings, f->id, false, &folder, NULL))
 		(void)!as_cli_repro(&folder, f->target, NULL);
 	as_dir_close(&folder);
 	as_dir_close(&findings);

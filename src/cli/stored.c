@@ -8,7 +8,7 @@
 #include "cli/scenarios.h"
 #include "cli/stopping.h"
 #include "cli/trust.h"
-#include "dossier/readme.h"
+#include "dossier/dossier.h"
 #include "os/rundir.h"
 #include "os/spawn.h"
 #include "symptom/still.h"
@@ -49,9 +49,9 @@ int as_cli_stored_find(const struct as_args *args, struct as_dir *folder, struct
 /* Whether the id was made of this workload, though it holds no operation. */
 static bool is_of_id(const struct as_stored *stored, const char *text)
 {
-	struct as_finding f = stored->record.finding;
+	struct as_finding f = stored->finding;
 	char id[AS_FINDING_ID_MAX];
-	const char *hash = strrchr(stored->record.id, '-');
+	const char *hash = strrchr(stored->finding.id, '-');
 
 	if (!hash)
 		return false;
@@ -68,7 +68,7 @@ int as_cli_stored_parse(const struct as_stored *stored, const char *name, const 
 	if (!rc && !(*seq)->n && !is_of_id(stored, text)) {
 		as_seq_free(*seq);
 		*seq = NULL;
-		rc = as_fail(err, AS_EUSE, "%s: %s holds no operations", stored->record.id, name);
+		rc = as_fail(err, AS_EUSE, "%s: %s holds no operations", stored->finding.id, name);
 	}
 	return rc;
 }
@@ -78,7 +78,7 @@ int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
 		       struct as_err *err)
 {
 	struct as_buf text = { 0 };
-	struct as_stored_reduction r = {
+	struct as_dossier_reduction r = {
 		.ops_before = result->ops_before,
 		.ops_after = result->ops_after,
 		.executions = result->executions,
@@ -92,11 +92,12 @@ int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
 		.log = seen->log,
 		.op_index = seen->op_index,
 	};
+	const struct as_dossier_news news = { .event = AS_DOSSIER_REDUCED, .reduction = &r };
 	int rc;
 
 	as_print_seq(best, &text);
 	r.workload = as_buf_str(&text);
-	rc = as_stored_set_reduced(folder, &r, err);
+	rc = as_dossier_write(folder, &news, err);
 	as_buf_free(&text);
 	return rc;
 }
@@ -146,15 +147,15 @@ static int choose_targets(const struct as_args *args, struct as_cli_again *again
 	if (asked && compares)
 		return as_fail(err, AS_EUSE,
 			       "%s compares several targets: --target cannot take their place",
-			       stored->record.id);
-	again->spec = asked ? asked : stored->record.finding.target;
+			       stored->finding.id);
+	again->spec = asked ? asked : stored->finding.target;
 	rc = as_cli_specs(again->options.scenario, again->spec, specs, err);
 	if (asked)
 		as_cli_typed(args, asked);
 	else if (!rc)
-		rc = as_cli_trust(args, stored->record.id, stored->record.finding.target, err);
+		rc = as_cli_trust(args, stored->finding.id, stored->finding.target, err);
 	for (size_t i = 0; i < specs->n && compares && !rc; i++)
-		rc = as_cli_trust(args, stored->record.id, specs->spec[i], err);
+		rc = as_cli_trust(args, stored->finding.id, specs->spec[i], err);
 	return rc;
 }
 
@@ -191,12 +192,12 @@ static int explain_kernel(const struct as_args *args, const struct as_stored *st
 	char name[AS_KERNEL_NAME_MAX];
 
 	if (rc != AS_ELACK || as_cli_kernel(args) || as_args_has(args, "uml") ||
-	    !as_finding_kernel(&stored->record.finding, name))
+	    !as_finding_kernel(&stored->finding, name))
 		return rc;
 	return as_fail_in(err,
 			  "%s was found with --kernel %s (another one can be given by --kernel or "
 			  "--uml)",
-			  stored->record.id, name);
+			  stored->finding.id, name);
 }
 
 /* As it was found, but with the finding's own copy of the description of its disk. */
@@ -204,7 +205,7 @@ static int parse_options(const struct as_stored *stored, struct as_cli_again *ag
 			 struct as_err *err)
 {
 	struct as_run_options *o = &again->options;
-	int rc = as_run_options_parse(stored->record.finding.options, o, &again->faults, err);
+	int rc = as_run_options_parse(stored->finding.options, o, &again->faults, err);
 
 	if (!rc && stored->layout && o->layout[0] && strlen(stored->layout) < sizeof(o->layout))
 		memcpy(o->layout, stored->layout, strlen(stored->layout) + 1);
@@ -223,11 +224,11 @@ int as_cli_again_open(const struct as_args *args, const struct as_stored *stored
 
 	*again = (struct as_cli_again){ .stored = stored };
 	rc = parse_options(stored, again, err);
-	again->options.near = stored->record.finding.signature;
+	again->options.near = stored->finding.signature;
 	if (!rc)
 		rc = choose_targets(args, again, &specs, err);
 	for (size_t i = 0; i < specs.n && !rc; i++)
-		rc = as_cli_trust_seq(args, stored->record.id, specs.spec[i], seq, err);
+		rc = as_cli_trust_seq(args, stored->finding.id, specs.spec[i], seq, err);
 	memcpy(kernel, again->options.kernel, sizeof(kernel));
 	with = in_its_kernel(args, kernel, &specs);
 	as_cli_where(&with, &again->options);
@@ -248,15 +249,15 @@ int as_cli_again_trail(const struct as_stored *stored, struct as_trail *trail,
 {
 	int rc;
 
-	*again = (struct as_cli_again){ .stored = stored, .spec = stored->record.finding.target };
+	*again = (struct as_cli_again){ .stored = stored, .spec = stored->finding.target };
 	rc = parse_options(stored, again, err);
 	return rc ? rc : open_here(sinks, trail, again, err);
 }
 
 int as_cli_again_run(struct as_cli_again *again, const struct as_seq *seq, struct as_err *err)
 {
-	const char *name = again->stored->record.finding.workload_name
-				   ? again->stored->record.finding.workload_name
+	const char *name = again->stored->finding.workload_name
+				   ? again->stored->finding.workload_name
 				   : "workload.txt";
 	struct as_boxed_job job = { .name = name, .seq = seq };
 	struct as_run_stats stats = { 0 };
@@ -276,11 +277,11 @@ const char *as_cli_again_differs(const struct as_args *args, const struct as_sto
 {
 	char name[AS_KERNEL_NAME_MAX];
 
-	if (as_finding_kernel(&stored->record.finding, name) &&
+	if (as_finding_kernel(&stored->finding, name) &&
 	    (!strcmp(as_args_text(args, "sandbox", ""), "host") || as_args_has(args, "uml") ||
 	     (as_cli_kernel(args) && strcmp(as_cli_kernel(args), name))))
 		return ": it was found in another kernel (see `run with` in its README.md)";
-	return as_finding_is_on_host(&stored->record.finding) && !as_args_has(args, "sandbox")
+	return as_finding_is_on_host(&stored->finding) && !as_args_has(args, "sandbox")
 		       ? ": it was found with --sandbox host, and was run in a sandbox now"
 		       : "";
 }
@@ -297,11 +298,10 @@ void as_cli_again_close(struct as_cli_again *again)
 	*again = (struct as_cli_again){ 0 };
 }
 
-static void ear_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void ear_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct as_cli_ear *ear = (struct as_cli_ear *)sink;
 
-	(void)id;
 	ear->heard = true;
 	if (ear->same || !as_still_fails(AS_STILL_SYMPTOM, ear->wanted, f->signature))
 		return;
@@ -338,13 +338,13 @@ void as_cli_again_look(struct as_cli_again *again, struct as_cli_ear *ear,
 
 /* ---- What a command has found ---------------------------------------------------------------- */
 
-static void found_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void found_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct as_cli_found *found = (struct as_cli_found *)sink;
 
 	(void)f;
-	if (id && found->n < AS_CLI_FOUND_MAX)
-		snprintf(found->id[found->n++], AS_FINDING_ID_MAX, "%s", id);
+	if (f->id && found->n < AS_CLI_FOUND_MAX)
+		snprintf(found->id[found->n++], AS_FINDING_ID_MAX, "%s", f->id);
 }
 
 struct as_cli_found as_cli_found_new(struct as_sink *next)
@@ -419,10 +419,10 @@ static int reduce_one(const struct as_args *args, const struct as_dir *folder, i
 	if (!rc)
 		rc = as_cli_stored_parse(&stored, "workload.txt", stored.workload, &seq, err);
 	if (!rc && seq->n) {
-		r.ear.wanted = stored.record.finding.signature;
-		reducer.op_index = stored.record.finding.op_index;
+		r.ear.wanted = stored.finding.signature;
+		reducer.op_index = stored.finding.op_index;
 		/* This command has run it already. */
-		as_cli_typed(args, stored.record.finding.target);
+		as_cli_typed(args, stored.finding.target);
 		rc = as_cli_again_open(args, &stored, seq, &r.ear.sink, &r.again, err);
 		if (!rc)
 			rc = reduce_in_time(&r, &reducer, seq, best, result, err);

@@ -3,6 +3,7 @@
 #ifndef AS_CLI_STORED_H
 #define AS_CLI_STORED_H
 
+#include "base/event.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/output.h"
@@ -12,7 +13,6 @@
 #include "os/dir.h"
 #include "reduce/reduce.h"
 #include "reduce/seen.h"
-#include "report/sinks.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
 

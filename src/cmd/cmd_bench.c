@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "bench/bench.h"
+#include "bench/kept.h"
 #include "cli/cli.h"
 
 #include <string.h>
@@ -10,6 +11,7 @@
 /* What the user asked for. It is static because benchmarks report through a function without a
  * context. */
 static const struct as_args *wanted;
+static struct as_err failed; /* code 0: the numbers could be kept */
 
 static bool starts(const char *text, const char *prefix)
 {
@@ -33,6 +35,8 @@ static void report(const char *name, double value, const char *unit)
 		as_json_end(&json);
 		printf("%s\n", as_buf_str(&line));
 		fflush(stdout);
+		if (!failed.code)
+			(void)!as_bench_kept_add(name, as_buf_str(&line), &failed);
 	}
 	as_buf_free(&line);
 }
@@ -43,8 +47,23 @@ static bool concerns(const char *group, const char *name)
 	return starts(name, group) || starts(group, name);
 }
 
+/* Ends as soon as a number cannot be kept. */
+static int measure(struct as_err *err)
+{
+	failed = (struct as_err){ 0 };
+	for (const struct as_bench *b = as_benches; b->prefix && !failed.code; b++)
+		if (as_bench_wants(b->prefix))
+			b->run(report);
+	if (failed.code)
+		*err = failed;
+	return failed.code ? failed.code : AS_EXIT_CLEAN;
+}
+
 static int run(const struct as_args *args, struct as_err *err)
 {
+	const char *file = as_args_text(args, "out", NULL);
+	int rc = 0;
+
 	wanted = args;
 	for (int i = 0; i < args->n_operands; i++) {
 		bool known = false;
@@ -58,13 +77,21 @@ static int run(const struct as_args *args, struct as_err *err)
 	as_bench_want(args->operands, args->n_operands);
 	as_bench_set(&(struct as_bench_how){ .seconds = as_args_number(args, "seconds", 0),
 					     .suite = as_args_text(args, "suite", NULL) });
-	for (const struct as_bench *b = as_benches; b->prefix; b++)
-		if (as_bench_wants(b->prefix))
-			b->run(report);
-	return AS_EXIT_CLEAN;
+	if (file)
+		rc = as_bench_kept_open(file, err);
+	if (!rc)
+		rc = measure(err);
+	as_bench_kept_close();
+	return rc;
 }
 
 static const struct as_opt opts[] = {
+	{ .name = "out",
+	  .letter = 'o',
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "keep the numbers in FILE, too; what it has already is not measured again, so that "
+		  "the same command goes on where it was stopped" },
 	{ .name = "seconds",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",

@@ -97,7 +97,7 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 				      .stop = stop,
 				      .better = better,
 				      .ctx = r,
-				      .op_index = stored->record.finding.op_index,
+				      .op_index = stored->finding.op_index,
 				      .runs = (unsigned)as_args_number(args, "runs",
 								       AS_REDUCE_RUNS) };
 	struct as_seq *seq = NULL, *best = NULL;
@@ -108,12 +108,12 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 	int rc = as_cli_stored_parse(stored, "workload.txt", stored->workload, &seq, err);
 
 	r->shortest = seq ? seq->n : 0;
-	as_live_target(r->live, stored->record.id, "", 1);
+	as_live_target(r->live, stored->finding.id, "", 1);
 	as_live_goal(r->live, r->end_us - r->start_us, 0);
 	as_live_set(r->live, AS_COUNT_shortest, r->shortest);
 	if (!rc && !seq->n)
 		rc = as_fail(err, AS_EUSE, "%s: there is no operation in its workload",
-			     stored->record.id);
+			     stored->finding.id);
 	if (!rc)
 		rc = as_cli_again_open(args, stored, seq, &r->ear.sink, &r->again, err);
 	if (!rc)
@@ -137,10 +137,10 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 		status = AS_EXIT_FOUND;
 	}
 	if (best && !rc)
-		say_end(r, best, &result, stored->record.id);
+		say_end(r, best, &result, stored->finding.id);
 	else if (!rc)
 		as_emit_note(r->talk, "%s: did not reproduce in %zu runs: nothing to reduce%s",
-			     stored->record.id, result.executions,
+			     stored->finding.id, result.executions,
 			     as_cli_again_differs(args, stored));
 	as_cli_again_close(&r->again);
 	as_seq_free(seq);
@@ -168,11 +168,11 @@ static int run(const struct as_args *args, struct as_err *err)
 	sigaction(SIGTERM, &act, NULL);
 	if (!rc)
 		rc = as_stored_load(&folder, &stored, err);
-	r.ear.wanted = stored.record.finding.signature;
+	r.ear.wanted = stored.finding.signature;
 	if (!rc && as_fsck_is_stored(&stored)) {
 		as_emit_note(r.talk,
 			     "%s: its damage was made as small as possible when it was found",
-			     stored.record.id);
+			     stored.finding.id);
 		rc = as_fsck_again(args, &folder, &stored, r.talk, err);
 	} else if (!rc) {
 		r.live = as_live_open(

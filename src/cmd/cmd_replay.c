@@ -18,13 +18,16 @@ struct caller {
 	const struct as_stored *stored;
 };
 
-static void call_by_name(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void call_by_name(struct as_sink *sink, const struct as_finding *f)
 {
 	struct caller *caller = (struct caller *)sink;
-	bool same = as_still_fails(AS_STILL_SYMPTOM, caller->stored->record.finding.signature,
+	bool same = as_still_fails(AS_STILL_SYMPTOM, caller->stored->finding.signature,
 				   f->signature);
+	struct as_finding named = *f;
 
-	as_emit_finding(caller->to, f, same ? caller->stored->record.id : id);
+	if (same)
+		named.id = caller->stored->finding.id;
+	as_emit_finding(caller->to, &named);
 }
 
 static void call_note(struct as_sink *sink, const char *line)
@@ -63,7 +66,7 @@ struct attempts {
 
 static bool may_hide(const struct as_stored *stored)
 {
-	const char *options = stored->record.finding.options;
+	const char *options = stored->finding.options;
 
 	return options && strstr(options, "kmemleak=");
 }
@@ -90,21 +93,20 @@ static int replay_often(const struct as_args *args, const struct as_stored *stor
 static void say(const struct as_args *args, const struct as_stored *stored,
 		const struct attempts *a, struct as_sink *talk)
 {
-	const struct as_finding_record *record = &stored->record;
+	const struct as_finding *f = &stored->finding;
 	struct as_buf often = { 0 };
 
 	if (a->runs > 1)
 		as_buf_addf(&often, " in %llu of %llu runs", a->same, a->runs);
 	if (!a->heard)
-		as_emit_note(talk, "%s: did not reproduce%s%s", record->id,
+		as_emit_note(talk, "%s: did not reproduce%s%s", f->id,
 			     a->runs > 1 ? " in any of the runs" : "",
 			     as_cli_again_differs(args, stored));
 	else if (!a->same)
-		as_emit_note(talk, "%s: something else was found than \"%s\"", record->id,
-			     record->finding.summary ? record->finding.summary
-						     : record->finding.signature);
+		as_emit_note(talk, "%s: something else was found than \"%s\"", f->id,
+			     f->summary ? f->summary : f->signature);
 	else
-		as_emit_note(talk, "%s: reproduced%s", record->id, as_buf_str(&often));
+		as_emit_note(talk, "%s: reproduced%s", f->id, as_buf_str(&often));
 	as_buf_free(&often);
 }
 
@@ -122,7 +124,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	talk->next = &ear.sink;
 	if (!rc)
 		rc = as_stored_load(&folder, &stored, err);
-	ear.wanted = stored.record.finding.signature;
+	ear.wanted = stored.finding.signature;
 	if (!rc && as_fsck_is_stored(&stored)) {
 		rc = as_fsck_again(args, &folder, &stored, talk, err);
 		goto out;

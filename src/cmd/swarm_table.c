@@ -267,9 +267,8 @@ static void put_column(struct as_buf *out, const struct table_row *row, const ch
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static void add_finding(void *ctx, const struct as_finding_record *record)
+static void add_finding(void *ctx, const struct as_finding *f)
 {
-	const struct as_finding *f = &record->finding;
 	struct as_digest digest = as_hash(f->signature, strlen(f->signature));
 	struct table_row *row = ctx;
 

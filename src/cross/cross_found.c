@@ -182,7 +182,8 @@ void as_cross_found(const struct as_cross *c, const struct as_cross_deed *deed, 
 						  { "damage.txt", as_buf_str(&bytes), false } };
 	finding.n_files = 3;
 	as_finding_id(&finding, as_subject_name(m->subject), id);
-	as_emit_finding(sinks, &finding, id);
+	finding.id = id;
+	as_emit_finding(sinks, &finding);
 	as_buf_free(&summary);
 	as_buf_free(&page);
 	as_buf_free(&script);

@@ -74,7 +74,7 @@ static void put_number(struct as_buf *out, uint32_t number)
 }
 
 /* As all findings travel (base/finding_json.h); its disks stay here. */
-static void on_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void on_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct cross_teller *t = (struct cross_teller *)sink;
 	struct as_buf text = { 0 };
@@ -82,7 +82,7 @@ static void on_finding(struct as_sink *sink, const struct as_finding *f, const c
 
 	while (t->cross->m[member].disk != f->disk)
 		member++;
-	as_finding_pack(f, id, &text);
+	as_finding_pack(f, &text);
 	put_number(t->out, member);
 	put_text(t->out, as_buf_str(&text));
 	as_buf_free(&text);
@@ -207,10 +207,10 @@ static char *get_text(const char **at, size_t *left)
 }
 
 static void tell(struct cross_lead *l, const struct as_cross_deed *deed, uint32_t member,
-		 const struct as_finding_record *record)
+		 const struct as_finding *found)
 {
 	struct as_cross_member *m = &l->c->m[member];
-	struct as_finding f = record->finding;
+	struct as_finding f = *found;
 	struct as_buf key = { 0 };
 
 	/* The member is in front, so that two of them are never one kind. */
@@ -220,7 +220,7 @@ static void tell(struct cross_lead *l, const struct as_cross_deed *deed, uint32_
 	} else if (!l->args->max_findings || l->counts->findings < l->args->max_findings) {
 		f.disk = as_cross_damage(deed, m->fields, m->base.disk, &m->damage);
 		f.healthy = m->base.disk;
-		as_emit_finding(l->args->sinks, &f, record->id);
+		as_emit_finding(l->args->sinks, &f);
 		as_disk_free(f.disk);
 		l->counts->findings++;
 	}
@@ -230,13 +230,12 @@ static void tell(struct cross_lead *l, const struct as_cross_deed *deed, uint32_
 static bool tell_finding(struct cross_lead *l, const struct as_cross_deed *deed, uint32_t member,
 			 const char *text)
 {
-	struct as_finding_record record;
+	struct as_finding f;
 
-	if (member >= l->c->n ||
-	    as_finding_unpack(text, strlen(text), AS_FINDING_WHOLE, &record, NULL))
+	if (member >= l->c->n || as_finding_unpack(text, strlen(text), AS_FINDING_WHOLE, &f, NULL))
 		return false;
-	tell(l, deed, member, &record);
-	as_finding_record_free(&record);
+	tell(l, deed, member, &f);
+	as_finding_free(&f);
 	return true;
 }
 

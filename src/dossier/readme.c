@@ -9,18 +9,16 @@
 #include "dossier/recipe.h"
 #include "dossier/stored.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define README_MAX_BYTES ((size_t)64 << 20)
-#define README_NAME "README.md"
 #define SHOWN_LINES 40 /* lines of a workload */
-#define HEADING "\n## Reduced\n"
-#define AGAIN "To reproduce it: " /* begins the last part of what is written first */
 
 /* Adds the options without which it is no finding: " --max-heap 4096". */
-static void add_bounds(const struct as_finding *f, struct as_buf *line)
+static void add_bounds(const struct as_stored *stored, struct as_buf *line)
 {
+	const struct as_finding *f = &stored->finding;
 	static const char *const bounds[][2] = { { " max_heap=", " --max-heap " },
 						 { " max_stack=", " --max-stack " } };
 
@@ -35,13 +33,14 @@ static void add_bounds(const struct as_finding *f, struct as_buf *line)
 		as_buf_adds(line, " --corrupt bits");
 	if (f->options && strstr(f->options, " fields="))
 		as_buf_adds(line, " --corrupt fields");
-	if (f->layout)
+	if (stored->layout)
 		as_buf_adds(line, " --layout " AS_LAYOUT_NAME);
 }
 
 /* "assay run --target 'T' --scenario 'race:seed=7' workload.txt" */
-static void add_command(const struct as_finding *f, struct as_buf *out)
+static void add_command(const struct as_stored *stored, struct as_buf *out)
 {
+	const struct as_finding *f = &stored->finding;
 	const char *word = f->options ? strstr(f->options, "scenario=") : NULL;
 	struct as_buf line = { 0 }, scenario = { 0 };
 	char kernel[AS_KERNEL_NAME_MAX];
@@ -52,7 +51,7 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 		as_buf_adds(&line, " --sandbox host");
 	if (as_finding_kernel(f, kernel))
 		as_buf_addf(&line, " --kernel %s", kernel);
-	add_bounds(f, &line);
+	add_bounds(stored, &line);
 	if (word) {
 		as_buf_add(&scenario, word + 9, strcspn(word + 9, " "));
 		as_buf_adds(&line, " --scenario ");
@@ -66,8 +65,11 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 
 /* Texts from outside (names, logs, the target) are quoted, so that they cannot look like text of
  * the page. */
-static void describe(const struct as_finding *f, const char *id, struct as_buf *t)
+static void describe(const struct as_stored *stored, struct as_buf *t)
 {
+	const struct as_finding *f = &stored->finding;
+	const char *id = stored->finding.id;
+
 	as_buf_addf(t, "# %s\n\n%s\n\n    ", id, as_kind_meaning(f->kind));
 	as_show(t, f->summary);
 	as_buf_adds(t, "\n\nTarget ");
@@ -88,10 +90,10 @@ static void describe(const struct as_finding *f, const char *id, struct as_buf *
 		as_buf_addc(t, '\n');
 	}
 	as_buf_addf(t,
-		    AGAIN "`assay replay %s%s` (or give it this folder).\n\n"
-			  "- `workload.txt`: the operations; ",
+		    "To reproduce it: `assay replay %s%s` (or give it this folder).\n\n"
+		    "- `workload.txt`: the operations; ",
 		    as_finding_is_on_host(f) ? "--sandbox host " : "", id);
-	add_command(f, t);
+	add_command(stored, t);
 	as_buf_addf(t, "\n- `repro.c`: the same as a C program%s: ",
 		    f->kind == AS_FIND_RACE ? ", of one thread" : "");
 	if (as_recipe_is_library(f->target))
@@ -103,81 +105,62 @@ static void describe(const struct as_finding *f, const char *id, struct as_buf *
 		    "- `repro.sh`: makes a disk of its own, does it again by plain means, and says "
 		    "REPRODUCED or NOT REPRODUCED\n"
 		    "- `finding.json`: all of this for programs\n%s",
-		    f->disk ? "- `disk.img.zst`: the disk at that moment; "
-			      "`assay disk export disk.img.zst RAW`\n"
-			    : "");
-	if (f->layout)
+		    stored->finding.has_disk ? "- `disk.img.zst`: the disk at that moment; "
+					       "`assay disk export disk.img.zst RAW`\n"
+					     : "");
+	if (stored->layout)
 		as_buf_adds(t, "- `" AS_LAYOUT_NAME "`: the description of the disk's fields\n");
 }
 
-int as_readme_write(const struct as_dir *dir, const struct as_finding *f, const char *id,
-		    struct as_err *err)
+static uint64_t number_of(const json_t *reduced, const char *key)
 {
-	struct as_buf t = { 0 };
-	int rc;
+	json_int_t n = json_integer_value(json_object_get(reduced, key));
 
-	describe(f, id, &t);
-	rc = as_dir_write(dir, README_NAME, &t, err);
-	as_buf_free(&t);
-	return rc;
+	return n < 0 ? 0 : (uint64_t)n;
 }
 
-/* ---- Reduced --------------------------------------------------------------------------------- */
-
-static void describe_reduced(const struct as_stored_reduction *r, struct as_buf *out)
+static void describe_reduced(const struct as_stored *stored, struct as_buf *out)
 {
+	const json_t *r = json_object_get(stored->finding.own, "reduced");
+	const char *summary = as_stored_shows(stored);
+	const char *detail = json_string_value(json_object_get(r, "detail"));
+	uint64_t ops = number_of(r, "ops"), runs = number_of(r, "runs"),
+		 executions = number_of(r, "executions");
+
 	as_buf_addf(out,
-		    HEADING "\n`" AS_REDUCED_NAME "` has %llu operation%s where `workload.txt` has "
-			    "%llu, and fails in the same way",
-		    (unsigned long long)r->ops_after, as_plural(r->ops_after),
-		    (unsigned long long)r->ops_before);
-	if (r->runs)
-		as_buf_addf(out, ", in %u of %u runs", r->failed, r->runs);
+		    "\n## Reduced\n\n`" AS_REDUCED_NAME "` has %llu operation%s where "
+		    "`workload.txt` has %llu, and fails in the same way",
+		    (unsigned long long)ops, as_plural(ops),
+		    (unsigned long long)number_of(r, "ops_before"));
+	if (runs)
+		as_buf_addf(out, ", in %llu of %llu runs",
+			    (unsigned long long)number_of(r, "failed"), (unsigned long long)runs);
 	as_buf_addf(out,
 		    "%s. It took %llu executions%s. `repro.c` is made from it, and `assay "
 		    "replay` runs it (`--original`: the other).\n",
-		    r->flaky ? ": it is flaky" : "", (unsigned long long)r->executions,
-		    r->complete ? "" : ", and was ended before everything had been tried");
-	if (r->ops_after <= SHOWN_LINES) {
+		    json_is_true(json_object_get(r, "flaky")) ? ": it is flaky" : "",
+		    (unsigned long long)executions,
+		    json_is_true(json_object_get(r, "complete"))
+			    ? ""
+			    : ", and was ended before everything had been tried");
+	if (ops <= SHOWN_LINES) {
 		as_buf_addc(out, '\n');
-		as_page_block(out, r->workload);
+		as_page_block(out, stored->reduced);
 	}
-	if (r->summary) {
+	if (summary) {
 		as_buf_adds(out, "\nWhat it shows:\n\n    ");
-		as_show(out, r->summary);
+		as_show(out, summary);
 		as_buf_addc(out, '\n');
 	}
-	if (r->summary && r->detail && *r->detail) {
+	if (summary && detail && *detail) {
 		as_buf_addc(out, '\n');
-		as_page_block(out, r->detail);
+		as_page_block(out, detail);
 	}
 }
 
-/* The end of the part that as_readme_write() writes. Quoted texts before it, such as a log, may
- * hold the same line, but the last one is ours. */
-static const char *end_of_found(const char *text)
+void as_readme_print(const struct as_letter *l)
 {
-	const char *next;
-
-	while ((next = strstr(text, "\n" AGAIN)))
-		text = next + 1;
-	return text;
-}
-
-int as_readme_reduced(const struct as_dir *dir, const struct as_stored_reduction *r,
-		      struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	int rc = as_dir_read(dir, README_NAME, README_MAX_BYTES, &text, err);
-	const char *old;
-
-	if (!rc) {
-		old = strstr(end_of_found(as_buf_str(&text)), HEADING);
-		if (old)
-			text.len = (size_t)(old - text.data);
-		describe_reduced(r, &text);
-		rc = as_dir_write(dir, README_NAME, &text, err);
-	}
-	as_buf_free(&text);
-	return rc;
+	describe(&l->stored, l->out);
+	if (l->stored.reduced)
+		describe_reduced(&l->stored, l->out);
 }

@@ -5,26 +5,10 @@
 #ifndef AS_DOSSIER_README_H
 #define AS_DOSSIER_README_H
 
-#include "base/finding.h"
-#include "os/dir.h"
+#include "dossier/letter/letter.h"
 
-/* The result of a reduction. */
-struct as_stored_reduction {
-	const char *workload; /* canonical text */
-	uint64_t ops_before, ops_after, executions;
-	unsigned runs, failed; /* the result failed in `failed` of `runs` runs; 0: not confirmed */
-	bool flaky, complete;
-	double seconds;
-	/* What it shows (finding.h); NULL: not known. */
-	const char *summary, *detail, *log;
-	long op_index;
-};
+#define AS_README_NAME "README.md"
 
-AS_MUST_CHECK int as_readme_write(const struct as_dir *folder, const struct as_finding *finding,
-				  const char *id, struct as_err *err);
-/* Adds the section of a reduction, or replaces it. */
-AS_MUST_CHECK int as_readme_reduced(const struct as_dir *folder,
-				    const struct as_stored_reduction *reduction,
-				    struct as_err *err);
+void as_readme_print(const struct as_letter *letter);
 
 #endif

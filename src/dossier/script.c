@@ -4,13 +4,12 @@
 
 #include "base/embed.h"
 #include "base/show.h"
-#include "dossier/letter/mail_priv.h"
+#include "dossier/letter/letter.h"
 #include "dossier/page.h"
 #include "target/fresh.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define PROGRAM_MAX_BYTES ((size_t)64 << 20)
 
@@ -36,7 +35,7 @@ static bool has_word(const struct as_letter *l, const char *word)
 
 static bool is_power(const struct as_letter *l)
 {
-	return l->f->kind == AS_FIND_CRASH || l->f->kind == AS_FIND_RECOVERY;
+	return as_stored_is_power(l->f);
 }
 
 /* What takes assay, and why; the first row that holds counts. */
@@ -78,7 +77,7 @@ static const char *needs_assay(const struct as_letter *l)
 			return assay_rows[i].why;
 	if (l->recipe.type && l->recipe.type->journal_bytes)
 		return "its journal is on a second disk";
-	if (is_power(l) && !l->stored.record.has_disk && !library)
+	if (is_power(l) && !l->stored.finding.has_disk && !library)
 		return "no disk was kept";
 	if (has_word(l, "scenario=crash") && !is_power(l) && !library)
 		return "it shows while the power is cut";
@@ -285,7 +284,7 @@ static void put_head(const struct as_letter *l, const char *how, const char *why
 		is_of(l, AS_RECIPE_PLUGIN) || is_of(l, AS_RECIPE_FUSE) || is_of(l, AS_RECIPE_DIR);
 
 	as_buf_adds(l->out, "#!/bin/sh\n");
-	put_comment(l->out, l->stored.record.id);
+	put_comment(l->out, l->stored.finding.id);
 	put_comment(l->out, l->f->summary ? l->f->summary : "");
 	as_buf_adds(l->out,
 		    "# It says REPRODUCED, with exit status 0, or NOT REPRODUCED, with 1, or NEEDS "
@@ -302,7 +301,7 @@ static void put_head(const struct as_letter *l, const char *how, const char *why
 		"type= modules= options= size= good= harmless= replay= server= sources= object=\n");
 }
 
-static void print(const struct as_letter *l)
+void as_script_print(const struct as_letter *l)
 {
 	const char *why = needs_assay(l);
 
@@ -324,24 +323,6 @@ static void print(const struct as_letter *l)
 	}
 	as_buf_addc(l->out, '\n');
 	as_buf_adds(l->out, as_script_body_first);
-}
-
-int as_script_write(const struct as_dir *folder, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	struct as_letter l;
-	int rc = as_letter_open(folder, &text, &l, err);
-
-	if (!rc) {
-		print(&l);
-		rc = as_dir_write(folder, AS_SCRIPT_NAME, &text, err);
-	}
-	/* In a folder that a guest shares it may be refused; `sh repro.sh` works all the same. */
-	if (!rc)
-		(void)!fchmodat(folder->fd, AS_SCRIPT_NAME, 0755, 0);
-	as_letter_close(&l);
-	as_buf_free(&text);
-	return rc;
 }
 
 int as_script_write_look(const struct as_dir *folder, struct as_err *err)

@@ -18,12 +18,11 @@
 #define AS_SCRIPT_ATTRS "expected.attrs"
 #define AS_SCRIPT_LOOK "look.c"
 
-/* `folder` is that of a finding with a workload. */
-AS_MUST_CHECK int as_script_write(const struct as_dir *folder, struct as_err *err);
+struct as_letter;
+/* Of a finding with a workload. */
+void as_script_print(const struct as_letter *letter);
 /* Writes look.c, which the script compiles if it is there. */
 AS_MUST_CHECK int as_script_write_look(const struct as_dir *folder, struct as_err *err);
-
-struct as_letter;
 /* Why repro.sh of this finding runs `assay replay`; NULL: it needs no assay. */
 const char *as_script_needs_assay(const struct as_letter *letter);
 

@@ -49,11 +49,11 @@ int as_stored_load(const struct as_dir *dir, struct as_stored *stored, struct as
 	int rc = read_finding(dir, &root, err);
 
 	*stored = (struct as_stored){ 0 };
-	if (!rc && as_finding_parse(root, AS_FINDING_STORED, &stored->record, &why))
+	if (!rc && as_finding_parse(root, AS_FINDING_STORED, &stored->finding, &why))
 		rc = as_fail(err, AS_EUSE, "%s/" AS_FINDING_NAME ": not a finding: %s", dir->path,
 			     why.msg);
 	/* A finding that has other files in place of a workload. */
-	if (!rc && !strncmp(stored->record.finding.options, "fsck=", 5))
+	if (!rc && !strncmp(stored->finding.options, "fsck=", 5))
 		stored->workload = as_xstrdup("");
 	else if (!rc)
 		rc = read_workload(dir, AS_WORKLOAD_NAME, &stored->workload, err);
@@ -66,6 +66,7 @@ int as_stored_load(const struct as_dir *dir, struct as_stored *stored, struct as
 		stored->layout = as_xstrdup(as_buf_str(&path));
 		as_buf_free(&path);
 	}
+	stored->finding.workload = stored->workload;
 	json_decref(root);
 	if (rc)
 		as_stored_free(stored);
@@ -74,7 +75,7 @@ int as_stored_load(const struct as_dir *dir, struct as_stored *stored, struct as
 
 void as_stored_free(struct as_stored *s)
 {
-	as_finding_record_free(&s->record);
+	as_finding_free(&s->finding);
 	free(s->workload);
 	free(s->reduced);
 	free(s->layout);
@@ -83,7 +84,12 @@ void as_stored_free(struct as_stored *s)
 
 const char *as_stored_shows(const struct as_stored *stored)
 {
-	const json_t *reduced = json_object_get(stored->record.object, "reduced");
+	const json_t *reduced = json_object_get(stored->finding.own, "reduced");
 
 	return stored->reduced ? json_string_value(json_object_get(reduced, "summary")) : NULL;
+}
+
+bool as_stored_is_power(const struct as_finding *f)
+{
+	return f->kind == AS_FIND_CRASH || f->kind == AS_FIND_RECOVERY;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stored: the folder of a finding: the names of its files, and what is read from it. Who writes it
- * is report/store.c. */
+ * is dossier/dossier.h. */
 #ifndef AS_DOSSIER_STORED_H
 #define AS_DOSSIER_STORED_H
 
@@ -19,7 +19,7 @@
 
 /* A finding that was read from its folder. */
 struct as_stored {
-	struct as_finding_record record; /* its workload is NULL */
+	struct as_finding finding; /* its workload is `workload` */
 	char *workload;
 	char *reduced; /* the reduced workload, NULL: there is none */
 	char *layout; /* the path of its own description of the disk, NULL: there is none */
@@ -29,6 +29,8 @@ struct as_stored {
 AS_MUST_CHECK int as_stored_load(const struct as_dir *folder, struct as_stored *stored,
 				 struct as_err *err);
 void as_stored_free(struct as_stored *stored);
+/* It takes a power cut. */
+bool as_stored_is_power(const struct as_finding *finding);
 /* What the reduced workload showed; NULL: there is none, or it is not known. */
 const char *as_stored_shows(const struct as_stored *stored);
 

@@ -3,13 +3,12 @@
 #include "dossier/writes.h"
 
 #include "base/show.h"
-#include "disk/image.h"
+#include "disk/cow.h"
 #include "dossier/stored.h"
 
 #include <string.h>
 #include <zstd.h>
 
-#define IMAGE_MAX_BYTES ((size_t)1 << 30)
 #define SECTOR 512u
 
 struct writes {
@@ -46,18 +45,6 @@ static int on_chunk(void *ctx, uint64_t index, const unsigned char *a, const uns
 	return 0;
 }
 
-static int load(const struct as_dir *folder, const char *name, struct as_chunks *store,
-		struct as_disk **disk, struct as_err *err)
-{
-	struct as_buf image = { 0 };
-	int rc = as_dir_read(folder, name, IMAGE_MAX_BYTES, &image, err);
-
-	if (!rc)
-		rc = as_image_decode(store, image.data, image.len, disk, err);
-	as_buf_free(&image);
-	return rc;
-}
-
 static int save(const struct as_dir *folder, struct writes *w, struct as_err *err)
 {
 	size_t room = ZSTD_compressBound(w->bytes.len), len;
@@ -85,27 +72,19 @@ static int save(const struct as_dir *folder, struct writes *w, struct as_err *er
 	return rc;
 }
 
-int as_writes_save(const struct as_dir *folder, struct as_err *err)
+int as_writes_save(const struct as_letter *l, const struct as_dossier_news *news,
+		   struct as_err *err)
 {
-	struct as_disk *before = NULL, *after = NULL;
+	const struct as_disk *before = news->finding->healthy, *after = news->finding->disk;
 	struct writes w = { 0 };
-	struct as_chunks *store;
-	int rc;
+	int rc = 0;
 
-	if (!as_dir_has(folder, AS_BEFORE_NAME) || !as_dir_has(folder, AS_DISK_NAME))
-		return 0;
-	store = as_chunks_new();
-	rc = load(folder, AS_BEFORE_NAME, store, &before, err);
-	if (!rc)
-		rc = load(folder, AS_DISK_NAME, store, &after, err);
-	if (!rc && as_disk_size(before) == as_disk_size(after)) {
+	if (as_stored_is_power(news->finding) && before && after &&
+	    as_disk_size(before) == as_disk_size(after)) {
 		(void)as_disk_diff(before, after, on_chunk, &w);
 		end_run(&w);
-		rc = save(folder, &w, err);
+		rc = save(l->folder, &w, err);
 	}
-	as_disk_free(before);
-	as_disk_free(after);
-	as_chunks_free(store);
 	as_buf_free(&w.text);
 	as_buf_free(&w.bytes);
 	return rc;

@@ -3,10 +3,12 @@
 #ifndef AS_DOSSIER_WRITES_H
 #define AS_DOSSIER_WRITES_H
 
-#include "os/dir.h"
+#include "dossier/dossier.h"
+#include "dossier/letter/letter.h"
 
-/* Writes writes.txt and writes.bin.zst in the folder of a finding: the sectors of disk.img.zst that
- * are not as in before.img.zst. Where one of the disks is missing nothing is done. */
-AS_MUST_CHECK int as_writes_save(const struct as_dir *folder, struct as_err *err);
+/* Writes writes.txt and writes.bin.zst into the folder: the sectors of the disk of a finding that
+ * are not as before. Where one of the disks is missing nothing is done. */
+AS_MUST_CHECK int as_writes_save(const struct as_letter *letter, const struct as_dossier_news *news,
+				 struct as_err *err);
 
 #endif

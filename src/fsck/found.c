@@ -347,12 +347,12 @@ static enum as_finding_kind kind_of(enum as_fsck_problem problem)
 
 /* The name of a case: those of e2fsck's suite begin with f_. */
 static int export(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
-		  const struct as_finding *finding, const char *id, struct as_err *err)
+		  const struct as_finding *finding, struct as_err *err)
 {
 	struct as_buf name = { 0 };
 	int rc;
 
-	as_buf_addf(&name, "f_%s", id);
+	as_buf_addf(&name, "f_%s", finding->id);
 	rc = as_fsck_export(f->export, as_buf_str(&name), v, finding->summary, finding->disk, err);
 	as_buf_free(&name);
 	return rc;
@@ -397,9 +397,10 @@ static int emit(const struct as_fsck_found *f, const struct as_fsck_verdict *v,
 						  { "crashed.txt", f->base->work, false } };
 	finding.n_files = f->base->work ? 4 : 3;
 	as_finding_id(&finding, as_subject_name(f->subject), id);
-	as_emit_finding(sinks, &finding, id);
+	finding.id = id;
+	as_emit_finding(sinks, &finding);
 	if (f->export)
-		rc = export(f, v, &finding, id, err);
+		rc = export(f, v, &finding, err);
 	as_buf_free(&page);
 	as_buf_free(&script);
 	as_buf_free(&bytes);

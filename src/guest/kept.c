@@ -35,7 +35,7 @@ static int save(const struct as_disk *disk, const struct as_dir *dir, const char
 	return disk ? as_image_save_in((struct as_disk *)disk, dir, name, err) : 0;
 }
 
-void as_service_keep(struct as_service *s, const struct as_finding *f, const char *id)
+void as_service_keep(struct as_service *s, const struct as_finding *f)
 {
 	bool power = f->kind == AS_FIND_CRASH || f->kind == AS_FIND_RECOVERY;
 	struct as_dir dir = AS_DIR_NONE;
@@ -43,7 +43,7 @@ void as_service_keep(struct as_service *s, const struct as_finding *f, const cha
 
 	if (s->kept.fd < 0 || s->kept_rc || !f->disk)
 		return;
-	rc = as_dir_below(&s->kept, id, true, &dir, &s->kept_err);
+	rc = as_dir_below(&s->kept, f->id, true, &dir, &s->kept_err);
 	if (!rc)
 		rc = save(f->disk, &dir, AS_WIRE_DISK, &s->kept_err);
 	if (!rc && power)

@@ -41,12 +41,11 @@ void as_service_say(struct as_service *s, const struct as_wire_event *event)
 	as_buf_free(&line);
 }
 
-static void say_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void say_finding(struct as_sink *sink, const struct as_finding *f)
 {
-	as_service_keep((struct as_service *)sink, f, id);
+	as_service_keep((struct as_service *)sink, f);
 	as_service_say((struct as_service *)sink,
-		       &(struct as_wire_event){ .kind = AS_WIRE_FINDING,
-						.finding = { .finding = *f, .id = id } });
+		       &(struct as_wire_event){ .kind = AS_WIRE_FINDING, .finding = *f });
 }
 
 static void say_again(struct as_sink *sink, const char *signature)

@@ -34,7 +34,7 @@ void as_service_say(struct as_service *s, const struct as_wire_event *event);
 AS_MUST_CHECK int as_service_kept_open(struct as_service *s, struct as_err *err);
 void as_service_kept_close(struct as_service *s);
 /* Keeps the disks of a finding. */
-void as_service_keep(struct as_service *s, const struct as_finding *finding, const char *id);
+void as_service_keep(struct as_service *s, const struct as_finding *finding);
 /* Whether a disk could not be kept: 0 or an error. */
 AS_MUST_CHECK int as_service_kept_failed(const struct as_service *s, struct as_err *err);
 

@@ -251,16 +251,3 @@ int as_folders_finding(const struct as_hunt *hunt, const char *id, struct as_dir
 	as_dir_close(&findings);
 	return rc;
 }
-
-int as_folders_set_count(const struct as_hunt *hunt, const struct as_hunt_sign *sign,
-			 const char *group, struct as_err *err)
-{
-	struct as_dir dir;
-	int rc = 0;
-
-	/* The user may have removed the folder. */
-	if (!as_folders_finding(hunt, sign->id, &dir, NULL))
-		rc = hunt->store->set_count(&dir, sign->count, group, err);
-	as_dir_close(&dir);
-	return rc;
-}

@@ -26,8 +26,6 @@ void as_folders_clean(const struct as_hunt *hunt);
 /* Moves a finding from the folder of a job to findings/ or, without `keep`, removes it. */
 AS_MUST_CHECK int as_folders_take(const struct as_hunt *hunt, unsigned job, const char *id,
 				  bool keep, struct as_err *err);
-AS_MUST_CHECK int as_folders_set_count(const struct as_hunt *hunt, const struct as_hunt_sign *sign,
-				       const char *group, struct as_err *err);
 /* The folder of a finding in the state. */
 AS_MUST_CHECK int as_folders_finding(const struct as_hunt *hunt, const char *id, struct as_dir *dir,
 				     struct as_err *err);

@@ -155,9 +155,16 @@ static int tell_folders(struct as_hunt_leader *l, struct as_err *err)
 	int rc = 0;
 
 	as_hunt_groups(l->state, &groups);
-	for (size_t i = 0; i < l->state->n_signs && !rc; i++)
-		rc = as_folders_set_count(l->hunt, &l->state->signs[i],
-					  groups.groups[groups.of[i]].name, err);
+	for (size_t i = 0; i < l->state->n_signs && !rc; i++) {
+		const struct as_hunt_sign *sign = &l->state->signs[i];
+		struct as_dir dir;
+
+		/* The user may have removed the folder. */
+		if (!as_folders_finding(l->hunt, sign->id, &dir, NULL))
+			rc = l->hunt->store->set_count(&dir, sign->count,
+						       groups.groups[groups.of[i]].name, err);
+		as_dir_close(&dir);
+	}
 	as_hunt_groups_free(&groups);
 	return rc;
 }

@@ -36,7 +36,7 @@ struct as_hunt_found {
 	struct as_buf target, faults; /* the faults that it met */
 };
 
-/* How findings are kept: this room does not know the reports. */
+/* How findings are kept: this room does not know the dossier. */
 struct as_hunt_store {
 	/* A sink that keeps findings in FOLDER/findings/ID. */
 	int (*open)(const struct as_dir *folder, struct as_sink **sink, struct as_err *err);

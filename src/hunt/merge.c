@@ -32,18 +32,18 @@ static int not_understood(struct as_err *err)
 static int take_finding(struct as_hunt_leader *l, size_t job, json_t *object, struct as_err *err)
 {
 	struct as_hunt_state *s = l->state;
-	struct as_finding_record record;
+	struct as_finding f;
 	struct as_hunt_sign *sign;
 	int rc;
 
-	if (as_finding_parse(object, AS_FINDING_WHOLE, &record, NULL))
+	if (as_finding_parse(object, AS_FINDING_WHOLE, &f, NULL))
 		return not_understood(err);
-	sign = as_hunt_state_find(s, record.finding.signature);
-	rc = as_folders_take(l->hunt, (unsigned)job, record.id, !sign, err);
+	sign = as_hunt_state_find(s, f.signature);
+	rc = as_folders_take(l->hunt, (unsigned)job, f.id, !sign, err);
 	if (!rc && !sign) {
-		sign = as_hunt_state_add(s, record.finding.signature);
-		sign->id = as_xstrdup(record.id);
-		sign->summary = as_xstrdup(record.finding.summary);
+		sign = as_hunt_state_add(s, f.signature);
+		sign->id = as_xstrdup(f.id);
+		sign->summary = as_xstrdup(f.summary);
 		sign->job = (unsigned)job;
 		sign->number = number_of(object, "number");
 		sign->ops = number_of(object, "ops");
@@ -51,11 +51,11 @@ static int take_finding(struct as_hunt_leader *l, size_t job, json_t *object, st
 		AS_ARRAY_ROOM(l->tried, s->n_signs, l->tried_cap);
 		l->tried[s->n_signs - 1] = false;
 		l->saved_us = 0;
-		as_emit_finding(l->hunt->sinks, &record.finding, record.id);
+		as_emit_finding(l->hunt->sinks, &f);
 	}
 	if (!rc)
 		sign->count++;
-	as_finding_record_free(&record);
+	as_finding_free(&f);
 	return rc;
 }
 

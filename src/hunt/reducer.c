@@ -39,12 +39,11 @@ static void hear(struct reducing *r, const char *signature)
 	r->heard = true;
 }
 
-static void hear_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void hear_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct reducing *r = (struct reducing *)sink;
 	bool before = r->same;
 
-	(void)id;
 	hear(r, f->signature);
 	if (r->shows && r->same && !before)
 		as_seen_set(r->shows, f);

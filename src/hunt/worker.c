@@ -47,7 +47,7 @@ struct heard {
 	const char *why;
 };
 
-static void hear_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void hear_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct heard *h = (struct heard *)sink;
 	struct as_json j;
@@ -62,7 +62,7 @@ static void hear_finding(struct as_sink *sink, const struct as_finding *f, const
 	as_json_object(&j);
 	as_json_kuint(&j, "number", h->first + i);
 	as_json_kuint(&j, "ops", h->work->seqs[i]->n);
-	as_finding_print_whole(&j, f, id);
+	as_finding_print(&j, f, AS_FINDING_WHOLE);
 	as_json_end(&j);
 	h->findings++;
 }

@@ -12,10 +12,9 @@
 #include "join/join.h"
 
 #include "cover/counts.h"
-#include "dossier/letter/mail.h"
+#include "dossier/dossier.h"
 #include "dossier/stored.h"
 #include "join/run.h"
-#include "report/sinks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -492,22 +491,29 @@ static int join_cov(struct as_join *j, struct as_err *err)
 	return rc;
 }
 
+static bool has_count(const struct as_dir *finding, uint64_t count)
+{
+	json_t *object = as_join_load(finding, JOIN_FINDING);
+	bool has = !object || as_join_number(object, "count") == count;
+
+	json_decref(object);
+	return has;
+}
+
 /* Sets the count, and what the text for maintainers says of it. */
 static int set_count(struct as_join *j, const char *id, uint64_t sum, struct as_err *err)
 {
+	const struct as_dossier_news news = { .event = AS_DOSSIER_COUNTED, .count = sum };
 	struct as_dir dir = AS_DIR_NONE;
-	json_t *object = NULL;
 	int rc = as_dir_below(&j->findings, id, false, &dir, err);
 
-	if (!rc)
-		object = as_join_load(&dir, JOIN_FINDING);
-	if (object && sum && as_join_number(object, "count") != sum) {
-		json_object_set_new(object, "count", json_integer((json_int_t)sum));
-		rc = as_join_save(&dir, JOIN_FINDING, object, err);
-		if (!rc && as_mail_write(&dir, NULL))
+	if (!rc && sum && !has_count(&dir, sum)) {
+		rc = as_dossier_write(&dir, &news, err);
+		if (rc && has_count(&dir, sum)) {
 			told(j, "report.txt cannot be made", j->findings.path, id);
+			rc = 0;
+		}
 	}
-	json_decref(object);
 	as_dir_close(&dir);
 	return rc;
 }

@@ -28,17 +28,17 @@ static void put_count(json_t *findings, const char *id, uint64_t count)
 
 bool as_join_finding(const struct as_dir *findings, const char *name, uint64_t *count)
 {
-	struct as_finding_record record = { 0 };
+	struct as_finding f = { 0 };
 	struct as_dir folder = AS_DIR_NONE;
 	json_t *object = NULL;
 	bool good = false;
 
 	if (!as_dir_below(findings, name, false, &folder, NULL))
 		object = as_join_load(&folder, JOIN_FINDING);
-	if (object && !as_finding_parse(object, AS_FINDING_STORED, &record, NULL)) {
-		good = !strcmp(record.id, name);
-		*count = record.count;
-		as_finding_record_free(&record);
+	if (object && !as_finding_parse(object, AS_FINDING_STORED, &f, NULL)) {
+		good = !strcmp(f.id, name);
+		*count = f.count;
+		as_finding_free(&f);
 	}
 	json_decref(object);
 	as_dir_close(&folder);

@@ -67,7 +67,7 @@ static size_t count_ops(const char *workload)
 	return n;
 }
 
-void as_report_groups_add(struct as_report_groups *g, const struct as_finding *f, const char *id)
+void as_report_groups_add(struct as_report_groups *g, const struct as_finding *f)
 {
 	struct group *group = count(g, f->signature);
 	size_t ops = count_ops(f->workload);
@@ -75,7 +75,7 @@ void as_report_groups_add(struct as_report_groups *g, const struct as_finding *f
 	if (group->id && group->ops <= ops)
 		return;
 	free(group->id);
-	group->id = as_xstrdup(id);
+	group->id = as_xstrdup(f->id);
 	group->ops = ops;
 }
 

@@ -9,8 +9,7 @@ struct as_report_groups;
 
 struct as_report_groups *as_report_groups_new(void);
 void as_report_groups_free(struct as_report_groups *groups); /* takes NULL */
-void as_report_groups_add(struct as_report_groups *groups, const struct as_finding *finding,
-			  const char *id);
+void as_report_groups_add(struct as_report_groups *groups, const struct as_finding *finding);
 void as_report_groups_again(struct as_report_groups *groups, const char *signature);
 /* A line for each, with most findings first: its count, its smallest example, its name. Nothing for
  * a single finding, which was just told. */

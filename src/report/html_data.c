@@ -85,7 +85,7 @@ static void make_room(struct collecting *c, struct as_finding *f)
 /* What the reduced workload shows, if it is known. */
 static void add_shows(struct collecting *c, const struct as_stored *stored)
 {
-	const json_t *reduced = json_object_get(stored->record.object, "reduced");
+	const json_t *reduced = json_object_get(stored->finding.own, "reduced");
 	const char *summary = as_stored_shows(stored);
 
 	if (!summary)
@@ -109,13 +109,13 @@ static void add_finding(struct collecting *c, size_t run, const struct as_dir *f
 	    as_stored_load(&folder, &stored, &err)) {
 		c->totals->damaged++;
 	} else {
-		struct as_finding f = stored.record.finding;
+		struct as_finding f = stored.finding;
 
 		make_room(c, &f);
 		as_json_object(&c->json);
-		as_finding_print(&c->json, &f, stored.record.id);
+		as_finding_print(&c->json, &f, AS_FINDING_STORED);
 		as_json_kuint(&c->json, "run", run);
-		as_json_kuint(&c->json, "count", stored.record.count);
+		as_json_kuint(&c->json, "count", stored.finding.count);
 		add_text(c, "reduced", stored.reduced);
 		add_shows(c, &stored);
 		add_text(c, "workload", stored.workload);

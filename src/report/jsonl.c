@@ -34,12 +34,12 @@ static void put(struct as_sink *sink, struct as_json *json)
 	as_buf_free(line);
 }
 
-static void jsonl_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void jsonl_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct as_buf line = { 0 };
 	struct as_json json = begin(&line, "finding");
 
-	as_finding_print(&json, f, id);
+	as_finding_print(&json, f, AS_FINDING_STORED);
 	as_json_kstr(&json, "workload", f->workload);
 	put(sink, &json);
 }

@@ -86,14 +86,14 @@ static void put_folder(const struct term *t)
 	as_buf_free(&word);
 }
 
-static void term_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void term_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct term *t = (struct term *)sink;
 
-	if (told_before(t, id))
+	if (told_before(t, f->id))
 		return;
 	fputs(paint(t, BOLD_RED), t->out);
-	put(t, id);
+	put(t, f->id);
 	fprintf(t->out, "%s  ", paint(t, PLAIN));
 	put(t, f->target);
 	fputs("  ", t->out);
@@ -115,7 +115,7 @@ static void term_finding(struct as_sink *sink, const struct as_finding *f, const
 		fprintf(t->out, "  again: assay replay %s",
 			as_finding_is_on_host(f) ? "--sandbox host " : "");
 		put_folder(t);
-		put(t, id);
+		put(t, f->id);
 		fputc('\n', t->out);
 	}
 	fflush(t->out);

@@ -50,7 +50,8 @@ void as_finding_tell(struct as_finding *f, const char *name, const struct as_seq
 	/* In the canonical text, each meta and each operation is a line. */
 	f->op_line = f->op_index < 0 ? 0 : (int)(seq->n_meta + (size_t)f->op_index + 1);
 	as_finding_id(f, name ? name : own, id);
-	as_emit_finding(sinks, f, id);
+	f->id = id;
+	as_emit_finding(sinks, f);
 	f->workload = f->options = f->kernel = f->layout = NULL;
 	as_buf_free(&workload);
 	as_buf_free(&text);

@@ -48,11 +48,10 @@ struct diff_scenario {
 	struct as_ids ids; /* of what was found before */
 };
 
-static void hear(struct as_sink *sink, const struct as_finding *finding, const char *id)
+static void hear(struct as_sink *sink, const struct as_finding *finding)
 {
 	struct ear *ear = (struct ear *)sink;
 
-	(void)id;
 	ear->kind = finding->kind;
 	ear->heard = true;
 }

@@ -142,7 +142,7 @@ void as_boxed_clear_console(struct as_boxed_session *b);
 void as_boxed_free_console(struct as_boxed_session *b);
 
 /* guest_findings.c: takes over the finding of the event; false: it is not believed. */
-bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding_record *finding);
+bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding *finding);
 /* Passes the findings on that wait; the engine has stored all of them, or never will. */
 void as_boxed_flush(struct as_boxed_session *b);
 

@@ -27,13 +27,12 @@ static void on_bad_finding(const struct as_boxed_session *b)
 		     "the sandbox reported a finding that cannot be true: it does not count");
 }
 
-static void on_finding(struct as_boxed_session *b, struct as_finding_record *record)
+static void on_finding(struct as_boxed_session *b, struct as_finding *f)
 {
 	/* After a recovery, what the kernel reported is a part of the summary. */
-	bool saw = record->finding.kind == AS_FIND_KERNEL ||
-		   strstr(record->finding.summary, "the kernel says: ");
+	bool saw = f->kind == AS_FIND_KERNEL || strstr(f->summary, "the kernel says: ");
 
-	if (as_boxed_take_finding(b, record))
+	if (as_boxed_take_finding(b, f))
 		b->engine_saw |= saw;
 	else
 		on_bad_finding(b);

@@ -28,7 +28,7 @@
 
 struct as_boxed_pending {
 	struct as_boxed_pending *next;
-	struct as_finding_record record;
+	struct as_finding finding;
 };
 
 /* ---- Whether it can be true ------------------------------------------------------------------ */
@@ -104,9 +104,8 @@ static bool are_options_given(const struct as_boxed_session *b, const char *text
 	return can;
 }
 
-bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding_record *record)
+bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding *f)
 {
-	const struct as_finding *f = &record->finding;
 	struct as_boxed_pending **last = &b->pending;
 
 	if (!is_target_given(b, f->target) || !are_options_given(b, f->options) ||
@@ -115,8 +114,8 @@ bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding_record 
 	while (*last)
 		last = &(*last)->next;
 	*last = as_xcalloc(1, sizeof(**last));
-	(*last)->record = *record;
-	*record = (struct as_finding_record){ 0 };
+	(*last)->finding = *f;
+	*f = (struct as_finding){ 0 };
 	b->n_pending++;
 	return true;
 }
@@ -144,19 +143,18 @@ static struct as_medium *load_disk(const struct as_boxed_session *b, const char 
 	return disk;
 }
 
-static void pass_on(struct as_boxed_session *b, struct as_finding_record *record)
+static void pass_on(struct as_boxed_session *b, struct as_finding *f)
 {
 	struct as_medium *disk = NULL, *before = NULL;
-	bool power =
-		record->finding.kind == AS_FIND_CRASH || record->finding.kind == AS_FIND_RECOVERY;
+	bool power = f->kind == AS_FIND_CRASH || f->kind == AS_FIND_RECOVERY;
 
-	if (b->how->out && record->has_disk)
-		disk = load_disk(b, record->id, AS_WIRE_DISK);
+	if (b->how->out && f->has_disk)
+		disk = load_disk(b, f->id, AS_WIRE_DISK);
 	if (disk && power)
-		before = load_disk(b, record->id, AS_WIRE_BEFORE);
-	record->finding.disk = disk ? as_medium_disk(disk) : NULL;
-	record->finding.healthy = before ? as_medium_disk(before) : NULL;
-	as_emit_finding(b->how->findings, &record->finding, record->id);
+		before = load_disk(b, f->id, AS_WIRE_BEFORE);
+	f->disk = disk ? as_medium_disk(disk) : NULL;
+	f->healthy = before ? as_medium_disk(before) : NULL;
+	as_emit_finding(b->how->findings, f);
 	as_medium_free(disk);
 	as_medium_free(before);
 }
@@ -166,9 +164,9 @@ void as_boxed_flush(struct as_boxed_session *b)
 	while (b->pending) {
 		struct as_boxed_pending *first = b->pending;
 
-		pass_on(b, &first->record);
+		pass_on(b, &first->finding);
 		b->pending = first->next;
-		as_finding_record_free(&first->record);
+		as_finding_free(&first->finding);
 		free(first);
 	}
 	b->n_pending = 0;

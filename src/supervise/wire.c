@@ -348,7 +348,7 @@ void as_wire_event_print(const struct as_wire_event *event, struct as_buf *out)
 		as_json_kuint(&json, "wire", event->version);
 		break;
 	case AS_WIRE_FINDING:
-		as_finding_print_whole(&json, &event->finding.finding, event->finding.id);
+		as_finding_print(&json, &event->finding, AS_FINDING_WHOLE);
 		break;
 	case AS_WIRE_BATCH:
 		as_json_kuint(&json, "done", event->done);
@@ -457,7 +457,7 @@ enum as_wire_parsed as_wire_event_parse(const char *line, size_t len, struct as_
 
 void as_wire_event_free(struct as_wire_event *event)
 {
-	as_finding_record_free(&event->finding);
+	as_finding_free(&event->finding);
 	json_decref(event->object);
 	*event = (struct as_wire_event){ .kind = AS_WIRE_KINDS };
 }

@@ -117,7 +117,7 @@ enum as_wire_kind {
 struct as_wire_event {
 	enum as_wire_kind kind;
 	unsigned version; /* of a hello */
-	struct as_finding_record finding;
+	struct as_finding finding;
 	const char *text;
 	bool lacks; /* the machine lacks something */
 	uint64_t done, number;

@@ -157,7 +157,7 @@ static void read_lines(const struct as_buf *text, struct as_swarm_tally *t, size
 
 struct finding_reader {
 	const struct as_dir *findings;
-	void (*fn)(void *ctx, const struct as_finding_record *record);
+	void (*fn)(void *ctx, const struct as_finding *finding);
 	void *ctx;
 };
 
@@ -166,16 +166,16 @@ static int read_finding(void *ctx, const char *name)
 	struct finding_reader *reader = ctx;
 	struct as_buf text = { 0 };
 	struct as_dir folder = AS_DIR_NONE;
-	struct as_finding_record record = { 0 };
+	struct as_finding finding = { 0 };
 	struct as_err err;
 	json_t *object = NULL;
 
 	if (as_dir_is_plain(name) && !as_dir_below(reader->findings, name, false, &folder, &err) &&
 	    !as_dir_read(&folder, "finding.json", FINDING_BYTES_MAX, &text, &err))
 		object = json_loadb(as_buf_str(&text), text.len, 0, NULL);
-	if (object && !as_finding_parse(object, AS_FINDING_STORED, &record, &err)) {
-		reader->fn(reader->ctx, &record);
-		as_finding_record_free(&record);
+	if (object && !as_finding_parse(object, AS_FINDING_STORED, &finding, &err)) {
+		reader->fn(reader->ctx, &finding);
+		as_finding_free(&finding);
 	}
 	json_decref(object);
 	as_dir_close(&folder);
@@ -184,7 +184,7 @@ static int read_finding(void *ctx, const char *name)
 }
 
 void as_ledger_findings(const struct as_ledger *ledger, size_t cell,
-			void (*fn)(void *ctx, const struct as_finding_record *record), void *ctx)
+			void (*fn)(void *ctx, const struct as_finding *finding), void *ctx)
 {
 	struct as_dir run = AS_DIR_NONE, findings = AS_DIR_NONE;
 	struct finding_reader reader = { .findings = &findings, .fn = fn, .ctx = ctx };
@@ -216,16 +216,16 @@ struct as_digest as_ledger_cause(const struct as_finding *finding)
 	return digest;
 }
 
-static void count_kind(void *ctx, const struct as_finding_record *record)
+static void count_kind(void *ctx, const struct as_finding *f)
 {
 	struct ledger_counting *c = ctx;
-	const char *signature = record->finding.signature;
+	const char *signature = f->signature;
 	struct as_digest digest = as_hash(signature, strlen(signature));
 
-	c->slice->met += record->count ? record->count : 1;
+	c->slice->met += f->count ? f->count : 1;
 	c->slice->kinds += as_digests_add(&c->own, digest);
 	as_digests_add(&c->ledger->kinds, digest);
-	c->slice->fresh += as_digests_add(&c->ledger->causes, as_ledger_cause(&record->finding));
+	c->slice->fresh += as_digests_add(&c->ledger->causes, as_ledger_cause(f));
 }
 
 void as_ledger_count(struct as_ledger *ledger, size_t cell, struct as_slice *slice)

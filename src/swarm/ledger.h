@@ -102,9 +102,9 @@ void as_ledger_close(struct as_ledger *ledger);
 
 /* Calls fn for each finding of a cell that can be read. */
 struct as_finding;
-struct as_finding_record;
+struct as_finding;
 void as_ledger_findings(const struct as_ledger *ledger, size_t cell,
-			void (*fn)(void *ctx, const struct as_finding_record *record), void *ctx);
+			void (*fn)(void *ctx, const struct as_finding *finding), void *ctx);
 /* The likely cause of a finding: its type and its group. */
 struct as_digest as_ledger_cause(const struct as_finding *finding);
 /* Counts the kinds of findings in a cell's run folder. */

@@ -59,16 +59,16 @@ static void filter_again(struct as_sink *sink, const char *signature)
 		f->to->again(f->to, signature);
 }
 
-static void filter_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
+static void filter_finding(struct as_sink *sink, const struct as_finding *finding)
 {
 	const struct as_known_filter *f = (const struct as_known_filter *)sink;
 
 	if (!as_known_add(f->known, finding->signature))
 		filter_again(sink, finding->signature);
 	else if (!f->alone)
-		as_emit_finding(f->to, finding, id);
+		as_emit_finding(f->to, finding);
 	else if (f->to->finding)
-		f->to->finding(f->to, finding, id);
+		f->to->finding(f->to, finding);
 }
 
 static void filter_note(struct as_sink *sink, const char *line)

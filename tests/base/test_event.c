@@ -18,12 +18,12 @@ struct listener {
 	char last[64];
 };
 
-static void on_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
+static void on_finding(struct as_sink *sink, const struct as_finding *finding)
 {
 	struct listener *l = (struct listener *)sink;
 
 	l->findings++;
-	snprintf(l->last, sizeof(l->last), "%s %s", id, finding->summary);
+	snprintf(l->last, sizeof(l->last), "%s %s", finding->id, finding->summary);
 }
 
 static void on_note(struct as_sink *sink, const char *line)
@@ -48,11 +48,11 @@ static void test_chain(void **state)
 	struct listener first = {
 		.sink = { .finding = on_finding, .done = on_done, .next = &deaf.sink }
 	};
-	struct as_finding finding = { .kind = AS_FIND_DATA, .summary = "wrong bytes" };
+	struct as_finding finding = { .id = "id1", .kind = AS_FIND_DATA, .summary = "wrong bytes" };
 	struct as_run_stats stats = { .workloads = 3 };
 
 	(void)state;
-	as_emit_finding(&first.sink, &finding, "id1");
+	as_emit_finding(&first.sink, &finding);
 	assert_string_equal(first.last, "id1 wrong bytes");
 	assert_string_equal(last.last, "id1 wrong bytes");
 	as_emit_note(&first.sink, "%d of %d", 1, 2);
@@ -60,7 +60,7 @@ static void test_chain(void **state)
 	as_emit_done(&first.sink, &stats);
 	assert_int_equal(first.findings * 100 + first.notes * 10 + first.dones, 103);
 	assert_int_equal(last.findings * 100 + last.notes * 10 + last.dones, 113);
-	as_emit_finding(NULL, &finding, "id2");
+	as_emit_finding(NULL, &finding);
 	as_emit_note(NULL, "nobody");
 	as_emit_done(NULL, &stats);
 }

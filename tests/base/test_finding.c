@@ -53,17 +53,16 @@ static void test_id(void **state)
 	assert_false(as_finding_is_id("a\nb"));
 }
 
-static json_t *print(const struct as_finding *f, const char *id, bool workload)
+static json_t *print(const struct as_finding *finding, const char *id, enum as_finding_form form)
 {
+	struct as_finding f = *finding;
 	struct as_buf text = { 0 };
 	struct as_json json = as_json_on(&text);
 	json_t *object;
 
 	as_json_object(&json);
-	if (workload)
-		as_finding_print_whole(&json, f, id);
-	else
-		as_finding_print(&json, f, id);
+	f.id = id;
+	as_finding_print(&json, &f, form);
 	as_json_end(&json);
 	object = json_loads(as_buf_str(&text), 0, NULL);
 	assert_non_null(object);
@@ -73,33 +72,33 @@ static json_t *print(const struct as_finding *f, const char *id, bool workload)
 
 static void test_there_and_back(void **state)
 {
-	json_t *object = print(&whole, "lab-data-1", true);
-	struct as_finding_record r;
+	json_t *object = print(&whole, "lab-data-1", AS_FINDING_WHOLE);
+	struct as_finding r;
 	struct as_err err;
 
 	(void)state;
 	assert_int_equal(as_finding_parse(object, AS_FINDING_WHOLE, &r, &err), 0);
 	json_decref(object);
 	assert_string_equal(r.id, "lab-data-1");
-	assert_int_equal(r.finding.kind, whole.kind);
-	assert_string_equal(r.finding.target, whole.target);
-	assert_string_equal(r.finding.summary, whole.summary);
-	assert_string_equal(r.finding.detail, whole.detail);
-	assert_string_equal(r.finding.signature, whole.signature);
-	assert_string_equal(r.finding.workload, whole.workload);
-	assert_string_equal(r.finding.workload_name, whole.workload_name);
-	assert_string_equal(r.finding.options, whole.options);
-	assert_string_equal(r.finding.log, whole.log);
-	assert_int_equal(r.finding.op_index, 1);
-	assert_int_equal(r.finding.op_line, 2);
+	assert_int_equal(r.kind, whole.kind);
+	assert_string_equal(r.target, whole.target);
+	assert_string_equal(r.summary, whole.summary);
+	assert_string_equal(r.detail, whole.detail);
+	assert_string_equal(r.signature, whole.signature);
+	assert_string_equal(r.workload, whole.workload);
+	assert_string_equal(r.workload_name, whole.workload_name);
+	assert_string_equal(r.options, whole.options);
+	assert_string_equal(r.log, whole.log);
+	assert_int_equal(r.op_index, 1);
+	assert_int_equal(r.op_line, 2);
 	assert_false(r.has_disk);
-	as_finding_record_free(&r);
+	as_finding_free(&r);
 }
 
 static void test_sources(void **state)
 {
 	struct as_finding f = whole;
-	struct as_finding_record r;
+	struct as_finding r;
 	struct as_err err;
 	json_t *object;
 
@@ -108,29 +107,29 @@ static void test_sources(void **state)
 	f.summary = f.detail = f.log = f.workload_name = NULL;
 	f.signature = "a\tb";
 	f.op_index = -1;
-	object = print(&f, "x", false);
+	object = print(&f, "x", AS_FINDING_STORED);
 	assert_int_equal(as_finding_parse(object, AS_FINDING_STORED, &r, &err), 0);
-	assert_null(r.finding.summary);
-	assert_null(r.finding.workload);
-	assert_int_equal(r.finding.op_index, -1);
+	assert_null(r.summary);
+	assert_null(r.workload);
+	assert_int_equal(r.op_index, -1);
 	/* It must stay what a new finding is compared with. */
-	assert_string_equal(r.finding.signature, "a\tb");
-	as_finding_record_free(&r);
+	assert_string_equal(r.signature, "a\tb");
+	as_finding_free(&r);
 	assert_int_equal(as_finding_parse(object, AS_FINDING_WHOLE, &r, &err), AS_EUSE);
 	assert_string_equal(err.msg, "its form is of another version");
 	json_decref(object);
-	object = print(&f, "x", true);
+	object = print(&f, "x", AS_FINDING_WHOLE);
 	assert_int_equal(as_finding_parse(object, AS_FINDING_WHOLE, &r, &err), AS_EUSE);
 	assert_string_equal(err.msg, "it lacks its summary");
 	json_decref(object);
 	/* What a guest says is made one line. */
 	f.summary = "a\nb\033";
-	object = print(&f, "x", true);
+	object = print(&f, "x", AS_FINDING_WHOLE);
 	assert_int_equal(as_finding_parse(object, AS_FINDING_FROM_GUEST, &r, &err), 0);
-	assert_string_equal(r.finding.summary, "a?b?");
-	assert_string_equal(r.finding.signature, "a?b");
-	assert_string_equal(r.finding.workload, whole.workload);
-	as_finding_record_free(&r);
+	assert_string_equal(r.summary, "a?b?");
+	assert_string_equal(r.signature, "a?b");
+	assert_string_equal(r.workload, whole.workload);
+	as_finding_free(&r);
 	json_decref(object);
 }
 
@@ -156,12 +155,12 @@ static void test_refused(void **state)
 		{ "files", "[1,2,3,4,5,6,7,8,9]", "its files are none" },
 		{ "files", "[{\"name\":\"../x\",\"text\":\"\"}]", "one of its files is not one" },
 	};
-	struct as_finding_record r;
+	struct as_finding r;
 	struct as_err err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		json_t *object = print(&whole, "x", true);
+		json_t *object = print(&whole, "x", AS_FINDING_WHOLE);
 
 		if (rows[i].value)
 			json_object_set_new(object, rows[i].key,

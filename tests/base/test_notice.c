@@ -119,6 +119,7 @@ static void pack(const struct as_notice *notice, struct as_buf *out)
 							{ "repro.sh", "#!/bin/sh\n", true } };
 	struct as_finding f = as_notice_open(notice);
 
+	f.id = "lab-race-12345678";
 	f.target = "lab:bug=3";
 	f.workload = "sync\n";
 	f.workload_name = "w.txt";
@@ -127,37 +128,37 @@ static void pack(const struct as_notice *notice, struct as_buf *out)
 	f.kernel = "Linux 6.1";
 	f.files = files;
 	f.n_files = 2;
-	as_finding_pack(&f, "lab-race-12345678", out);
+	as_finding_pack(&f, out);
 }
 
 static void test_packed(void **state)
 {
 	struct as_notice *notice = filled(), *again = as_xmalloc(sizeof(*again));
 	struct as_buf first = { 0 }, second = { 0 };
-	struct as_finding_record r;
+	struct as_finding r;
 	struct as_err err;
 
 	(void)state;
 	pack(notice, &first);
 	assert_int_equal(as_finding_unpack(first.data, first.len, AS_FINDING_WHOLE, &r, &err), 0);
 	assert_string_equal(r.id, "lab-race-12345678");
-	assert_string_equal(r.finding.target, "lab:bug=3");
-	assert_string_equal(r.finding.workload, "sync\n");
-	assert_string_equal(r.finding.workload_name, "w.txt");
-	assert_string_equal(r.finding.log, "it said\n");
-	assert_string_equal(r.finding.kernel, "Linux 6.1");
-	assert_int_equal(r.finding.op_line, 8);
-	assert_int_equal(r.finding.n_files, 2);
-	assert_string_equal(r.finding.files[0].name, "README.md");
-	assert_string_equal(r.finding.files[0].text, "a\n\"b\"");
-	assert_false(r.finding.files[0].program);
-	assert_true(r.finding.files[1].program);
-	assert_true(as_notice_of(&r.finding, again));
+	assert_string_equal(r.target, "lab:bug=3");
+	assert_string_equal(r.workload, "sync\n");
+	assert_string_equal(r.workload_name, "w.txt");
+	assert_string_equal(r.log, "it said\n");
+	assert_string_equal(r.kernel, "Linux 6.1");
+	assert_int_equal(r.op_line, 8);
+	assert_int_equal(r.n_files, 2);
+	assert_string_equal(r.files[0].name, "README.md");
+	assert_string_equal(r.files[0].text, "a\n\"b\"");
+	assert_false(r.files[0].program);
+	assert_true(r.files[1].program);
+	assert_true(as_notice_of(&r, again));
 	assert_same(again, notice);
 	/* Once more, it is the same. */
-	as_finding_pack(&r.finding, r.id, &second);
+	as_finding_pack(&r, &second);
 	assert_string_equal(as_buf_str(&first), as_buf_str(&second));
-	as_finding_record_free(&r);
+	as_finding_free(&r);
 	/* A guest has no files to give. */
 	assert_int_equal(as_finding_unpack(first.data, first.len, AS_FINDING_FROM_GUEST, &r, &err),
 			 AS_EUSE);
@@ -252,7 +253,7 @@ static void test_too_long(void **state)
 static void test_truncated(void **state)
 {
 	struct as_notice *notice = filled();
-	struct as_finding_record r;
+	struct as_finding r;
 	struct as_buf text = { 0 };
 
 	(void)state;
@@ -263,10 +264,10 @@ static void test_truncated(void **state)
 	for (size_t at = 0; at < text.len; at++) {
 		text.data[at] ^= 0x15;
 		if (!as_finding_unpack(text.data, text.len, AS_FINDING_WHOLE, &r, NULL)) {
-			assert_true(r.finding.n_files <= AS_FINDING_FILES_MAX);
-			assert_true((unsigned)r.finding.kind < AS_FIND_KINDS);
+			assert_true(r.n_files <= AS_FINDING_FILES_MAX);
+			assert_true((unsigned)r.kind < AS_FIND_KINDS);
 			assert_true(as_finding_is_id(r.id));
-			as_finding_record_free(&r);
+			as_finding_free(&r);
 		}
 		text.data[at] ^= 0x15;
 	}
@@ -302,7 +303,7 @@ static void test_frames(void **state)
 		  false },
 		{ "something after it", WITH("1", "") "x", false },
 	};
-	struct as_finding_record r;
+	struct as_finding r;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
@@ -311,9 +312,9 @@ static void test_frames(void **state)
 
 		if (fine != frames[i].fine)
 			fail_msg("%s: it is %s", frames[i].name, fine ? "taken" : "refused");
-		assert_in_range(r.finding.op_index + 1, 0, INT32_MAX);
-		assert_in_range(r.finding.op_line, 0, INT32_MAX);
-		as_finding_record_free(&r);
+		assert_in_range(r.op_index + 1, 0, INT32_MAX);
+		assert_in_range(r.op_line, 0, INT32_MAX);
+		as_finding_free(&r);
 	}
 }
 

@@ -101,16 +101,16 @@ static bool join(const char *from, const char *to)
 
 static void check_finding(const struct as_dir *findings, const char *name, struct as_buf *all)
 {
-	struct as_finding_record record = { 0 };
+	struct as_finding f = { 0 };
 	struct as_dir dir = AS_DIR_NONE;
 	json_t *object = NULL;
 
 	as_assert(!as_dir_below(findings, name, false, &dir, NULL));
 	object = as_join_load(&dir, JOIN_FINDING);
-	as_assert(object && !as_finding_parse(object, AS_FINDING_STORED, &record, NULL));
-	as_assert(!strcmp(record.id, name) && record.count);
-	as_buf_addf(all, "%s %llu\n", name, (unsigned long long)record.count);
-	as_finding_record_free(&record);
+	as_assert(object && !as_finding_parse(object, AS_FINDING_STORED, &f, NULL));
+	as_assert(!strcmp(f.id, name) && f.count);
+	as_buf_addf(all, "%s %llu\n", name, (unsigned long long)f.count);
+	as_finding_free(&f);
 	json_decref(object);
 	as_dir_close(&dir);
 }

@@ -2,7 +2,7 @@
 /*
  * Fuzz entry of findings on their way, in both forms.
  *
- * The input is read as a finding from each source. What is taken is within its bounds, fits into a
+ * The input is read as a finding from each form. What is taken is within its bounds, fits into a
  * notice or does not, and comes back the same when it is packed and unpacked. Then the input is
  * written over a sound notice, as a file system under test may do it, from a place that its first
  * two bytes say: it is mended, and all of it can be read.
@@ -13,16 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void check_again(const struct as_finding_record *r)
+static void check_again(const struct as_finding *r)
 {
 	struct as_buf first = { 0 }, second = { 0 };
-	struct as_finding_record again;
+	struct as_finding again;
 
-	as_finding_pack(&r->finding, r->id, &first);
+	as_finding_pack(r, &first);
 	as_assert(!as_finding_unpack(first.data, first.len, AS_FINDING_WHOLE, &again, NULL));
-	as_finding_pack(&again.finding, again.id, &second);
+	as_finding_pack(&again, &second);
 	as_assert(!strcmp(as_buf_str(&first), as_buf_str(&second)));
-	as_finding_record_free(&again);
+	as_finding_free(&again);
 	as_buf_free(&first);
 	as_buf_free(&second);
 }
@@ -41,25 +41,25 @@ static void check_notice(const struct as_finding *f, struct as_notice *notice)
 	as_assert(!strcmp(again.signature, f->signature ? f->signature : ""));
 }
 
-static void read_it(const char *data, size_t len, enum as_finding_source source,
+static void read_it(const char *data, size_t len, enum as_finding_form form,
 		    struct as_notice *notice)
 {
-	struct as_finding_record r;
-	const struct as_finding *f = &r.finding;
+	struct as_finding r;
+	const struct as_finding *f = &r;
 
-	if (as_finding_unpack(data, len, source, &r, NULL))
+	if (as_finding_unpack(data, len, form, &r, NULL))
 		return;
 	as_assert((unsigned)f->kind < AS_FIND_KINDS && f->op_index >= -1 && f->op_line >= 0);
 	as_assert(!r.id || as_finding_is_id(r.id));
 	as_assert(f->n_files <= AS_FINDING_FILES_MAX);
 	for (size_t i = 0; i < f->n_files; i++)
 		as_assert(as_finding_is_id(f->files[i].name) && f->files[i].text);
-	if (source == AS_FINDING_FROM_GUEST || source == AS_FINDING_SAID)
+	if (form == AS_FINDING_FROM_GUEST || form == AS_FINDING_SAID)
 		as_assert(!strpbrk(f->summary, "\n\r\033") && !f->n_files);
 	check_notice(f, notice);
-	if (source == AS_FINDING_WHOLE)
+	if (form == AS_FINDING_WHOLE)
 		check_again(&r);
-	as_finding_record_free(&r);
+	as_finding_free(&r);
 }
 
 static void scribble(const uint8_t *data, size_t len, struct as_notice *notice)
@@ -91,8 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct as_notice *notice = as_xcalloc(1, sizeof(*notice));
 
-	for (int source = 0; source < AS_FINDING_SOURCES; source++)
-		read_it((const char *)data, len, (enum as_finding_source)source, notice);
+	for (int form = 0; form < AS_FINDING_FORMS; form++)
+		read_it((const char *)data, len, (enum as_finding_form)form, notice);
 	scribble(data, len, notice);
 	free(notice);
 	return 0;

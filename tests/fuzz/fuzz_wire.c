@@ -74,12 +74,12 @@ static void check_event(const char *line, size_t len)
 
 /* ---- An engine that says it ------------------------------------------------------------------ */
 
-static void hear(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void hear(struct as_sink *sink, const struct as_finding *f)
 {
 	struct as_seq *seq;
 
 	(void)sink;
-	as_assert(as_share_is_name(id));
+	as_assert(as_share_is_name(f->id));
 	as_assert(!strcmp(f->target, "lab"));
 	as_assert(f->op_index >= -1 && f->op_line >= 0);
 	as_assert(!strpbrk(f->summary, "\n\r\033") && !strpbrk(f->signature, "\n\r\033"));

@@ -316,9 +316,8 @@ struct ear {
 	char summary[512];
 };
 
-static void hear(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void hear(struct as_sink *sink, const struct as_finding *f)
 {
-	(void)id;
 	snprintf(((struct ear *)sink)->summary, sizeof(((struct ear *)sink)->summary), "%s",
 		 f->summary);
 }

@@ -472,11 +472,10 @@ const struct t_way t_ways[T_WAYS] = {
 
 /* ---- Targets --------------------------------------------------------------------------------- */
 
-static void hear(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void hear(struct as_sink *sink, const struct as_finding *f)
 {
 	(void)sink;
 	(void)f;
-	(void)id;
 }
 
 static struct as_sink deaf = { .finding = hear };

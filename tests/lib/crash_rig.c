@@ -2,11 +2,11 @@
 /* crash_rig: see crash_rig.h. */
 #include "tests/lib/crash_rig.h"
 
-static void rig_hear(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void rig_hear(struct as_sink *sink, const struct as_finding *f)
 {
 	struct crash_rig *rig = (struct crash_rig *)sink;
 
-	assert_true(*id);
+	assert_true(*f->id);
 	assert_true(rig->n < CAUGHT_MAX);
 	rig->caught[rig->n++] = (struct caught){ strdup(f->signature), strdup(f->summary),
 						 strdup(f->options), f->disk };

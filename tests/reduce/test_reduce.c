@@ -244,11 +244,10 @@ struct lab {
 	long op;
 };
 
-static void hear(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void hear(struct as_sink *sink, const struct as_finding *f)
 {
 	struct lab *lab = (struct lab *)sink;
 
-	(void)id;
 	free(lab->signature);
 	lab->signature = as_xstrdup(f->signature);
 	lab->op = f->op_index;

@@ -23,7 +23,7 @@ struct ear {
 	char id[AS_FINDING_ID_MAX], summary[512], signature[512], options[256], detail[2048];
 };
 
-static void hear(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void hear(struct as_sink *sink, const struct as_finding *f)
 {
 	struct ear *ear = (struct ear *)sink;
 
@@ -32,7 +32,7 @@ static void hear(struct as_sink *sink, const struct as_finding *f, const char *i
 	ear->op = f->op_index;
 	ear->line = f->op_line;
 	ear->disk = f->disk;
-	snprintf(ear->id, sizeof(ear->id), "%s", id);
+	snprintf(ear->id, sizeof(ear->id), "%s", f->id);
 	snprintf(ear->summary, sizeof(ear->summary), "%s", f->summary);
 	snprintf(ear->signature, sizeof(ear->signature), "%s", f->signature);
 	snprintf(ear->options, sizeof(ear->options), "%s", f->options);

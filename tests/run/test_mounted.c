@@ -26,11 +26,10 @@ struct catcher {
 	bool has_disk;
 };
 
-static void caught(struct as_sink *sink, const struct as_finding *finding, const char *id)
+static void caught(struct as_sink *sink, const struct as_finding *finding)
 {
 	struct catcher *c = (struct catcher *)sink;
 
-	(void)id;
 	c->n++;
 	c->kind = finding->kind;
 	c->has_disk = finding->disk;

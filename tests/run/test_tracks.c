@@ -22,11 +22,10 @@ struct catcher {
 	char names[N][16];
 };
 
-static void caught(struct as_sink *sink, const struct as_finding *finding, const char *id)
+static void caught(struct as_sink *sink, const struct as_finding *finding)
 {
 	struct catcher *c = (struct catcher *)sink;
 
-	(void)id;
 	snprintf(c->names[c->n++ % N], sizeof(c->names[0]), "%s", finding->workload_name);
 }
 

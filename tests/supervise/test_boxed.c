@@ -12,9 +12,9 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "disk/cow.h"
+#include "dossier/store.h"
 #include "dossier/stored.h"
 #include "os/spawn.h"
-#include "report/sinks.h"
 #include "supervise/boxed.h"
 #include "supervise/wire.h"
 #include "tests/lib/tmpdir.h"
@@ -181,12 +181,11 @@ static void write_raw(const void *disk, const char *path)
 	assert_int_equal(close(fd), 0);
 }
 
-static void hear(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void hear(struct as_sink *sink, const struct as_finding *f)
 {
 	struct heard *h = (struct heard *)sink;
 	unsigned i = h->n++;
 
-	(void)id;
 	assert_true(i < JOBS_MAX);
 	h->kind[i] = f->kind;
 	if (h->raw && f->disk)
@@ -681,7 +680,7 @@ static void test_kills(void **state)
 		struct as_sink *store;
 		pid_t pid = -1;
 
-		assert_int_equal(as_store_sink_new(out[i], as_cli_save_disk, &store, &err), 0);
+		assert_int_equal(as_store_sink_new(out[i], &store, &err), 0);
 		if (i)
 			pid = start_killer(KILLS, 7, &heard[i]);
 		if (run_all(all, "lab:bug=1", out[i], 0, 0, &heard[i], store, &stats, &err))

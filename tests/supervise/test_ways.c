@@ -33,11 +33,11 @@ static void keep(char *to, size_t bytes, const char *text)
 	snprintf(to, bytes, "%s", text ? text : "");
 }
 
-static void hear(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void hear(struct as_sink *sink, const struct as_finding *f)
 {
 	struct ear *ear = (struct ear *)sink;
 
-	assert_true(as_finding_is_id(id));
+	assert_true(as_finding_is_id(f->id));
 	assert_true(as_notice_of(f, &ear->notice));
 	ear->heard++;
 	ear->line = f->op_line;
@@ -311,12 +311,12 @@ static void test_guest(void **state)
 	AS_NOTICE_SET(said, detail, "     4  stat /b = 0\n\t\xc3\xa9\n");
 	AS_NOTICE_SET(said, options, "check=op seed=3");
 	as_notice_close(said);
-	event.finding.finding = as_notice_open(said);
-	event.finding.finding.target = "lab";
-	event.finding.finding.workload = OVER;
-	event.finding.finding.workload_name = "w";
-	event.finding.finding.log = "it said\n";
-	event.finding.finding.op_line = 4;
+	event.finding = as_notice_open(said);
+	event.finding.target = "lab";
+	event.finding.workload = OVER;
+	event.finding.workload_name = "w";
+	event.finding.log = "it said\n";
+	event.finding.op_line = 4;
 	event.finding.id = "lab-data-12345678";
 	as_wire_event_print(&event, &rig.session.events);
 	assert_int_equal(as_boxed_take_events(&rig.session, &reported, NULL), 0);
@@ -406,7 +406,8 @@ static void test_compared(void **state)
 	static const struct as_finding_file files[] = { { "README.md", "# odd\n", false },
 							{ "repro.sh", "#!/bin/sh\n", true },
 							{ "damage.txt", "", false } };
-	struct as_finding said = { .kind = AS_FIND_FSCK,
+	struct as_finding said = { .id = "odd-fsck-12345678",
+				   .kind = AS_FIND_FSCK,
 				   .target = "checker:odd {disk}",
 				   .summary = "byte 3 is 0x7f; gone",
 				   .detail = "00000003: 00 7f\n",
@@ -418,30 +419,30 @@ static void test_compared(void **state)
 				   .op_index = -1,
 				   .files = files,
 				   .n_files = 3 };
-	struct as_finding_record r;
+	struct as_finding r;
 	struct as_buf text = { 0 };
 	struct as_err err = { 0 };
 
 	(void)state;
-	as_finding_pack(&said, "odd-fsck-12345678", &text);
+	as_finding_pack(&said, &text);
 	if (as_finding_unpack(text.data, text.len, AS_FINDING_WHOLE, &r, &err))
 		fail_msg("%s", err.msg);
-	assert_int_equal(r.finding.kind, said.kind);
-	assert_int_equal(r.finding.op_index, -1);
-	assert_string_equal(r.finding.target, said.target);
-	assert_string_equal(r.finding.summary, said.summary);
-	assert_string_equal(r.finding.detail, said.detail);
-	assert_string_equal(r.finding.signature, said.signature);
-	assert_string_equal(r.finding.options, said.options);
-	assert_string_equal(r.finding.workload, "");
-	assert_string_equal(r.finding.workload_name, said.workload_name);
-	assert_int_equal(r.finding.n_files, 3);
+	assert_int_equal(r.kind, said.kind);
+	assert_int_equal(r.op_index, -1);
+	assert_string_equal(r.target, said.target);
+	assert_string_equal(r.summary, said.summary);
+	assert_string_equal(r.detail, said.detail);
+	assert_string_equal(r.signature, said.signature);
+	assert_string_equal(r.options, said.options);
+	assert_string_equal(r.workload, "");
+	assert_string_equal(r.workload_name, said.workload_name);
+	assert_int_equal(r.n_files, 3);
 	for (size_t i = 0; i < 3; i++) {
-		assert_string_equal(r.finding.files[i].name, files[i].name);
-		assert_string_equal(r.finding.files[i].text, files[i].text);
-		assert_int_equal(r.finding.files[i].program, files[i].program);
+		assert_string_equal(r.files[i].name, files[i].name);
+		assert_string_equal(r.files[i].text, files[i].text);
+		assert_int_equal(r.files[i].program, files[i].program);
 	}
-	as_finding_record_free(&r);
+	as_finding_free(&r);
 	as_buf_free(&text);
 }
 

@@ -141,7 +141,8 @@ static void test_events(void **state)
 					      .wall_us = 8,
 					      .raced = { { 20, 1, 9, 3 } },
 					      .counts = { 9, [11] = 10 } };
-	struct as_finding f = { .kind = AS_FIND_TREE,
+	struct as_finding f = { .id = "lab-1",
+				.kind = AS_FIND_TREE,
 				.target = "lab:bug=1",
 				.summary = "s",
 				.detail = "a\nb",
@@ -176,14 +177,13 @@ static void test_events(void **state)
 	assert_int_equal(e.done, 3);
 	assert_memory_equal(&e.result, &result, sizeof(result));
 	as_wire_event_free(&e);
-	e = there_and_back(&(struct as_wire_event){ .kind = AS_WIRE_FINDING,
-						    .finding = { .finding = f, .id = "lab-1" } });
+	e = there_and_back(&(struct as_wire_event){ .kind = AS_WIRE_FINDING, .finding = f });
 	assert_string_equal(e.finding.id, "lab-1");
-	assert_int_equal(e.finding.finding.kind, f.kind);
-	assert_string_equal(e.finding.finding.detail, f.detail);
-	assert_string_equal(e.finding.finding.workload, f.workload);
-	assert_int_equal(e.finding.finding.op_index, 0);
-	assert_int_equal(e.finding.finding.op_line, 1);
+	assert_int_equal(e.finding.kind, f.kind);
+	assert_string_equal(e.finding.detail, f.detail);
+	assert_string_equal(e.finding.workload, f.workload);
+	assert_int_equal(e.finding.op_index, 0);
+	assert_int_equal(e.finding.op_line, 1);
 	as_wire_event_free(&e);
 }
 
@@ -327,9 +327,9 @@ static void test_guest(void **state)
 	assert_int_equal(e.result.counts[1], UINT64_C(1) << 40);
 	as_wire_event_free(&e);
 	assert_int_equal(as_wire_event_parse(op, strlen(op), &e), AS_WIRE_EVENT);
-	assert_int_equal(e.finding.finding.op_index, -1);
-	assert_int_equal(e.finding.finding.op_line, INT32_MAX);
-	assert_string_equal(e.finding.finding.summary, "a?b?");
+	assert_int_equal(e.finding.op_index, -1);
+	assert_int_equal(e.finding.op_line, INT32_MAX);
+	assert_string_equal(e.finding.summary, "a?b?");
 	as_wire_event_free(&e);
 	/* A note is cut off, and not in the middle of a character. */
 	as_buf_adds(&note, "{\"event\":\"note\",\"text\":\"x");

@@ -416,14 +416,14 @@ void as_live_add(struct as_live *live, enum as_counter c, uint64_t n)
 	mark(live, c);
 }
 
-void as_live_finding(struct as_live *live, const struct as_finding *f, const char *id)
+void as_live_finding(struct as_live *live, const struct as_finding *f)
 {
 	if (!live)
 		return;
 	as_shlock_take(&live->lock);
 	if (f->kind < AS_FIND_KINDS)
 		live->p.kinds[f->kind]++;
-	as_progress_text(live->p.newest, id);
+	as_progress_text(live->p.newest, f->id);
 	as_progress_text(live->p.newest_words, f->summary ? f->summary : "");
 	live->p.newest_us = wall_of(live);
 	as_shlock_give(&live->lock);
@@ -440,9 +440,9 @@ static struct as_live *of_sink(struct as_sink *sink)
 	return (struct as_live *)(void *)((char *)sink - offsetof(struct as_live, sink));
 }
 
-static void sink_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void sink_finding(struct as_sink *sink, const struct as_finding *f)
 {
-	as_live_finding(of_sink(sink), f, id);
+	as_live_finding(of_sink(sink), f);
 }
 
 static void sink_again(struct as_sink *sink, const char *signature)

@@ -56,7 +56,7 @@ void as_live_add_done(struct as_live *live, uint64_t more);
 void as_live_phase(struct as_live *live, const char *words);
 void as_live_set(struct as_live *live, enum as_counter counter, uint64_t n);
 void as_live_add(struct as_live *live, enum as_counter counter, uint64_t n);
-void as_live_finding(struct as_live *live, const struct as_finding *finding, const char *id);
+void as_live_finding(struct as_live *live, const struct as_finding *finding);
 void as_live_again(struct as_live *live);
 /* A sink that does these two; it belongs to `live`. */
 struct as_sink *as_live_sink(struct as_live *live);

@@ -44,13 +44,13 @@ struct again {
 
 bool as_fsck_is_stored(const struct as_stored *stored)
 {
-	return !strncmp(stored->record.finding.options, OPTION, strlen(OPTION));
+	return !strncmp(stored->finding.options, OPTION, strlen(OPTION));
 }
 
 static int find_problem(const struct as_stored *stored, enum as_fsck_problem *problem,
 			struct as_err *err)
 {
-	const char *word = stored->record.finding.options + strlen(OPTION);
+	const char *word = stored->finding.options + strlen(OPTION);
 	size_t len = strcspn(word, " ");
 
 	for (unsigned i = 0; i < AS_FSCK_PROBLEMS; i++) {
@@ -61,7 +61,7 @@ static int find_problem(const struct as_stored *stored, enum as_fsck_problem *pr
 			return 0;
 		}
 	}
-	return as_fail(err, AS_EUSE, "%s: no such problem: %.*s", stored->record.id, (int)len,
+	return as_fail(err, AS_EUSE, "%s: no such problem: %.*s", stored->finding.id, (int)len,
 		       word);
 }
 
@@ -81,9 +81,8 @@ static int load_disk(struct again *a, const struct as_dir *folder, const char *n
 
 static int open_subject(struct again *a, const struct as_args *args, struct as_err *err)
 {
-	const char *id = a->stored->record.id;
-	struct as_subject_setup setup = { .spec = a->stored->record.finding.target,
-					  .patient = true };
+	const char *id = a->stored->finding.id;
+	struct as_subject_setup setup = { .spec = a->stored->finding.target, .patient = true };
 	char **own = NULL;
 	int rc = 0;
 
@@ -142,8 +141,7 @@ static int read_work(struct again *a, const struct as_dir *folder, struct as_err
  * again. */
 static bool make_base(struct again *a)
 {
-	const char *type = as_subject_type(a->subject),
-		   *name = a->stored->record.finding.workload_name;
+	const char *type = as_subject_type(a->subject), *name = a->stored->finding.workload_name;
 	enum as_generic_kind kind;
 	struct as_err ignored;
 
@@ -167,7 +165,7 @@ static int find_base(struct again *a, const struct as_dir *folder, struct as_err
 		rc = load_disk(a, folder, "healthy.img.zst", &a->base.disk, err);
 		if (!rc && as_disk_size(a->base.disk) != as_disk_size(a->disk))
 			rc = as_fail(err, AS_EUSE, "%s: its two disks differ in size",
-				     a->stored->record.id);
+				     a->stored->finding.id);
 		if (rc)
 			return rc;
 	} else if (make_base(a)) {
@@ -195,7 +193,7 @@ static int find_base(struct again *a, const struct as_dir *folder, struct as_err
 
 static int tell(const struct again *a, const struct as_fsck_verdict *v, struct as_sink *talk)
 {
-	const char *id = a->stored->record.id, *wanted = a->stored->record.finding.signature;
+	const char *id = a->stored->finding.id, *wanted = a->stored->finding.signature;
 	bool there = v->problems & 1u << a->problem;
 
 	if (there)
@@ -212,7 +210,7 @@ static int tell(const struct again *a, const struct as_fsck_verdict *v, struct a
 
 static int judge(struct again *a, struct as_sink *talk, struct as_err *err)
 {
-	const char *sign = a->stored->record.finding.signature;
+	const char *sign = a->stored->finding.signature;
 	const char *field = sign ? strstr(sign, AS_SIGNATURE_FIELD) : NULL;
 	struct as_damaged_byte any = { 0 };
 	struct as_fsck_verdict v = { 0 };
@@ -254,7 +252,7 @@ static void close_again(struct again *a)
 int as_fsck_again(const struct as_args *args, const struct as_dir *folder,
 		  const struct as_stored *stored, struct as_sink *talk, struct as_err *err)
 {
-	struct again a = { .stored = stored, .options = stored->record.finding.options };
+	struct again a = { .stored = stored, .options = stored->finding.options };
 	int rc = find_problem(stored, &a.problem, err);
 
 	if (!rc && a.problem == AS_FSCK_ODD)

@@ -7,7 +7,6 @@
 #include "cli/cli.h"
 #include "dossier/stored.h"
 #include "os/dir.h"
-#include "report/sinks.h"
 
 /* Whether a stored finding is about a checker. */
 bool as_fsck_is_stored(const struct as_stored *stored);

@@ -48,11 +48,10 @@ static void on_told(struct as_sink *sink, const char *text)
 		l->rc = as_tape_read(&l->pieces, l->store, &l->crashes->tapes[l->at++], &l->err);
 }
 
-static void on_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
+static void on_finding(struct as_sink *sink, const struct as_finding *finding)
 {
 	struct listener *l = of(sink);
 
-	(void)id;
 	if (!l->found.len)
 		as_buf_adds(&l->found, finding->summary);
 }

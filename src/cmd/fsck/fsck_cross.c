@@ -172,22 +172,21 @@ struct again_sink {
 	bool found;
 };
 
-static void on_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void on_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct again_sink *a = (struct again_sink *)sink;
 
-	(void)id;
 	a->found = a->found || as_still_fails(AS_STILL_EXACTLY, a->signature, f->signature);
 }
 
 int as_fsck_compare_again(const struct as_args *args, const struct as_stored *stored,
 			  struct as_sink *talk, struct as_err *err)
 {
-	const char *options = stored->record.finding.options;
+	const char *options = stored->finding.options;
 	char *deed = word_after(options, " deed=", false);
 	char *list = word_after(options, " compare=", true);
 	struct again_sink sink = { .sink.finding = on_finding,
-				   .signature = stored->record.finding.signature };
+				   .signature = stored->finding.signature };
 	char *seconds = word_after(options, " deadline=", false);
 	struct as_cross_setup setup = { .list = list,
 					.by_kernel = strstr(options, " kernel "),
@@ -200,15 +199,15 @@ int as_fsck_compare_again(const struct as_args *args, const struct as_stored *st
 
 	how.only = deed ? as_cross_only(deed) : -1;
 	if (!rc && (!list || how.only < 0))
-		rc = as_fail(err, AS_EUSE, "%s: no such damage: %s", stored->record.id, options);
+		rc = as_fail(err, AS_EUSE, "%s: no such damage: %s", stored->finding.id, options);
 	if (!rc && strstr(list, "checker:"))
-		rc = as_cli_trust_text(args, stored->record.id, "run the command", list, err);
+		rc = as_cli_trust_text(args, stored->finding.id, "run the command", list, err);
 	if (!rc)
 		rc = as_cross_open(&setup, &cross, err);
 	if (!rc)
 		rc = as_cross_run(cross, &how, &n, err);
 	if (!rc) {
-		as_emit_note(talk, "%s: %s", stored->record.id,
+		as_emit_note(talk, "%s: %s", stored->finding.id,
 			     sink.found ? "reproduced" : "did not reproduce");
 		rc = sink.found ? AS_EXIT_FOUND : 0;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* explain: a finding as a story (mail.h). */
 #include "base/show.h"
-#include "dossier/letter/mail_priv.h"
+#include "dossier/letter/letter.h"
 #include "dossier/letter/plain.h"
 #include "dossier/letter/words.h"
 #include "dossier/script.h"
@@ -92,7 +92,7 @@ static void tell_sure(const struct as_letter *l)
 /* Its id and the run folder that has it, or its own folder. */
 static void put_which(const struct as_letter *l)
 {
-	const char *id = l->stored.record.id, *path = l->folder->path;
+	const char *id = l->stored.finding.id, *path = l->folder->path;
 	struct as_buf end = { 0 }, run = { 0 };
 	size_t len = strlen(path);
 

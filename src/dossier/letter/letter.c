@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* letter: see mail_priv.h. */
+/* letter: see letter.h. */
+#include "dossier/letter/letter.h"
 #include "base/show.h"
-#include "dossier/letter/mail_priv.h"
 #include "dossier/letter/plain.h"
 #include "dossier/letter/words.h"
 #include "dossier/steps.h"
@@ -34,7 +34,7 @@ static void use_reduced(struct as_letter *l, const json_t *reduced)
 
 	if (!summary)
 		return;
-	l->shown = l->stored.record.finding;
+	l->shown = l->stored.finding;
 	l->shown.summary = summary;
 	l->shown.detail = text_of(reduced, "detail");
 	l->shown.log = text_of(reduced, "log");
@@ -54,12 +54,12 @@ int as_letter_open(const struct as_dir *folder, struct as_buf *out, struct as_le
 	rc = as_stored_load(folder, &l->stored, err);
 	if (rc)
 		return rc;
-	l->f = &l->stored.record.finding;
+	l->f = &l->stored.finding;
 	as_recipe_open(l->f->target, &l->recipe);
 	l->found = parse("workload.txt", l->stored.workload);
 	l->steps = parse(AS_REDUCED_NAME, l->stored.reduced);
 	l->reduced = l->steps;
-	reduced = json_object_get(l->stored.record.object, "reduced");
+	reduced = json_object_get(l->stored.finding.own, "reduced");
 	if (l->reduced)
 		use_reduced(l, reduced);
 	seq = l->fits ? l->steps : l->found;
@@ -80,8 +80,7 @@ void as_letter_close(struct as_letter *l)
 	as_stored_free(&l->stored);
 }
 
-/* The workload that a reader is shown. */
-static const struct as_seq *letter_steps(const struct as_letter *l)
+const struct as_seq *as_letter_steps(const struct as_letter *l)
 {
 	return l->steps ? l->steps : l->found;
 }
@@ -111,7 +110,7 @@ size_t as_letter_cut_step(const struct as_letter *l, bool *during)
 {
 	static const char after[] = "power cut after op ", in[] = "power cut during op ";
 	const char *summary = l->f->summary ? l->f->summary : "";
-	const struct as_seq *seq = letter_steps(l);
+	const struct as_seq *seq = as_letter_steps(l);
 	struct as_buf how = { 0 };
 	size_t step = 0;
 
@@ -129,7 +128,7 @@ size_t as_letter_cut_step(const struct as_letter *l, bool *during)
  * call was judged by itself. */
 size_t as_letter_n_steps(const struct as_letter *l)
 {
-	const struct as_seq *seq = letter_steps(l);
+	const struct as_seq *seq = as_letter_steps(l);
 	bool during;
 	size_t cut = as_letter_cut_step(l, &during);
 	bool judged_alone = l->f->kind == AS_FIND_OUTCOME || l->f->kind == AS_FIND_DATA ||
@@ -168,7 +167,7 @@ static bool has_pattern(const struct as_seq *seq)
 
 void as_letter_put_steps(const struct as_letter *l, size_t most)
 {
-	const struct as_seq *seq = letter_steps(l);
+	const struct as_seq *seq = as_letter_steps(l);
 	size_t end, first;
 
 	if (!seq) {
@@ -194,7 +193,7 @@ void as_letter_put_steps(const struct as_letter *l, size_t most)
 /* "3, 5": the steps that take assay for this reason. */
 static size_t put_numbers(const struct as_letter *l, const char *why, struct as_buf *out)
 {
-	const struct as_seq *seq = letter_steps(l);
+	const struct as_seq *seq = as_letter_steps(l);
 	size_t n = 0;
 
 	for (size_t i = 0; seq && i < as_letter_n_steps(l); i++) {
@@ -208,7 +207,7 @@ static size_t put_numbers(const struct as_letter *l, const char *why, struct as_
 
 void as_letter_put_left_out(const struct as_letter *l)
 {
-	const struct as_seq *seq = letter_steps(l);
+	const struct as_seq *seq = as_letter_steps(l);
 	struct as_buf told = { 0 }, text = { 0 }, numbers = { 0 };
 
 	for (size_t i = 0; seq && i < as_letter_n_steps(l); i++) {
@@ -259,7 +258,7 @@ void as_letter_put_expected(const struct as_letter *l)
 
 void as_letter_put_often(const struct as_letter *l)
 {
-	uint64_t count = l->stored.record.count;
+	uint64_t count = l->stored.finding.count;
 	struct as_buf text = { 0 };
 
 	if (count)

@@ -4,7 +4,7 @@
 
 #include "base/show.h"
 #include "base/version.h"
-#include "dossier/letter/mail_priv.h"
+#include "dossier/letter/letter.h"
 #include "dossier/letter/plain.h"
 #include "dossier/letter/words.h"
 #include "dossier/script.h"
@@ -28,7 +28,7 @@ static void put_row(struct as_buf *out, const char *name, const char *text)
 static const char *tool(const struct as_letter *l, const char *name)
 {
 	return json_string_value(
-		json_object_get(json_object_get(l->stored.record.object, "tools"), name));
+		json_object_get(json_object_get(l->stored.finding.own, "tools"), name));
 }
 
 /* As one line that cannot look like another. */
@@ -75,7 +75,7 @@ static void put_versions(const struct as_letter *l)
 	as_buf_addf(&version, "assay ");
 	as_show(&version, own ? own : AS_VERSION);
 	put_row(l->out, "Found by", as_buf_str(&version));
-	put_row(l->out, "Finding", l->stored.record.id);
+	put_row(l->out, "Finding", l->stored.finding.id);
 	as_buf_free(&version);
 }
 
@@ -180,11 +180,6 @@ static void put_steps(const struct as_letter *l)
 	put_circumstances(l);
 }
 
-static bool is_power(const struct as_letter *l)
-{
-	return l->f->kind == AS_FIND_CRASH || l->f->kind == AS_FIND_RECOVERY;
-}
-
 /* The answers that a run was given fill pages, and are not those of the steps. */
 static void put_detail(const struct as_letter *l)
 {
@@ -214,7 +209,7 @@ static void put_seen(const struct as_letter *l)
 	if (l->f->detail && *l->f->detail) {
 		as_buf_addc(l->out, '\n');
 		as_plain_text(l->out, "  ",
-			      is_power(l)
+			      as_stored_is_power(l->f)
 				      ? "What was written, what of it the power cut left, and what "
 					"the recovery did:"
 			      : as_letter_is_fsck(l)
@@ -274,17 +269,17 @@ static void put_again(const struct as_letter *l)
 				      "of the file system.");
 		if (!as_recipe_is_library(l->f->target))
 			as_buf_adds(l->out, "    cc repro.c -o repro && ./repro mnt\n");
-		if (!as_recipe_is_library(l->f->target) && is_power(l))
+		if (!as_recipe_is_library(l->f->target) && as_stored_is_power(l->f))
 			as_plain_text(l->out, "  ", "It cannot cut the power; see the disk below.");
 		if (l->f->kind == AS_FIND_RACE)
 			as_plain_text(l->out, "  ", "It makes them in one thread.");
 		if (!as_recipe_is_library(l->f->target) || why)
 			as_letter_put_left_out(l);
 	}
-	if (!l->f->disk && !l->stored.record.has_disk)
+	if (!l->f->disk && !l->stored.finding.has_disk)
 		return;
 	as_plain_text(l->out, "  ",
-		      is_power(l)
+		      as_stored_is_power(l->f)
 			      ? "disk.img.zst (attached) is the disk as the power cut left it, in "
 				"the run that found it."
 		      : as_letter_is_fsck(l)
@@ -292,7 +287,7 @@ static void put_again(const struct as_letter *l)
 				"healthy.img.zst the one before the damage, if it is there."
 			      : "disk.img.zst (attached) is the disk at that moment, in the run "
 				"that found it.");
-	if (is_power(l) && as_dir_has(l->folder, AS_BEFORE_NAME))
+	if (as_stored_is_power(l->f) && as_dir_has(l->folder, AS_BEFORE_NAME))
 		as_plain_text(l->out, "  ",
 			      "before.img.zst is the disk before the steps, and writes.txt says "
 			      "which bytes of it the writes that survived have changed "
@@ -301,38 +296,31 @@ static void put_again(const struct as_letter *l)
 		as_recipe_kept(&l->recipe, l->out);
 }
 
+void as_mail_put(const struct as_letter *l)
+{
+	as_buf_adds(l->out, "Subject: [BUG] ");
+	as_words_subject(l->f, l->guilty, l->out);
+	as_buf_adds(l->out, "\n\n");
+	as_plain_text(l->out, "", as_kind_meaning(l->f->kind));
+	put_versions(l);
+	put_place(l);
+	put_steps(l);
+	as_plain_heading(l->out, "Expected");
+	as_letter_put_expected(l);
+	put_seen(l);
+	as_plain_heading(l->out, "How often");
+	as_letter_put_often(l);
+	put_log(l);
+	put_again(l);
+}
+
 int as_mail_print(const struct as_dir *folder, struct as_buf *out, struct as_err *err)
 {
 	struct as_letter l;
 	int rc = as_letter_open(folder, out, &l, err);
 
-	if (!rc) {
-		as_buf_adds(out, "Subject: [BUG] ");
-		as_words_subject(l.f, l.guilty, out);
-		as_buf_adds(out, "\n\n");
-		as_plain_text(out, "", as_kind_meaning(l.f->kind));
-		put_versions(&l);
-		put_place(&l);
-		put_steps(&l);
-		as_plain_heading(out, "Expected");
-		as_letter_put_expected(&l);
-		put_seen(&l);
-		as_plain_heading(out, "How often");
-		as_letter_put_often(&l);
-		put_log(&l);
-		put_again(&l);
-	}
-	as_letter_close(&l);
-	return rc;
-}
-
-int as_mail_write(const struct as_dir *folder, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	int rc = as_mail_print(folder, &text, err);
-
 	if (!rc)
-		rc = as_dir_write(folder, AS_MAIL_NAME, &text, err);
-	as_buf_free(&text);
+		as_mail_put(&l);
+	as_letter_close(&l);
 	return rc;
 }

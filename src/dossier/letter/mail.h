@@ -12,8 +12,9 @@
 /* `folder` is the finding's own: the texts say which of its files are there. */
 AS_MUST_CHECK int as_mail_print(const struct as_dir *folder, struct as_buf *out,
 				struct as_err *err);
-/* Writes report.txt, in place of an earlier one. */
-AS_MUST_CHECK int as_mail_write(const struct as_dir *folder, struct as_err *err);
+/* The same of a finding that was read. */
+struct as_letter;
+void as_mail_put(const struct as_letter *letter);
 /* A few paragraphs: what was done, expected and seen, why it is wrong, how sure that is. */
 AS_MUST_CHECK int as_explain_print(const struct as_dir *folder, struct as_buf *out,
 				   struct as_err *err);

@@ -11,9 +11,7 @@
 
 #include "base/embed.h"
 #include "dossier/steps.h"
-#include "dossier/stored.h"
 #include "work/arg.h"
-#include "work/parse.h"
 #include "work/print.h"
 
 #include <limits.h>
@@ -517,20 +515,4 @@ void as_emit_c_plan(const struct as_seq *seq, const struct as_emit_plan *plan, s
 	put_helpers(program);
 	put_main(program);
 	free(program);
-}
-
-int as_emit_c_write(const struct as_dir *folder, const char *name, const char *workload,
-		    struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	struct as_seq *seq = NULL;
-	int rc = as_parse_text(name, workload, strlen(workload), &seq, err);
-
-	if (!rc) {
-		as_emit_c(seq, NULL, &text);
-		rc = as_dir_write(folder, AS_PROGRAM_NAME, &text, err);
-	}
-	as_seq_free(seq);
-	as_buf_free(&text);
-	return rc;
 }

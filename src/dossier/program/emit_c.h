@@ -4,7 +4,7 @@
 #ifndef AS_DOSSIER_PROGRAM_EMIT_C_H
 #define AS_DOSSIER_PROGRAM_EMIT_C_H
 
-#include "os/dir.h"
+#include "base/buf.h"
 #include "work/arg.h"
 #include "work/handed.h"
 #include "work/outcome.h"
@@ -15,11 +15,6 @@
  * Operations are counted from 1, as in findings. A step that needs assay (dossier/steps.h) is left
  * out; the program says so, and why, and if nothing else is to be said, it exits 125. */
 void as_emit_c(const struct as_seq *seq, const struct as_outcome *expected, struct as_buf *out);
-
-/* Writes the program of a workload into the folder of a finding, as repro.c, in place of an earlier
- * one. `name` is that of the workload, for messages. */
-AS_MUST_CHECK int as_emit_c_write(const struct as_dir *folder, const char *name,
-				  const char *workload, struct as_err *err);
 
 /* How an answer is looked at. */
 enum as_emit_how {

@@ -10,18 +10,16 @@
  */
 #include "dossier/program/expect.h"
 
-#include "dossier/program/emit_c.h"
 #include "dossier/program/expect_priv.h"
 #include "dossier/steps.h"
 #include "target/target.h"
 #include "vfs/traits.h"
-#include "work/parse.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct expecting {
+struct as_expect {
 	const struct as_seq *seq;
 	size_t guilty; /* the operation whose answer was wrong; seq->n: none */
 	struct as_model *model;
@@ -30,6 +28,7 @@ struct expecting {
 	struct as_handed told; /* what the guilty one hands over, if that was wrong */
 	bool hands_over;
 	bool inside; /* it is about what is in the files */
+	struct as_emit_plan plan;
 };
 
 /* Errors that it allows, but for those of a full disk, which a fresh one is not. */
@@ -42,7 +41,7 @@ static unsigned errors_of(const struct as_allowed *allowed)
 	return n;
 }
 
-static void expect_op(struct expecting *x, size_t i)
+static void expect_op(struct as_expect *x, size_t i)
 {
 	const struct as_op *op = &x->seq->ops[i];
 	const struct as_op_info *info = &as_op_table[op->code];
@@ -86,48 +85,28 @@ static void expect_op(struct expecting *x, size_t i)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-static int write_program(const struct expecting *x, const struct as_dir *folder, struct as_err *err)
+static void expect_all(struct as_expect *x)
 {
-	const struct as_emit_plan plan = {
+	x->answers = as_xcalloc(x->seq->n + 1, sizeof(*x->answers));
+	x->how = as_xcalloc(x->seq->n + 1, sizeof(*x->how));
+	for (size_t i = 0; i < x->seq->n; i++)
+		expect_op(x, i);
+	x->plan = (struct as_emit_plan){
 		.expected = x->answers,
 		.how = x->how,
 		.told = x->told.payload ? &x->told : NULL,
 		.told_at = x->guilty,
 	};
-	struct as_buf text = { 0 };
-	int rc;
-
-	as_emit_c_plan(x->seq, &plan, &text);
-	rc = as_dir_write(folder, "repro.c", &text, err);
-	as_buf_free(&text);
-	return rc;
-}
-
-static int expect_all(struct expecting *x, const struct as_dir *folder, struct as_err *err)
-{
-	int rc;
-
-	x->answers = as_xcalloc(x->seq->n + 1, sizeof(*x->answers));
-	x->how = as_xcalloc(x->seq->n + 1, sizeof(*x->how));
-	for (size_t i = 0; i < x->seq->n; i++)
-		expect_op(x, i);
-	rc = write_program(x, folder, err);
-	if (!rc && !as_model_lost(x->model))
-		rc = as_expect_tree(x->model, x->inside, folder, err);
-	free(x->answers);
-	free(x->how);
-	as_handed_free(&x->told);
-	return rc;
 }
 
 /* A reduced workload ends with the operation that fails. */
-static size_t guilty_of(const struct as_stored *stored, const struct as_seq *seq)
+static size_t guilty_of(const struct as_letter *l, const struct as_seq *seq)
 {
-	const struct as_finding *f = &stored->record.finding;
+	const struct as_finding *f = &l->stored.finding;
 
 	if ((f->kind != AS_FIND_OUTCOME && f->kind != AS_FIND_DATA) || !seq->n)
 		return seq->n;
-	if (stored->reduced)
+	if (l->reduced)
 		return seq->n - 1;
 	return f->op_index >= 0 && (size_t)f->op_index < seq->n ? (size_t)f->op_index : seq->n;
 }
@@ -138,32 +117,46 @@ static bool is_plain(const struct as_finding *f)
 	return !f->options || (!strstr(f->options, "fault=") && !strstr(f->options, "scenario="));
 }
 
-int as_expect_write(const struct as_dir *folder, const struct as_stored *stored, struct as_err *err)
+struct as_expect *as_expect_new(const struct as_letter *l, const struct as_seq *seq)
 {
-	const struct as_finding *f = &stored->record.finding;
-	const char *text = stored->reduced ? stored->reduced : stored->workload;
+	const struct as_finding *f = &l->stored.finding;
 	struct as_target *target = NULL;
-	struct expecting x = { 0 };
-	struct as_seq *seq = NULL;
+	struct as_expect *x;
 	struct as_traits traits;
-	int rc;
 
-	if (!is_plain(f) || !text || !*text)
-		return 0;
-	rc = as_parse_text("workload.txt", text, strlen(text), &seq, err);
-	if (!rc)
-		rc = as_target_open(f->target, &target, err);
-	if (!rc) {
-		as_run_traits(target, &traits);
-		x.seq = seq;
-		x.guilty = guilty_of(stored, seq);
-		x.hands_over = f->kind == AS_FIND_DATA;
-		x.inside = f->kind == AS_FIND_DATA || f->kind == AS_FIND_TREE;
-		x.model = as_model_new(&traits);
-		rc = expect_all(&x, folder, err);
-		as_model_free(x.model);
-	}
+	/* The target may not be here any more. */
+	if (as_recipe_is_library(f->target) || !is_plain(f) ||
+	    as_target_open(f->target, &target, NULL))
+		return NULL;
+	as_run_traits(target, &traits);
 	as_target_free(target);
-	as_seq_free(seq);
-	return rc;
+	x = as_xcalloc(1, sizeof(*x));
+	x->seq = seq;
+	x->guilty = guilty_of(l, seq);
+	x->hands_over = f->kind == AS_FIND_DATA;
+	x->inside = f->kind == AS_FIND_DATA || f->kind == AS_FIND_TREE;
+	x->model = as_model_new(&traits);
+	expect_all(x);
+	return x;
+}
+
+const struct as_emit_plan *as_expect_plan(const struct as_expect *x)
+{
+	return &x->plan;
+}
+
+int as_expect_write_tree(const struct as_expect *x, const struct as_dir *folder, struct as_err *err)
+{
+	return as_model_lost(x->model) ? 0 : as_expect_tree(x->model, x->inside, folder, err);
+}
+
+void as_expect_free(struct as_expect *x)
+{
+	if (!x)
+		return;
+	as_model_free(x->model);
+	free(x->answers);
+	free(x->how);
+	as_handed_free(&x->told);
+	free(x);
 }

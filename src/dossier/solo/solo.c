@@ -33,18 +33,18 @@ static bool is_corrupt(const struct as_finding *f)
 /* Of the reduced workload, as its calls are those of the program. */
 static const char *summary_of(const struct as_stored *stored)
 {
-	const struct as_finding *f = &stored->record.finding;
+	const struct as_finding *f = &stored->finding;
 	const char *shows = as_stored_shows(stored);
 
 	return shows ? shows : f->summary ? f->summary : f->signature;
 }
 
-int as_solo_file(const struct as_dir *folder, const struct as_stored *stored,
-		 const struct as_played *played, struct as_err *err)
+bool as_solo_print(const struct as_letter *l, const struct as_played *played, struct as_buf *out)
 {
-	struct as_buf text = { 0 }, link = { 0 };
-	struct as_repro repro = { .id = stored->record.id,
-				  .finding = &stored->record.finding,
+	const struct as_stored *stored = &l->stored;
+	struct as_buf link = { 0 };
+	struct as_repro repro = { .id = stored->finding.id,
+				  .finding = &stored->finding,
 				  .summary = summary_of(stored),
 				  .seq = played->seq,
 				  .opts = as_target_opts(played->target),
@@ -54,14 +54,13 @@ int as_solo_file(const struct as_dir *folder, const struct as_stored *stored,
 										      : "as_target",
 				  .again = strstr(played->scenario, "then=") ||
 					   strstr(played->scenario, "from=") ||
-					   is_corrupt(&stored->record.finding) };
-	int rc = as_target_disk_bytes(played->target, played->size_bytes, &repro.size_bytes, err);
+					   is_corrupt(&stored->finding) };
+	bool good =
+		!as_target_disk_bytes(played->target, played->size_bytes, &repro.size_bytes, NULL);
 
 	put_link(played->spec, &link);
 	repro.link = as_buf_str(&link);
-	if (!rc && as_repro_write(&repro, played->trail, &text))
-		rc = as_dir_write(folder, AS_PROGRAM_NAME, &text, err);
-	as_buf_free(&text);
+	good = good && as_repro_write(&repro, played->trail, out);
 	as_buf_free(&link);
-	return rc;
+	return good;
 }

@@ -7,7 +7,7 @@
 #ifndef AS_DOSSIER_SOLO_SOLO_H
 #define AS_DOSSIER_SOLO_SOLO_H
 
-#include "dossier/stored.h"
+#include "dossier/letter/letter.h"
 #include "host/trail.h"
 #include "target/target.h"
 #include "work/seq.h"
@@ -22,10 +22,9 @@ struct as_played {
 	const char *choices, *scenario;
 };
 
-/* Replaces repro.c in the folder of the finding. If the trail does not show it, or the program
- * would be too long, the one stays that is there. */
-AS_MUST_CHECK int as_solo_file(const struct as_dir *folder, const struct as_stored *stored,
-			       const struct as_played *played, struct as_err *err);
+/* Writes the program; false: the trail does not show the finding, or the program is too long. */
+bool as_solo_print(const struct as_letter *letter, const struct as_played *played,
+		   struct as_buf *out);
 
 struct as_repro {
 	const char *id;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* mail_priv: what mail.c and explain.c know of a finding. */
-#ifndef AS_DOSSIER_LETTER_MAIL_PRIV_H
-#define AS_DOSSIER_LETTER_MAIL_PRIV_H
+/* letter: a finding that was read from its folder, as all pages tell it. */
+#ifndef AS_DOSSIER_LETTER_LETTER_H
+#define AS_DOSSIER_LETTER_LETTER_H
 
-#include "dossier/letter/mail.h"
 #include "dossier/recipe.h"
+#include "dossier/stored.h"
 #include "work/seq.h"
 
 struct as_letter {
@@ -27,6 +27,8 @@ void as_letter_close(struct as_letter *letter);
 
 /* It is one of a checker, which has no workload. */
 bool as_letter_is_fsck(const struct as_letter *letter);
+/* The workload that a reader is shown; NULL: it cannot be read. */
+const struct as_seq *as_letter_steps(const struct as_letter *letter);
 /* How many of its operations count. */
 size_t as_letter_n_steps(const struct as_letter *letter);
 /* The step during which, or after which, the power was cut; 0: none of them, or it was cut in
