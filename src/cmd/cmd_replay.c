@@ -21,8 +21,8 @@ struct caller {
 static void call_by_name(struct as_sink *sink, const struct as_finding *f)
 {
 	struct caller *caller = (struct caller *)sink;
-	bool same = as_still_fails(AS_STILL_SYMPTOM, caller->stored->finding.signature,
-				   f->signature);
+	bool same =
+		as_still_fails(AS_STILL_SYMPTOM, caller->stored->finding.signature, f->signature);
 	struct as_finding named = *f;
 
 	if (same)
