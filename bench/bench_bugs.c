@@ -149,16 +149,16 @@ static uint64_t job_run(struct job *job, const struct extent *extent, uint64_t m
 	while (ops < most && !*found) {
 		struct as_seq *seqs[BATCH];
 		const char *names[BATCH];
-		struct as_scenario_work work = { (const struct as_seq *const *)seqs, names, 0 };
+		struct as_work work = { (const struct as_seq *const *)seqs, names, 0, NULL };
 		struct as_run_result result = { 0 };
-		size_t done = 0;
 
 		for (; work.n < batch; work.n++) {
 			seqs[work.n] = as_stream_next(job->stream);
 			names[work.n] = "bench";
 			as_assert(seqs[work.n]);
 		}
-		as_assert(!extent->ops->run(job->scenario, &work, &done, &result, NULL) && done);
+		as_assert(!extent->ops->run(job->scenario, &work, &result, NULL) &&
+			  result.workloads);
 		ops += result.ops;
 		*recovered += recoveries_of(extent, &result);
 		*found = result.findings;

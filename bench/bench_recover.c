@@ -413,10 +413,9 @@ static void bench_memo(as_bench_report report)
 
 /* ---- crash.ext4.uml -------------------------------------------------------------------------- */
 
-static void on_workload(void *ctx, const struct as_boxed_job *job,
-			const struct as_run_result *result)
+static void on_workload(void *ctx, const char *name, const struct as_run_result *result)
 {
-	(void)job;
+	(void)name;
 	*(struct as_run_result *)ctx = *result;
 }
 
@@ -424,8 +423,9 @@ static void bench_guest(as_bench_report report)
 {
 	struct as_args args = { 0 };
 	struct as_seq *seq = make_seq(0, 4);
-	struct as_boxed_job job = { .name = "bench", .seq = seq };
-	struct as_run_stats stats = { 0 };
+	const char *name = "bench";
+	const struct as_work work = { (const struct as_seq *const *)&seq, &name, 1, NULL };
+	struct as_run_result stats = { 0 };
 	struct as_run_result result = { 0 };
 	struct as_crash_counts counts;
 	struct as_cli_box box;
@@ -439,7 +439,7 @@ static void bench_guest(as_bench_report report)
 			 "crash:again=0");
 		box.boxed.workload = on_workload;
 		box.boxed.ctx = &result;
-		rc = as_boxed_run(&box.boxed, &job, 1, &stats, &err);
+		rc = as_boxed_run(&box.boxed, &work, &stats, &err);
 		as_assert(rc == AS_ELACK || (!rc && !stats.findings));
 		as_cli_box_close(&box);
 	}

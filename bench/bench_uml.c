@@ -26,12 +26,11 @@ struct seen {
 	struct as_run_result result;
 };
 
-static void on_workload(void *ctx, const struct as_boxed_job *job,
-			const struct as_run_result *result)
+static void on_workload(void *ctx, const char *name, const struct as_run_result *result)
 {
 	struct seen *seen = ctx;
 
-	(void)job;
+	(void)name;
 	seen->at_us = as_now_us();
 	seen->result = *result;
 }
@@ -57,9 +56,10 @@ static bool run_text(const char *kernel, const char *text, int64_t *until_us,
 	static const struct as_opt named = { .name = "kernel", .kind = AS_OPT_TEXT };
 	struct as_args args = { .given = { { .opt = &named, .value = kernel } },
 				.n_given = kernel ? 1 : 0 };
-	struct as_boxed_job job = { .name = "bench" };
-	struct as_run_stats stats = { 0 };
+	struct as_run_result stats = { 0 };
 	struct as_seq *seq = NULL;
+	const char *bench = "bench";
+	const struct as_work work = { (const struct as_seq *const *)&seq, &bench, 1, NULL };
 	struct as_cli_box box;
 	struct as_err err;
 	struct seen seen = { 0 };
@@ -69,10 +69,9 @@ static bool run_text(const char *kernel, const char *text, int64_t *until_us,
 	if (rc)
 		return false;
 	as_assert(!as_parse_text("bench", text, strlen(text), &seq, &err));
-	job.seq = seq;
 	box.boxed.workload = on_workload;
 	box.boxed.ctx = &seen;
-	rc = as_boxed_run(&box.boxed, &job, 1, &stats, &err);
+	rc = as_boxed_run(&box.boxed, &work, &stats, &err);
 	/* A run with a finding stopped early: its speed means nothing. */
 	as_assert(rc == AS_ELACK || (!rc && !stats.findings));
 	*until_us = seen.at_us - start_us;

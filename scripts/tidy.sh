@@ -56,7 +56,7 @@ arrows() {
 	crash     work symptom disk host target layout race instance child run supervise
 	crash     snapshot legal recover cuts recording progress
 	scenario  work symptom target race instance child run recording crash
-	hunt      work symptom gen model reduce run supervise scenario progress
+	hunt      work symptom gen model reduce supervise scenario progress
 	check     work model symptom disk target klog instance trial child run supervise
 	check     snapshot legal recording crash scenario
 	calls
@@ -75,8 +75,7 @@ arrows() {
 	join      cover dossier
 	cli       work model symptom gen disk host target box vfs race reduce instance child run
 	cli       supervise crash scenario hunt kernel cover progress figure dossier report
-	cmd       work symptom gen disk target tool box vfs reduce instance run supervise recording
-	cmd       crash
+	cmd       work symptom gen disk target tool box vfs reduce run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym guest swarm
 	cmd       layout trace record cover figure dossier report join cli labfs kernel progress
 	cmd       bench

@@ -39,7 +39,7 @@ void as_emit_told(struct as_sink *chain, const char *text)
 			sink->told(sink, text);
 }
 
-void as_emit_done(struct as_sink *chain, const struct as_run_stats *stats)
+void as_emit_done(struct as_sink *chain, const struct as_run_result *stats)
 {
 	for (struct as_sink *sink = chain; sink; sink = sink->next)
 		if (sink->done)

@@ -8,7 +8,7 @@
 
 #include "base/finding.h"
 
-struct as_run_stats; /* progress/stats.h */
+struct as_run_result; /* progress/result.h */
 
 /* Implementations embed this as their first member; unused functions are NULL. */
 struct as_sink {
@@ -19,7 +19,7 @@ struct as_sink {
 		     const char *line); /* a line about the progress, for people */
 	/* What is said to who gave the workloads, in words that only these two know. */
 	void (*told)(struct as_sink *sink, const char *text);
-	void (*done)(struct as_sink *sink, const struct as_run_stats *stats);
+	void (*done)(struct as_sink *sink, const struct as_run_result *stats);
 	struct as_sink *next; /* the chain: each sink gets every event */
 };
 
@@ -28,6 +28,6 @@ void as_emit_again(struct as_sink *chain, const char *signature);
 void as_emit_note(struct as_sink *chain, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void as_emit_told(struct as_sink *chain, const char *text);
-void as_emit_done(struct as_sink *chain, const struct as_run_stats *stats);
+void as_emit_done(struct as_sink *chain, const struct as_run_result *stats);
 
 #endif

@@ -198,12 +198,11 @@ static bool where(const struct as_boxed *how, struct as_box_state *state, const 
 	return true;
 }
 
-static void on_workload(void *ctx, const struct as_boxed_job *job,
-			const struct as_run_result *result)
+static void on_workload(void *ctx, const char *name, const struct as_run_result *result)
 {
 	struct boxed_lane *b = ctx;
 
-	(void)job;
+	(void)name;
 	/* The engine tells none: a finding is one of the supervisor. */
 	b->died = result->findings;
 }
@@ -238,9 +237,10 @@ static bool go_on_without(struct boxed_lane *b)
 static int give(struct boxed_lane *b, const struct as_seq *seq, const char *steps,
 		struct as_err *err)
 {
-	struct as_run_stats stats = { 0 };
+	struct as_run_result stats = { 0 };
 	struct as_buf name = { 0 };
-	struct as_boxed_job job = { .seq = seq };
+	struct as_work work = { .seqs = &seq, .n = 1 };
+	const char *text;
 	int rc;
 
 	as_buf_adds(&name, b->id ? AS_INSIDE_STATE : AS_INSIDE_FRESH);
@@ -251,12 +251,13 @@ static int give(struct boxed_lane *b, const struct as_seq *seq, const char *step
 	if (b->c->start)
 		as_buf_addf(&name, " %c%zu", AS_INSIDE_AFTER, b->c->start->n_ops);
 	as_buf_adds(&name, steps);
-	job.name = as_buf_str(&name);
+	text = as_buf_str(&name);
+	work.names = &text;
 	b->died = false;
 	as_buf_clear(&b->said);
 	b->told = b->places = 0;
 	b->from = AS_STORE_NONE;
-	rc = as_boxed_give(b->session, &job, 1, &stats, err);
+	rc = as_boxed_give(b->session, &work, &stats, err);
 	as_buf_free(&name);
 	return rc;
 }
@@ -399,9 +400,9 @@ int as_inbox_open(const struct as_checking *c, const struct as_run_options *opti
 int as_inbox_run(struct as_inbox *inbox, const char *name, const struct as_seq *seq, bool *found,
 		 struct as_err *err)
 {
-	struct as_boxed_job job = { .name = name, .seq = seq };
-	struct as_run_stats stats = { 0 };
-	int rc = as_boxed_give(inbox->session, &job, 1, &stats, err);
+	const struct as_work work = { .seqs = &seq, .names = &name, .n = 1 };
+	struct as_run_result stats = { 0 };
+	int rc = as_boxed_give(inbox->session, &work, &stats, err);
 
 	*found = stats.findings;
 	return rc;

@@ -135,10 +135,9 @@ static int run_seq(struct as_confirm *f, unsigned way, struct as_scenario *scena
 		   const struct as_seq *seq, bool *found, struct as_err *err)
 {
 	const char *name = "check";
-	struct as_scenario_work work = { .seqs = &seq, .names = &name, .n = 1 };
+	struct as_work work = { .seqs = &seq, .names = &name, .n = 1 };
 	struct as_run_result result = { 0 };
-	size_t done;
-	int rc = f->ops[way]->run(scenario, &work, &done, &result, err);
+	int rc = f->ops[way]->run(scenario, &work, &result, err);
 
 	*found = result.findings || result.again;
 	return rc;

@@ -335,14 +335,14 @@ static int open_start(struct inside *s, const struct given *given, const struct 
 	return rc;
 }
 
-static int inside_run(struct as_scenario *scenario, const struct as_scenario_work *work,
-		      size_t *done, struct as_run_result *result, struct as_err *err)
+static int inside_run(struct as_scenario *scenario, const struct as_work *work,
+		      struct as_run_result *result, struct as_err *err)
 {
 	struct inside *s = (struct inside *)scenario;
 	struct given given = read_name(work->names[0], &s->skip);
 	int rc = 0;
 
-	*done = 1;
+	result->workloads = 1;
 	if (s->options.start)
 		rc = open_start(s, &given, work->seqs[0], err);
 	if (rc)

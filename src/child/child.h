@@ -15,7 +15,7 @@
 #include "model/model.h"
 #include "os/stack.h"
 #include "progress/raced.h"
-#include "work/seq.h"
+#include "work/list.h"
 
 #define RECENT 8 /* operations kept for context */
 #define FRESH_BYTES 65536u /* of the list of what a fresh file system holds */
@@ -96,15 +96,6 @@ struct as_passes {
 	} rows[]; /* of each workload */
 };
 
-/* Workloads of which several may share a child. */
-struct as_run_batch {
-	const struct as_seq *const *seqs;
-	const char *const *names;
-	size_t n;
-	/* What fails in each; an element may be NULL. NULL: the same in all. */
-	const struct as_plan *const *plans;
-};
-
 /* What a child is given. */
 struct as_child_args {
 	const struct as_target *target;
@@ -112,7 +103,7 @@ struct as_child_args {
 	const struct as_run_options *options;
 	const struct as_plan *plan; /* NULL: no faults */
 	const struct as_seq *seq;
-	const struct as_run_batch *batch; /* in place of seq: several; NULL: one */
+	const struct as_work *batch; /* in place of seq: several; NULL: one */
 	/* Where a batch is shared; then as_child_shared.done is the number of the workload in
 	 * flight. NULL: it is not. */
 	struct as_passes *passes;

@@ -307,18 +307,18 @@ static void play(const struct as_hunt_state *s, const char *folder)
 void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool json, bool stopped,
 			 struct as_sink *talk)
 {
-	struct as_run_stats stats = { .workloads = s->workloads,
-				      .ops = s->ops,
-				      .findings = s->n_signs,
-				      .skipped = s->skipped,
-				      .unjudged = s->unjudged,
-				      .excused = s->excused,
-				      .failures = s->failures,
-				      .raced = s->raced,
-				      .looked = s->looked,
-				      .possible = s->possible,
-				      .shares = as_hunt_state_shares(s),
-				      .wall_us = s->used_us };
+	struct as_run_result stats = { .workloads = s->workloads,
+				       .ops = s->ops,
+				       .findings = s->n_signs,
+				       .skipped = s->skipped,
+				       .unjudged = s->unjudged,
+				       .excused = s->excused,
+				       .failures = s->failures,
+				       .raced = s->raced,
+				       .looked = s->looked,
+				       .possible = s->possible,
+				       .shares = as_hunt_state_shares(s),
+				       .wall_us = s->used_us };
 	struct as_hunt_groups groups;
 	const char *first = NULL;
 	size_t left = 0;

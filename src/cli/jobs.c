@@ -31,7 +31,7 @@ int as_cli_join_wear(const struct as_args *args, struct as_buf *spec, struct as_
 }
 
 /* The target of one file: the option, or what the file says. */
-static int choose_target(const struct as_args *args, struct as_series_job *job, struct as_err *err)
+static int choose_target(const struct as_args *args, struct as_cli_job *job, struct as_err *err)
 {
 	const char *asked = as_args_text(args, "target", NULL);
 	const char *meta = as_seq_meta(job->seq, "target");
@@ -58,7 +58,7 @@ static int choose_target(const struct as_args *args, struct as_series_job *job, 
 static void add_job(struct as_cli_jobs *all, const char *path, const char *name)
 {
 	AS_ARRAY_ROOM(all->jobs, all->n, all->cap);
-	all->jobs[all->n++] = (struct as_series_job){ .path = path, .name = name };
+	all->jobs[all->n++] = (struct as_cli_job){ .path = path, .name = name };
 }
 
 /* Lines "PATH" or "PATH<tab>NAME". */
@@ -95,7 +95,7 @@ static int take_workload(void *ctx, struct as_seq *seq)
 	add_job(r->all, r->path, r->all->n == r->first || !name ? r->name : name);
 	r->all->jobs[r->all->n - 1].seq = seq;
 	if (r->all->n == r->first + 2) {
-		struct as_series_job *job = &r->all->jobs[r->first];
+		struct as_cli_job *job = &r->all->jobs[r->first];
 
 		name = as_seq_meta(job->seq, "workload");
 		job->name = name ? name : r->name;
@@ -119,7 +119,7 @@ static int read_file(const struct as_args *args, struct as_cli_jobs *all, const 
 	int rc = add_whole_file(all, path, name, err);
 
 	for (size_t i = first; i < all->n && !rc; i++) {
-		struct as_series_job *job = &all->jobs[i];
+		struct as_cli_job *job = &all->jobs[i];
 
 		rc = choose_target(args, job, err);
 		if (!rc)
@@ -145,8 +145,8 @@ static int multiply(const char *matrix, struct as_cli_jobs *all, struct as_err *
 		line += strspn(line, " \t");
 		line[strcspn(line, " \t\r")] = '\0';
 		for (size_t i = 0; *line && *line != '#' && i < all->n; i++) {
-			const struct as_series_job *from = &all->jobs[i];
-			struct as_series_job *job;
+			const struct as_cli_job *from = &all->jobs[i];
+			struct as_cli_job *job;
 
 			add_job(&out, from->path, from->name);
 			job = &out.jobs[out.n - 1];
@@ -184,7 +184,7 @@ int as_cli_jobs_read(const struct as_args *args, const char *list, struct as_cli
 		rc = as_fail(err, AS_EUSE, "%s: expected FILE...; see `assay help %s`",
 			     args->command->name, args->command->name);
 	for (size_t i = 0; i < files.n && !rc; i++) {
-		const struct as_series_job *file = &files.jobs[i];
+		const struct as_cli_job *file = &files.jobs[i];
 		bool standard = !strcmp(file->path, "-");
 
 		if (standard && stdin_read)
@@ -208,4 +208,33 @@ void as_cli_jobs_free(struct as_cli_jobs *all)
 	free(all->jobs);
 	as_buf_free(&all->list);
 	*all = (struct as_cli_jobs){ 0 };
+}
+
+/* ---- As work --------------------------------------------------------------------------------- */
+
+bool as_cli_job_alike(const struct as_cli_job *a, const struct as_cli_job *b)
+{
+	return a->size_bytes == b->size_bytes &&
+	       !strcmp(as_buf_str(&a->spec), as_buf_str(&b->spec));
+}
+
+struct as_work as_cli_jobs_work(const struct as_cli_jobs *all, size_t first)
+{
+	const struct as_seq **seqs = as_xcalloc(all->n - first + 1, sizeof(*seqs));
+	const char **names = as_xcalloc(all->n - first + 1, sizeof(*names));
+	struct as_work work = { .seqs = seqs, .names = names };
+
+	for (size_t i = first; i < all->n && as_cli_job_alike(&all->jobs[first], &all->jobs[i]);
+	     i++) {
+		seqs[work.n] = all->jobs[i].seq;
+		names[work.n++] = all->jobs[i].name;
+	}
+	return work;
+}
+
+void as_cli_work_free(struct as_work *work)
+{
+	free((void *)work->seqs);
+	free((void *)work->names);
+	*work = (struct as_work){ 0 };
 }

@@ -8,10 +8,19 @@
 
 #include "base/buf.h"
 #include "cli/cli.h"
-#include "scenario/series.h"
+#include "work/list.h"
+
+/* A workload and where it is run. */
+struct as_cli_job {
+	const char *path; /* where it is read from */
+	const char *name; /* for people */
+	struct as_seq *seq;
+	struct as_buf spec; /* the target */
+	uint64_t size_bytes; /* of the disk; 0: the target's own */
+};
 
 struct as_cli_jobs {
-	struct as_series_job *jobs;
+	struct as_cli_job *jobs;
 	size_t n, cap;
 	struct as_buf list; /* the text that names point into */
 };
@@ -21,6 +30,11 @@ struct as_cli_jobs {
  * refused. Free the jobs also after an error. */
 AS_MUST_CHECK int as_cli_jobs_read(const struct as_args *args, const char *list,
 				   struct as_cli_jobs *all, struct as_err *err);
+/* Whether both run on the same target, with a disk of the same size. */
+bool as_cli_job_alike(const struct as_cli_job *a, const struct as_cli_job *b);
+/* Those from `first` on that are alike, in order; to be freed by as_cli_work_free(). */
+struct as_work as_cli_jobs_work(const struct as_cli_jobs *all, size_t first);
+void as_cli_work_free(struct as_work *work);
 /* The option of a command that reads jobs: each is done once for each line of a file. */
 #define AS_CLI_MATRIX_OPT                                                              \
 	{                                                                              \

@@ -81,7 +81,7 @@ static void both_told(struct as_sink *sink, const char *text)
 	as_emit_told(((struct both *)sink)->talk, text);
 }
 
-static void both_done(struct as_sink *sink, const struct as_run_stats *stats)
+static void both_done(struct as_sink *sink, const struct as_run_result *stats)
 {
 	as_emit_done(((struct both *)sink)->talk, stats);
 }
@@ -150,7 +150,7 @@ void as_cli_output_quiet(struct as_cli_output *out, int rc, const struct as_err 
 		((struct both *)out->chain)->live = NULL;
 }
 
-int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *stats, int rc,
+int as_cli_output_close(struct as_cli_output *out, const struct as_run_result *stats, int rc,
 			struct as_err *err)
 {
 	int failed = as_cli_output_failed(out, rc ? NULL : err);

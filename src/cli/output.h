@@ -9,7 +9,7 @@
 #include "cli/live/live.h"
 #include "os/dir.h"
 #include "os/rundir.h"
-#include "progress/stats.h"
+#include "progress/result.h"
 
 /* clang-format off */
 #define AS_CLI_OUTPUT_OPTS                                                               \
@@ -48,7 +48,7 @@ int as_cli_output_failed(const struct as_cli_output *out, struct as_err *err);
 void as_cli_output_quiet(struct as_cli_output *out, int rc, const struct as_err *err);
 /* Prints the summary and frees the sinks. rc is the result of the work. Returns the result of the
  * command: an exit status or a negative error. */
-AS_MUST_CHECK int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *stats,
+AS_MUST_CHECK int as_cli_output_close(struct as_cli_output *out, const struct as_run_result *stats,
 				      int rc, struct as_err *err);
 
 /* A folder for the counts of the engine in a sandbox. */

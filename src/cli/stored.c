@@ -259,16 +259,14 @@ int as_cli_again_run(struct as_cli_again *again, const struct as_seq *seq, struc
 	const char *name = again->stored->finding.workload_name
 				   ? again->stored->finding.workload_name
 				   : "workload.txt";
-	struct as_boxed_job job = { .name = name, .seq = seq };
-	struct as_run_stats stats = { 0 };
-	struct as_scenario_work work = { .seqs = &seq, .names = &name, .n = 1 };
-	struct as_run_result result;
-	size_t done;
+	struct as_run_result stats = { 0 };
+	struct as_work work = { .seqs = &seq, .names = &name, .n = 1 };
+	struct as_run_result result = { 0 };
 
 	if (again->boxed)
-		return as_boxed_run(&again->box.boxed, &job, 1, &stats, err);
+		return as_boxed_run(&again->box.boxed, &work, &stats, err);
 	if (again->scenario)
-		return again->ops->run(again->scenario, &work, &done, &result, err);
+		return again->ops->run(again->scenario, &work, &result, err);
 	return as_run_workload(again->runner, seq, name, &result, err);
 }
 

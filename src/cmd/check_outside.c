@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_outside: runs the checkers of a guest outside of it (instance/outside.h). Nobody but a
+ * check_outside: runs the checkers of a guest outside of it (supervise/outside.h). Nobody but a
  * supervisor starts it, in a jail and with the guest's memory as a descriptor, so no help lists it.
  */
 #include "cli/cli.h"
-#include "instance/outside.h"
+#include "supervise/outside.h"
 #include "target/facts.h"
 #include "target/target.h"
 
@@ -13,8 +13,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define EVENTS_FD 3
 
 static int map_state(struct as_box_state **state, size_t *len, struct as_err *err)
 {
@@ -48,7 +46,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	if (!rc)
 		rc = as_outside_serve(state, len, type, strtoull(args->operands[1], NULL, 10),
 				      (unsigned)strtoul(args->operands[2], NULL, 10), STDIN_FILENO,
-				      EVENTS_FD, err);
+				      AS_OUTSIDE_EVENTS_FD, err);
 	if (state)
 		munmap(state, len);
 	as_target_free(target);

@@ -90,8 +90,8 @@ static const struct as_opt opts[] = {
 	  .letter = 'o',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "keep the numbers in FILE, too; what it has already is not measured again, so that "
-		  "the same command goes on where it was stopped" },
+	  .help = "keep the numbers in FILE, too; what it has already is not measured again, so "
+		  "that the same command goes on where it was stopped" },
 	{ .name = "seconds",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",

@@ -255,7 +255,7 @@ static int check(struct check_session *s, struct as_err *err)
 	struct as_cli_found found = as_cli_found_new(s->out.chain);
 	uint64_t reduce_s = as_args_number(s->args, "reduce-for", REDUCE_SECONDS);
 	struct as_check_status status;
-	struct as_run_stats stats = { 0 };
+	struct as_run_result stats = { 0 };
 	int rc;
 
 	s->words = (struct as_check_words){ .target = s->target,
@@ -354,7 +354,7 @@ static int run(const struct as_args *args, struct as_err *err)
 		if (!rc)
 			rc = check(&s, err);
 		else
-			rc = as_cli_output_close(&s.out, &(struct as_run_stats){ 0 }, rc, err);
+			rc = as_cli_output_close(&s.out, &(struct as_run_result){ 0 }, rc, err);
 	}
 	close_states(&s);
 	if (s.boxed)

@@ -104,9 +104,9 @@ struct crash_session {
 	struct as_crash_options options;
 	struct as_target *target;
 	struct as_crasher *crasher;
-	const struct as_series_job *current; /* whose target is loaded */
+	const struct as_cli_job *current; /* whose target is loaded */
 	struct as_cli_output out;
-	struct as_run_stats stats;
+	struct as_run_result stats;
 	struct as_crash_counts counts;
 };
 
@@ -139,12 +139,12 @@ static uint64_t budget_of(const struct crash_session *s, const struct as_target 
 						     : as_crash_budget(target, false);
 }
 
-static int get_ready(struct crash_session *s, const struct as_series_job *job, struct as_err *err)
+static int get_ready(struct crash_session *s, const struct as_cli_job *job, struct as_err *err)
 {
 	struct as_crash_options options = s->options;
 	int rc;
 
-	if (s->current && as_series_alike(s->current, job))
+	if (s->current && as_cli_job_alike(s->current, job))
 		return 0;
 	as_crasher_free(s->crasher);
 	as_cli_wear_say(s->target, false, s->out.json, s->out.chain);
@@ -227,7 +227,7 @@ static void say_all(const struct crash_session *s)
 	as_buf_free(&line);
 }
 
-static int crash_one(struct crash_session *s, const struct as_series_job *job, struct as_err *err)
+static int crash_one(struct crash_session *s, const struct as_cli_job *job, struct as_err *err)
 {
 	struct as_crash_counts counts = { 0 };
 	struct as_run_result result = { 0 };
@@ -253,8 +253,7 @@ struct crash_talk {
 	const char *spec;
 };
 
-static void boxed_workload(void *ctx, const struct as_boxed_job *job,
-			   const struct as_run_result *result)
+static void boxed_workload(void *ctx, const char *name, const struct as_run_result *result)
 {
 	struct crash_talk *talk = ctx;
 	struct as_crash_counts counts;
@@ -262,7 +261,7 @@ static void boxed_workload(void *ctx, const struct as_boxed_job *job,
 	memcpy(&counts, result->counts, sizeof(counts));
 	show_workload(talk->s, result);
 	show_grown(talk->s->out.live, &(struct as_crash_counts){ 0 }, &counts);
-	say_workload(talk->s, job->name, talk->spec, result, &counts);
+	say_workload(talk->s, name, talk->spec, result, &counts);
 	as_crash_counts_add(&talk->s->counts, &counts);
 }
 
@@ -285,19 +284,16 @@ static int box_size(const struct crash_session *s, const char *spec, uint64_t *s
 static int crash_boxed(struct crash_session *s, const struct as_cli_jobs *all, size_t *first,
 		       struct as_err *err)
 {
-	const struct as_series_job *job = &all->jobs[*first];
+	const struct as_cli_job *job = &all->jobs[*first];
 	struct crash_talk talk = { s, as_buf_str(&job->spec) };
-	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
+	struct as_work work = as_cli_jobs_work(all, *first);
 	uint64_t size_bytes = job->size_bytes;
 	struct as_buf params = { 0 };
 	struct as_cli_box box;
-	size_t n = 0;
 	struct as_crash_options options = s->options;
 	int rc = box_size(s, talk.spec, &size_bytes, &options.budget, err);
 
-	for (; *first < all->n && as_series_alike(job, &all->jobs[*first]); ++*first)
-		jobs[n++] = (struct as_boxed_job){ .name = all->jobs[*first].name,
-						   .seq = all->jobs[*first].seq };
+	*first += work.n;
 	if (!rc)
 		rc = as_cli_box_open(s->args, talk.spec, size_bytes, &box, err);
 	if (!rc) {
@@ -311,11 +307,11 @@ static int crash_boxed(struct crash_session *s, const struct as_cli_jobs *all, s
 		box.boxed.findings = s->out.chain;
 		box.boxed.workload = boxed_workload;
 		box.boxed.ctx = &talk;
-		rc = as_boxed_run(&box.boxed, jobs, n, &s->stats, err);
+		rc = as_boxed_run(&box.boxed, &work, &s->stats, err);
 		as_cli_box_close(&box);
 	}
 	as_buf_free(&params);
-	free(jobs);
+	as_cli_work_free(&work);
 	return rc;
 }
 
@@ -355,7 +351,7 @@ struct share {
 };
 
 struct part {
-	struct as_run_stats stats;
+	struct as_run_result stats;
 	struct as_crash_counts counts;
 };
 

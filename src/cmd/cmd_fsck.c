@@ -219,7 +219,7 @@ static int go(struct as_fsck_session *s, struct as_err *err)
 		.ctx = s,
 	};
 	struct as_fsck_status status = { 0 };
-	struct as_run_stats stats = { 0 };
+	struct as_run_result stats = { 0 };
 	struct as_buf words = { 0 };
 	int rc = as_fsck_time(s, &args.for_us, err);
 
@@ -359,7 +359,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			rc = as_fsck_open_model(&s, err);
 		s.halt.stop = as_cli_stop_catch();
 		as_cli_opened();
-		rc = rc ? as_cli_output_close(&s.out, &(struct as_run_stats){ 0 }, rc, err)
+		rc = rc ? as_cli_output_close(&s.out, &(struct as_run_result){ 0 }, rc, err)
 			: go(&s, err);
 	}
 	close_session(&s);

@@ -118,12 +118,9 @@ static int describe(const struct as_target *target, struct as_buf *out, struct a
 	return 0;
 }
 
-static void told(void *ctx, const struct as_series_job *job, size_t done,
-		 const struct as_run_result *result)
+static void say_smoke(const char *name, const struct as_run_result *result)
 {
-	(void)job;
-	(void)done;
-	printf("smoke      %s: %llu operations in %llu run%s, %llu finding%s\n", (const char *)ctx,
+	printf("smoke      %s: %llu operations in %llu run%s, %llu finding%s\n", name,
 	       (unsigned long long)result->ops, (unsigned long long)result->runs,
 	       result->runs == 1 ? "" : "s", (unsigned long long)result->findings,
 	       result->findings == 1 ? "" : "s");
@@ -136,40 +133,41 @@ static int smoke(const struct as_args *args, const char *spec, bool flat, struct
 	static const struct {
 		const char *name, *scenario;
 	} rows[] = { { "sequential", "sequential" }, { "crash", "crash:record=sound" } };
-	struct as_series_job job = { .path = "smoke", .name = "smoke" };
-	struct as_run_stats stats = { 0 };
+	const char *name = "smoke";
+	struct as_seq *seq = NULL;
+	struct as_run_result stats = { 0 };
 	struct as_cli_output out;
 	int64_t start_us = as_now_us();
 	const char *first = flat ? as_plugin_smoke_flat_first : as_plugin_smoke_first;
 	const char *end = flat ? as_plugin_smoke_flat_end : as_plugin_smoke_end;
-	int rc = as_parse_text("smoke", first, (size_t)(end - first), &job.seq, err);
+	int rc = as_parse_text("smoke", first, (size_t)(end - first), &seq, err);
 
 	if (rc)
 		return rc;
 	rc = as_cli_output_open(args, &out, err);
 	if (rc)
 		goto out;
-	as_buf_adds(&job.spec, spec);
 	for (size_t i = 0; i < 2 && !rc; i++) {
-		struct as_series runs = { .told = told,
-					 .ctx = (void *)rows[i].name,
-					 .leaves = as_cli_runs_say,
-					 .sinks = out.chain };
-		size_t done = 0;
+		struct as_series runs = { .leaves = as_cli_runs_say, .sinks = out.chain };
+		const struct as_seq *const seqs[] = { seq };
+		const struct as_work work = { seqs, &name, 1, NULL };
+		struct as_run_result result = { 0 };
 
 		rc = as_cli_run_options(args, &runs.options, err);
 		runs.options.stop = as_cli_stop_catch();
 		if (!rc)
 			rc = as_scenario_find(rows[i].scenario, &runs.scenario, &runs.params, err);
 		if (!rc)
-			rc = as_series_next(&runs, &job, 1, &done, &stats, err);
+			rc = as_series_run(&runs, spec, 0, &work, &result, err);
+		if (!rc)
+			say_smoke(rows[i].name, &result);
+		as_run_result_add(&stats, &result);
 		as_series_close(&runs);
 	}
 	stats.wall_us = as_now_us() - start_us;
 	rc = as_cli_output_close(&out, &stats, rc, err);
 out:
-	as_seq_free(job.seq);
-	as_buf_free(&job.spec);
+	as_seq_free(seq);
 	return rc;
 }
 

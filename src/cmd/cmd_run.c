@@ -15,9 +15,9 @@
 #include "cli/trust.h"
 #include "dossier/store.h"
 #include "os/spawn.h"
-#include "run/result.h"
+#include "progress/result.h"
 #include "run/run.h"
-#include "scenario/scenario.h"
+#include "scenario/series.h"
 #include "supervise/wire.h"
 
 #include <stdlib.h>
@@ -69,8 +69,15 @@ static void say_workload(const char *name, const char *spec, const struct as_run
 
 #define SWEEPS_MAX 8u
 
+/* Of sweeps. */
+struct swept {
+	/* Workloads, those of which every failure was tried, and the failures. */
+	uint64_t n, complete, points;
+};
+
 struct run_session {
 	struct as_series runs;
+	struct swept swept;
 	enum as_sweep sweeps[SWEEPS_MAX]; /* one after the other; runs.options has the one of now */
 	size_t n_sweeps;
 	struct as_cli_cov cov;
@@ -82,55 +89,42 @@ struct run_talk {
 	bool json, together;
 	struct as_sink *sinks;
 	struct as_live *live;
-	struct as_series *runs;
+	struct run_session *session;
 };
 
-static void count_sweep(struct as_series *runs, const struct as_run_result *r)
+static void count_sweep(struct run_session *session, const struct as_run_result *r)
 {
-	runs->swept |= as_run_has_swept(r);
-	runs->n_swept++;
-	runs->n_complete += r->swept;
-	runs->points += r->points;
+	session->swept.n++;
+	session->swept.complete += r->swept;
+	session->swept.points += r->points;
 }
 
-static void show(struct as_live *live, const struct as_run_result *r, size_t done)
+static void show(struct as_live *live, const struct as_run_result *r)
 {
-	as_live_add(live, AS_COUNT_workloads, done);
+	as_live_add(live, AS_COUNT_workloads, r->workloads);
 	as_live_add(live, AS_COUNT_ops, r->ops);
 	as_live_add(live, AS_COUNT_findings, r->findings);
 	as_live_add(live, AS_COUNT_skipped, r->skipped);
-	as_live_add_done(live, done);
+	as_live_add_done(live, r->workloads);
 }
 
-static void told(void *ctx, const struct as_series_job *job, size_t done,
-		 const struct as_run_result *result)
+/* For as_boxed.workload, too. */
+static void tell(void *ctx, const char *name, const struct as_run_result *result)
 {
 	const struct run_talk *talk = ctx;
 	struct as_buf line = { 0 };
 
-	show(talk->live, result, done);
-	count_sweep(talk->runs, result);
+	show(talk->live, result);
+	count_sweep(talk->session, result);
 	if (talk->together) {
-		as_wire_event_print(&(struct as_wire_event){ .kind = AS_WIRE_BATCH,
-							     .done = done,
-							     .result = *result },
-				    &line);
+		as_wire_event_print(
+			&(struct as_wire_event){ .kind = AS_WIRE_BATCH, .result = *result }, &line);
 		printf("%s", as_buf_str(&line));
 		fflush(stdout);
 	} else {
-		say_workload(job->name, as_buf_str(&job->spec), result, talk->json, talk->sinks);
+		say_workload(name, talk->spec, result, talk->json, talk->sinks);
 	}
 	as_buf_free(&line);
-}
-
-static void boxed_workload(void *ctx, const struct as_boxed_job *job,
-			   const struct as_run_result *result)
-{
-	const struct run_talk *talk = ctx;
-
-	count_sweep(talk->runs, result);
-	show(talk->live, result, 1);
-	say_workload(job->name, talk->spec, result, talk->json, talk->sinks);
 }
 
 /* Of the workload that is swept; those before are in the runs' sum. */
@@ -139,32 +133,29 @@ static void boxed_swept(void *ctx, const struct as_sweep_at *at)
 	const struct run_talk *talk = ctx;
 	char plan[128];
 
-	as_sweep_plan(talk->runs->options.sweep, at, plan, sizeof(plan));
-	as_live_set(talk->live, AS_COUNT_failures, talk->runs->points + at->points);
+	as_sweep_plan(talk->session->runs.options.sweep, at, plan, sizeof(plan));
+	as_live_set(talk->live, AS_COUNT_failures, talk->session->swept.points + at->points);
 	as_live_phase(talk->live, plan);
 }
 
 /* Workloads from `first` on that have the same target run in one box, one after the other. */
 static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, size_t *first,
-		     struct run_session *r, struct as_cli_output *out, struct as_run_stats *stats,
+		     struct run_session *r, struct as_cli_output *out, struct as_run_result *stats,
 		     struct as_err *err)
 {
-	const struct as_series_job *job = &all->jobs[*first];
+	const struct as_cli_job *job = &all->jobs[*first];
 	struct run_talk talk = { .spec = as_buf_str(&job->spec),
 				 .json = out->json,
 				 .sinks = out->talk,
 				 .live = out->live,
-				 .runs = &r->runs };
-	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
+				 .session = r };
+	struct as_work work = as_cli_jobs_work(all, *first);
 	struct as_cli_share share;
 	struct as_cli_box box;
-	size_t n = 0;
 	int rc = as_cli_share_open(out, &share, err);
 
 	as_cli_stop_release();
-	for (; *first < all->n && as_series_alike(job, &all->jobs[*first]); ++*first)
-		jobs[n++] = (struct as_boxed_job){ .name = all->jobs[*first].name,
-						   .seq = all->jobs[*first].seq };
+	*first += work.n;
 	if (!rc)
 		rc = as_cli_box_open(args, talk.spec, job->size_bytes, &box, err);
 	if (!rc) {
@@ -174,16 +165,16 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 		box.boxed.cov = r->cov.own ? AS_CLI_COV_FOLDER : NULL;
 		box.boxed.notes = r->code.set ? &r->code.sink : out->chain;
 		box.boxed.findings = out->chain;
-		box.boxed.workload = boxed_workload;
+		box.boxed.workload = tell;
 		box.boxed.swept = boxed_swept;
 		box.boxed.ctx = &talk;
-		rc = as_boxed_run(&box.boxed, jobs, n, stats, err);
+		rc = as_boxed_run(&box.boxed, &work, stats, err);
 		as_cli_box_close(&box);
 	}
 	if (!rc && r->cov.own)
 		rc = as_cli_cov_take(&r->cov, &share.dir, err);
 	as_cli_share_close(&share);
-	free(jobs);
+	as_cli_work_free(&work);
 	return rc;
 }
 
@@ -275,8 +266,42 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 	return rc;
 }
 
+/* Those from `first` on that have the same target, in this process. */
+static int run_here(const struct as_cli_jobs *all, size_t *first, struct run_session *r,
+		    struct as_cli_output *out, struct as_run_result *sum, struct as_err *err)
+{
+	const struct as_cli_job *job = &all->jobs[*first];
+	struct as_work work = as_cli_jobs_work(all, *first), left = work;
+	struct run_talk talk = { .spec = as_buf_str(&job->spec),
+				 .json = out->json,
+				 .together = r->runs.together,
+				 .sinks = r->runs.sinks,
+				 .live = out->live,
+				 .session = r };
+	int rc = 0;
+
+	while (left.n && !rc && !as_cli_unheard()) {
+		struct as_run_result result;
+
+		as_live_phase(out->live, left.names[0]);
+		r->runs.options.stop = as_cli_stop_catch();
+		rc = as_series_run(&r->runs, talk.spec, job->size_bytes, &left, &result, err);
+		if (!rc)
+			tell(&talk, left.names[0], &result);
+		as_run_result_add(sum, &result);
+		if (!rc)
+			rc = as_cli_output_failed(out, err);
+		left.seqs += result.workloads;
+		left.names += result.workloads;
+		left.n -= result.workloads;
+	}
+	*first += work.n - left.n;
+	as_cli_work_free(&work);
+	return rc;
+}
+
 static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all,
-		    struct run_session *r, struct as_cli_output *out, struct as_run_stats *stats,
+		    struct run_session *r, struct as_cli_output *out, struct as_run_result *stats,
 		    struct as_err *err)
 {
 	size_t i = 0;
@@ -285,12 +310,9 @@ static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all,
 	while (i < all->n && !rc && !as_cli_unheard()) {
 		as_cli_show_where(out->live, args, as_buf_str(&all->jobs[i].spec), 1);
 		as_live_phase(out->live, all->jobs[i].name);
-		if (as_cli_wants_box(args, as_buf_str(&all->jobs[i].spec))) {
-			rc = run_boxed(args, all, &i, r, out, stats, err);
-		} else {
-			r->runs.options.stop = as_cli_stop_catch();
-			rc = as_series_next(&r->runs, all->jobs, all->n, &i, stats, err);
-		}
+		rc = as_cli_wants_box(args, as_buf_str(&all->jobs[i].spec))
+			     ? run_boxed(args, all, &i, r, out, stats, err)
+			     : run_here(all, &i, r, out, stats, err);
 		if (!rc)
 			rc = as_cli_output_failed(out, err);
 	}
@@ -298,7 +320,7 @@ static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all,
 }
 
 static int sweep_jobs(const struct as_args *args, const struct as_cli_jobs *all,
-		      struct run_session *r, struct as_cli_output *out, struct as_run_stats *stats,
+		      struct run_session *r, struct as_cli_output *out, struct as_run_result *stats,
 		      struct as_err *err)
 {
 	int rc = 0;
@@ -313,7 +335,7 @@ static int sweep_jobs(const struct as_args *args, const struct as_cli_jobs *all,
 
 /* Names of lists from standard input, one on each line; an empty line is the end. */
 static int run_lists(const struct as_args *args, struct run_session *r, struct as_cli_output *out,
-		     struct as_run_stats *stats, struct as_err *err)
+		     struct as_run_result *stats, struct as_err *err)
 {
 	char *path = NULL;
 	size_t cap = 0;
@@ -350,56 +372,55 @@ static int open_cov(const struct as_args *args, const struct as_cli_jobs *all,
 }
 
 /* A fault before the first operation tests the mount. */
-static bool tested_mount(const struct as_series *b, const struct as_run_stats *stats)
+static bool tested_mount(const struct as_series *b, const struct as_run_result *stats)
 {
 	return !stats->findings && stats->workloads && !stats->ops && b->options.faults;
 }
 
 /* A run that tested nothing is an error: success would say that something was tested. */
-static int check_something(const struct as_series *b, const struct as_run_stats *stats,
+static int check_something(const struct run_session *r, const struct as_run_result *stats,
 			   struct as_err *err)
 {
-	if (stats->findings || tested_mount(b, stats))
+	const struct as_run_options *o = &r->runs.options;
+
+	if (stats->findings || tested_mount(&r->runs, stats))
 		return 0;
 	if (!stats->workloads)
 		return as_fail(err, AS_EUSE, "nothing was run: no workload was named");
 	if (!stats->ops)
 		return as_fail(err, AS_EUSE, "nothing was run: there is no operation in %s",
 			       stats->workloads == 1 ? "the workload" : "any of the workloads");
-	if (b->options.sweep && !b->swept)
+	if (o->sweep && !r->swept.points)
 		return as_fail(err, AS_EUSE,
 			       "--sweep %s: no call of that kind was made, so none could fail",
-			       as_sweep_name(b->options.sweep));
+			       as_sweep_name(o->sweep));
 	return 0;
 }
 
 /* "All" is said only if every sweep came to its end by itself. */
-static void say_swept(const struct as_series *b, struct as_sink *sinks)
+static void say_swept(const struct run_session *r, struct as_sink *sinks)
 {
-	unsigned long long points = b->points, left = b->n_swept - b->n_complete;
+	unsigned long long points = r->swept.points, left = r->swept.n - r->swept.complete;
 
-	if (!b->options.sweep || !points)
+	if (!r->runs.options.sweep || !points)
 		return;
 	if (!left)
 		as_emit_note(sinks, "all %llu failures%s of %s workload%s were tried", points,
-			     b->options.max_faults > 1 ? " and pairs of failures" : "",
-			     b->n_swept == 1 ? "this" : "these", as_plural(b->n_swept));
+			     r->runs.options.max_faults > 1 ? " and pairs of failures" : "",
+			     r->swept.n == 1 ? "this" : "these", as_plural(r->swept.n));
 	else
 		as_emit_note(sinks,
 			     "%llu failures were tried, but not all: %llu of %llu sweeps did not "
 			     "come to their end",
-			     points, left, (unsigned long long)b->n_swept);
+			     points, left, (unsigned long long)r->swept.n);
 }
 
 static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bool lists,
 		   struct as_err *err)
 {
-	struct run_talk talk = { .together = as_args_has(args, "together") };
-	struct run_session r = { .runs = { .together = talk.together,
-					   .told = told,
-					   .leaves = as_cli_runs_say,
-					   .ctx = &talk } };
-	struct as_run_stats stats = { 0 };
+	struct run_session r = { .runs = { .together = as_args_has(args, "together"),
+					   .leaves = as_cli_runs_say } };
+	struct as_run_result stats = { 0 };
 	struct as_buf faults = { 0 };
 	struct as_cli_output out;
 	int64_t start_us = as_now_us();
@@ -419,20 +440,17 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 	r.code.sink.next = out.chain;
 	r.code.live = out.live;
 	r.runs.sinks = r.code.set ? &r.code.sink : out.chain;
-	talk.json = r.runs.json = out.json;
-	talk.live = out.live;
-	talk.runs = &r.runs;
+	r.runs.json = out.json;
 	rc = open_cov(args, all, &out, &r, err);
 	if (!rc && as_args_has(args, "known") &&
 	    as_series_known(&r.runs, as_args_text(args, "known", ""), err))
 		rc = as_fail_in(err, "--known");
-	talk.sinks = r.runs.sinks;
 	if (!rc)
 		rc = lists ? run_lists(args, &r, &out, &stats, err)
 			   : sweep_jobs(args, all, &r, &out, &stats, err);
 	as_cli_runs_say(&r.runs);
 	if (!rc && !out.json)
-		say_swept(&r.runs, out.chain);
+		say_swept(&r, out.chain);
 	stats.wall_us = as_now_us() - start_us;
 	if (rc == AS_ESTOP)
 		as_emit_note(out.chain, "stopped by %s: %llu of %zu workloads were run",
@@ -447,7 +465,7 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 	if (rc == AS_EXIT_CLEAN && as_cli_stopped())
 		rc = AS_EXIT_SIGNAL + as_cli_stopped();
 	else if (!rc)
-		rc = check_something(&r.runs, &stats, err);
+		rc = check_something(&r, &stats, err);
 out:
 	as_series_close(&r.runs);
 	rc = as_cli_cov_close(&r.cov, rc, err);

@@ -7,10 +7,10 @@
 #include "cli/own_cov.h"
 #include "guest/service.h"
 
-static int open_counts(void *ctx, const struct as_wire_job *job, const struct as_watch **watch,
+static int open_counts(void *ctx, const char *cov, const struct as_watch **watch,
 		       struct as_err *err)
 {
-	int rc = as_cli_cov_open_at(job->cov, NULL, ctx, err);
+	int rc = as_cli_cov_open_at(cov, NULL, ctx, err);
 
 	*watch = as_cli_cov_watch(ctx);
 	return rc;
@@ -28,15 +28,15 @@ static int run(const struct as_args *args, struct as_err *err)
 					    .close = close_counts,
 					    .ctx = &cov };
 
-	return as_guest_serve(args->operands[0], &counter, err);
+	return as_guest_serve(args->operands[0], args->operands[1], &counter, err);
 }
 
 const struct as_command as_cmd_engine = {
 	.hidden = true,
 	.name = AS_WIRE_ENGINE,
-	.operands = "JOB",
+	.operands = "STATE CALL",
 	.summary = "serve a sandbox, as its supervisor says",
-	.min_operands = 1,
-	.max_operands = 1,
+	.min_operands = 2,
+	.max_operands = 2,
 	.run = run,
 };

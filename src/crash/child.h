@@ -17,7 +17,7 @@
 #include "host/host.h"
 #include "os/spawn.h"
 #include "os/stack.h"
-#include "progress/stats.h"
+#include "progress/result.h"
 #include "recording/draw.h"
 
 #define AS_CRASH_REPORTS_MAX 16

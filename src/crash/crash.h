@@ -174,10 +174,10 @@ void as_crasher_free(struct as_crasher *crasher); /* takes NULL */
 AS_MUST_CHECK int as_crash_workload(struct as_crasher *crasher, const struct as_seq *seq,
 				    const char *name, struct as_run_result *result,
 				    struct as_crash_counts *counts, struct as_err *err);
-/* Runs the first *done >= 1 of n workloads, several at once where most of the time is waiting
+/* Runs the first *done >= 1 of the workloads, several at once where most of the time is waiting
  * (tracks.c): all, or up to and with the first that found something. result sums them up. */
-AS_MUST_CHECK int as_crash_workloads(struct as_crasher *crasher, const struct as_seq *const *seqs,
-				     const char *const *names, size_t n, size_t *done,
-				     struct as_run_result *result, struct as_err *err);
+AS_MUST_CHECK int as_crash_workloads(struct as_crasher *crasher, const struct as_work *work,
+				     size_t *done, struct as_run_result *result,
+				     struct as_err *err);
 
 #endif

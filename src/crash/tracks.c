@@ -21,7 +21,7 @@
 
 #include "instance/instance.h"
 #include "os/spawn.h"
-#include "run/result.h"
+#include "progress/result.h"
 
 #include <errno.h>
 #include <string.h>
@@ -50,9 +50,7 @@ struct track_shared {
 
 struct tracks {
 	struct as_crasher *crasher;
-	const struct as_seq *const *seqs;
-	const char *const *names;
-	size_t n;
+	const struct as_work *work;
 	struct track track[TRACKS_MAX];
 	unsigned n_tracks;
 	/* In shared memory. */
@@ -109,12 +107,12 @@ static int be_track(struct as_mate *mate, void *ctx, struct as_err *err)
 	size_t i;
 
 	while (!rc && !mine->found && !t->shared->over &&
-	       (i = __sync_fetch_and_add(&t->shared->next, 1)) < t->n) {
+	       (i = __sync_fetch_and_add(&t->shared->next, 1)) < t->work->n) {
 		struct as_run_result *result = &t->shared->rows[i].result;
 
 		mine->at = i;
-		rc = as_crash_workload(&track->crasher, t->seqs[i], t->names[i], result, &counts,
-				       err);
+		rc = as_crash_workload(&track->crasher, t->work->seqs[i], t->work->names[i], result,
+				       &counts, err);
 		mine->found = !rc && result->findings;
 		if (rc || mine->found)
 			t->shared->over = true;
@@ -176,7 +174,8 @@ static int run_alone(struct tracks *t, size_t i, struct as_run_result *result, s
 {
 	struct as_crash_counts counts;
 	struct as_run_result one;
-	int rc = as_crash_workload(t->crasher, t->seqs[i], t->names[i], &one, &counts, err);
+	int rc = as_crash_workload(t->crasher, t->work->seqs[i], t->work->names[i], &one, &counts,
+				   err);
 
 	if (!rc)
 		as_run_result_add(result, &one);
@@ -189,19 +188,19 @@ static int sum_up(struct tracks *t, size_t *done, struct as_run_result *result, 
 	size_t last = last_suspect(t, &found);
 	int rc = 0;
 
-	for (; *done < t->n && t->shared->rows[*done].passed; (*done)++)
+	for (; *done < t->work->n && t->shared->rows[*done].passed; (*done)++)
 		as_run_result_add(result, &t->shared->rows[*done].result);
 	if (is_stopped(t->crasher))
 		return *done ? 0 : as_fail(err, AS_ESTOP, "stopped");
-	while (!rc && !result->findings && *done < t->n && *done <= last) {
+	while (!rc && !result->findings && *done < t->work->n && *done <= last) {
 		rc = run_alone(t, *done, result, err);
 		*done += !rc;
 	}
 	if (rc || result->findings || !found)
 		return rc;
 	found->crasher.quiet = false;
-	as_crasher_tell(&found->crasher, t->seqs[found->shared->at], t->names[found->shared->at],
-			found->crasher.shared->plan);
+	as_crasher_tell(&found->crasher, t->work->seqs[found->shared->at],
+			t->work->names[found->shared->at], found->crasher.shared->plan);
 	result->findings += found->crasher.shared->n_reports;
 	return 0;
 }
@@ -209,7 +208,7 @@ static int sum_up(struct tracks *t, size_t *done, struct as_run_result *result, 
 static int run_beside(struct tracks *t, size_t *done, struct as_run_result *result,
 		      struct as_err *err)
 {
-	size_t bytes = sizeof(*t->shared) + t->n * sizeof(t->shared->rows[0]);
+	size_t bytes = sizeof(*t->shared) + t->work->n * sizeof(t->shared->rows[0]);
 	int rc = 0;
 
 	t->crasher->frozen = true;
@@ -230,18 +229,17 @@ static int run_beside(struct tracks *t, size_t *done, struct as_run_result *resu
 	return rc;
 }
 
-int as_crash_workloads(struct as_crasher *c, const struct as_seq *const *seqs,
-		       const char *const *names, size_t n, size_t *done,
+int as_crash_workloads(struct as_crasher *c, const struct as_work *work, size_t *done,
 		       struct as_run_result *result, struct as_err *err)
 {
-	struct tracks t = { .crasher = c, .seqs = seqs, .names = names, .n = n };
+	struct tracks t = { .crasher = c, .work = work };
 	struct as_crash_counts counts;
 
 	*result = (struct as_run_result){ 0 };
 	*done = 0;
-	t.n_tracks = as_runner_unfit(c->runner) ? 1 : tracks_for(c, n);
+	t.n_tracks = as_runner_unfit(c->runner) ? 1 : tracks_for(c, work->n);
 	if (t.n_tracks > 1)
 		return run_beside(&t, done, result, err);
 	*done = 1;
-	return as_crash_workload(c, seqs[0], names[0], result, &counts, err);
+	return as_crash_workload(c, work->seqs[0], work->names[0], result, &counts, err);
 }

@@ -179,9 +179,8 @@ static int ask(struct as_fsck_kernel *k, struct as_disk *disk, struct as_word *w
 		rc = as_image_encode(disk, &image, err);
 		if (!rc)
 			rc = as_kernel_box_give(k->box,
-						&(struct as_boxed_job){ .name = "mount",
-									.request = AS_WIRE_MOUNT,
-									.image = &image },
+						&(struct as_boxed_question){
+							.request = AS_WIRE_MOUNT, .image = &image },
 						&answer, word, err);
 	} else {
 		struct word_child c = { .target = k->target, .disk = as_disk_snapshot(disk) };
@@ -250,13 +249,13 @@ int as_fsck_kernel_ask(struct as_fsck_kernel *k, struct as_disk *disk, const str
 static int make_boxed(struct as_kernel_box *box, const struct as_buf *image, const char *workload,
 		      struct as_buf *answer, struct as_word *word, struct as_err *err)
 {
-	struct as_boxed_job job = { .name = "make", .request = AS_WIRE_MAKE, .image = image };
+	struct as_boxed_question question = { .request = AS_WIRE_MAKE, .image = image };
 	struct as_seq *seq = NULL;
 	int rc = as_parse_text("generic", workload, strlen(workload), &seq, err);
 
-	job.seq = seq;
+	question.seq = seq;
 	if (!rc)
-		rc = as_kernel_box_give(box, &job, answer, word, err);
+		rc = as_kernel_box_give(box, &question, answer, word, err);
 	as_seq_free(seq);
 	return rc;
 }

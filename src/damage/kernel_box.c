@@ -82,11 +82,11 @@ static void word_of(const struct as_boxed_death *death, struct as_word *w)
 	as_buf_adds(&w->log, as_buf_str(&death->log));
 }
 
-int as_kernel_box_give(struct as_kernel_box *b, const struct as_boxed_job *request,
+int as_kernel_box_give(struct as_kernel_box *b, const struct as_boxed_question *question,
 		       struct as_buf *answer, struct as_word *word, struct as_err *err)
 {
 	struct as_boxed_death death;
-	int rc = as_boxed_ask(b->session, request, answer, &death, err);
+	int rc = as_boxed_ask(b->session, question, answer, &death, err);
 
 	if (!rc && death.died)
 		word_of(&death, word);

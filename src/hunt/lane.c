@@ -10,7 +10,7 @@
 #include "hunt/lane.h"
 
 #include "hunt/folders.h"
-#include "run/result.h"
+#include "progress/result.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,6 @@ struct as_lane {
 	struct as_dir dir;
 };
 
-#define KNOWN_NAME "known"
 #define BOXED_AT_ONCE 16
 
 static int open_here(struct as_lane *lane, struct as_err *err)
@@ -50,54 +49,20 @@ static int open_boxed(struct as_lane *lane, bool keep, struct as_err *err)
 	lane->box.notes = &lane->tell.sink;
 	lane->box.findings = &lane->chain.sink;
 	lane->box.together = true;
-	lane->box.known = keep ? KNOWN_NAME : NULL;
+	lane->box.known = keep ? lane->known : NULL;
 	lane->box.session = lane->hunt->lane;
 	lane->box.cov = keep && lane->hunt->cov ? AS_HUNT_COV : NULL;
 	return as_boxed_open(&lane->box, &lane->session, err);
 }
 
-/* An engine that is started again, after its kernel died, must know the signatures so far. */
-static int write_known(struct as_lane *lane, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	int rc;
-
-	if (!lane->box.known)
-		return 0;
-	as_known_print(lane->known, &text);
-	rc = as_dir_write(&lane->dir, KNOWN_NAME, &text, err);
-	as_buf_free(&text);
-	return rc;
-}
-
 /* Runs only the first few workloads, so that a hunt that is to end does not wait long. */
-static int run_boxed(struct as_lane *lane, const struct as_scenario_work *work, size_t *done,
-		     struct as_run_result *result, struct as_err *err)
+static int run_boxed(struct as_lane *lane, const struct as_work *work, struct as_run_result *result,
+		     struct as_err *err)
 {
-	size_t n = work->n < BOXED_AT_ONCE ? work->n : BOXED_AT_ONCE;
-	struct as_boxed_job jobs[BOXED_AT_ONCE];
-	struct as_run_stats stats = { 0 };
-	int rc;
+	struct as_work some = *work;
 
-	for (size_t i = 0; i < n; i++)
-		jobs[i] = (struct as_boxed_job){ .name = work->names[i], .seq = work->seqs[i] };
-	rc = write_known(lane, err);
-	if (!rc)
-		rc = as_boxed_give(lane->session, jobs, n, &stats, err);
-	*result = (struct as_run_result){ .runs = stats.workloads,
-					  .ops = stats.ops,
-					  .findings = stats.findings,
-					  .skipped = stats.skipped,
-					  .unjudged = stats.unjudged,
-					  .excused = stats.excused,
-					  .failures = stats.failures,
-					  .raced = stats.raced,
-					  .shares = stats.shares,
-					  .looked = stats.looked,
-					  .possible = stats.possible };
-	/* The sandbox may have refused the target before the first of them. */
-	*done = rc ? stats.workloads : n;
-	return rc;
+	some.n = some.n < BOXED_AT_ONCE ? some.n : BOXED_AT_ONCE;
+	return as_boxed_give(lane->session, &some, result, err);
 }
 
 int as_lane_open(const struct as_hunt *hunt, const char *name, bool keep, struct as_known *known,
@@ -129,29 +94,26 @@ static bool is_stopped(const struct as_lane *lane)
 	return lane->hunt->run.stop && *lane->hunt->run.stop;
 }
 
-int as_lane_run(struct as_lane *lane, const struct as_lane_work *work, size_t *done,
-		struct as_run_result *result, struct as_err *err)
+int as_lane_run(struct as_lane *lane, const struct as_work *work, struct as_run_result *result,
+		struct as_err *err)
 {
-	struct as_scenario_work rest = { work->seqs, work->names, work->n };
+	struct as_work rest = *work;
 	int rc = 0;
 
 	*result = (struct as_run_result){ 0 };
 	while (rest.n && !rc && !is_stopped(lane)) {
 		struct as_run_result some = { 0 };
-		size_t n = 0;
 
-		rc = lane->session
-			     ? run_boxed(lane, &rest, &n, &some, err)
-			     : lane->hunt->scenario->run(lane->scenario, &rest, &n, &some, err);
+		rc = lane->session ? run_boxed(lane, &rest, &some, err)
+				   : lane->hunt->scenario->run(lane->scenario, &rest, &some, err);
 		if (rc == AS_ESTOP)
 			break;
 		as_run_result_add(result, &some);
-		as_assert(rc || (n && n <= rest.n));
-		rest.seqs += n;
-		rest.names += n;
-		rest.n -= n;
+		as_assert(rc || (some.workloads && some.workloads <= rest.n));
+		rest.seqs += some.workloads;
+		rest.names += some.workloads;
+		rest.n -= some.workloads;
 	}
-	*done = work->n - rest.n;
 	if (rc == AS_ESTOP)
 		rc = 0;
 	if (!rc && lane->store)

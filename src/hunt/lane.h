@@ -9,13 +9,6 @@
 
 struct as_lane;
 
-/* Workloads in order. */
-struct as_lane_work {
-	const struct as_seq *const *seqs;
-	const char *const *names;
-	size_t n;
-};
-
 /*
  * `name` is that of a folder of this process alone, in hunt/ (folders.h); findings are kept in its
  * findings/, if `keep` is set.
@@ -25,8 +18,9 @@ struct as_lane_work {
 AS_MUST_CHECK int as_lane_open(const struct as_hunt *hunt, const char *name, bool keep,
 			       struct as_known *known, struct as_sink *sinks, struct as_lane **lane,
 			       struct as_err *err);
-/* Runs all of them or, if hunt->run.stop is set meanwhile, the first *done. `result` is the sum. */
-AS_MUST_CHECK int as_lane_run(struct as_lane *lane, const struct as_lane_work *work, size_t *done,
+/* Runs all of them or, if hunt->run.stop is set meanwhile, the first result->workloads. The result
+ * is the sum. */
+AS_MUST_CHECK int as_lane_run(struct as_lane *lane, const struct as_work *work,
 			      struct as_run_result *result, struct as_err *err);
 void as_lane_close(struct as_lane *lane); /* takes NULL */
 

@@ -6,7 +6,7 @@
 #include "base/show.h"
 #include "hunt/folders.h"
 #include "hunt/hunt_priv.h"
-#include "run/result.h"
+#include "progress/result.h"
 
 #include <jansson.h>
 #include <stdlib.h>

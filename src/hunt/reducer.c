@@ -58,15 +58,14 @@ static int fails(void *ctx, const struct as_seq *seq, struct as_err *err)
 {
 	struct reducing *r = ctx;
 	const char *name = "candidate";
-	struct as_lane_work work = { &seq, &name, 1 };
+	struct as_work work = { &seq, &name, 1, NULL };
 	struct as_run_result result;
-	size_t done;
 	int rc;
 
 	r->heard = r->same = false;
-	rc = as_lane_run(r->lane, &work, &done, &result, err);
+	rc = as_lane_run(r->lane, &work, &result, err);
 	/* A run that was interrupted has no result. */
-	if (!rc && !done)
+	if (!rc && !result.workloads)
 		rc = as_fail(err, AS_ESTOP, "stopped");
 	return rc ? rc : r->same;
 }

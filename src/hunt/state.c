@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "hunt/hunt.h"
-#include "run/result.h"
+#include "progress/result.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "os/dir.h"
-#include "progress/stats.h"
+#include "progress/result.h"
 
 #include <stdbool.h>
 #include <stddef.h>

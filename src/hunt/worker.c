@@ -12,7 +12,7 @@
 #include "hunt/sets.h"
 #include "hunt/stream.h"
 #include "hunt/worker_priv.h"
-#include "run/result.h"
+#include "progress/result.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ struct heard {
 	struct as_sink sink;
 	struct as_codeset *code; /* NULL: nobody asks what is reached */
 	struct as_breed *breed; /* likewise */
-	const struct as_lane_work *work;
+	const struct as_work *work;
 	uint64_t first; /* number of the first workload of the batch */
 	struct as_buf found; /* elements of the array */
 	struct again {
@@ -233,7 +233,7 @@ static int change_set(struct worker_job *job, size_t set, struct as_err *err)
 }
 
 /* Runs them on the set whose turn it is, or on set 0 if that one is refused. */
-static int run_on_set(struct worker_job *job, const struct as_lane_work *work, size_t *done,
+static int run_on_set(struct worker_job *job, const struct as_work *work,
 		      struct as_run_result *result, struct as_err *err)
 {
 	size_t set = as_sets_at(job->hunt, job->state, job->number, job->position);
@@ -243,23 +243,22 @@ static int run_on_set(struct worker_job *job, const struct as_lane_work *work, s
 		set = 0;
 	rc = change_set(job, set, err);
 	if (!rc)
-		rc = as_lane_run(job->lane, work, done, result, err);
-	if (!set || *done || (rc != AS_EUSE && rc != AS_ELACK))
+		rc = as_lane_run(job->lane, work, result, err);
+	if (!set || result->workloads || (rc != AS_EUSE && rc != AS_ELACK))
 		return rc;
 	job->left_out[set] = true;
 	job->refused = set;
 	job->why = *err;
 	rc = change_set(job, 0, err);
-	return rc ? rc : as_lane_run(job->lane, work, done, result, err);
+	return rc ? rc : as_lane_run(job->lane, work, result, err);
 }
 
 static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_err *err)
 {
 	struct as_seq **seqs = as_xcalloc(want, sizeof(struct as_seq *));
 	const char **names = as_xcalloc(want, sizeof(char *));
-	struct as_lane_work work = { (const struct as_seq *const *)seqs, names, 0 };
+	struct as_work work = { (const struct as_seq *const *)seqs, names, 0, NULL };
 	struct as_run_result result = { 0 };
-	size_t done = 0;
 	int rc = 0;
 
 	work.n = draw(job, want, seqs, names);
@@ -267,12 +266,12 @@ static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_
 	job->heard.first = job->position;
 	*over = work.n < want;
 	if (work.n)
-		rc = run_on_set(job, &work, &done, &result, err);
+		rc = run_on_set(job, &work, &result, err);
 	/* It was stopped in the middle: the rest is done when the hunt is resumed. */
-	if (done < work.n)
+	if (result.workloads < work.n)
 		*over = false;
-	if (!rc && (done || *over)) {
-		job->position += done;
+	if (!rc && (result.workloads || *over)) {
+		job->position += result.workloads;
 		/* A target that is unfit comes to the same with every workload. */
 		*over = *over || job->position == job->end || result.unfit;
 		job->shared->ops[job->number] += result.ops;

@@ -22,7 +22,7 @@ struct as_hunt_shared {
 /*
  * The share of a job: from its position in the state to `end` (a number of its stream; UINT64_MAX:
  * forever). A message for each batch:
- *   {"position":n,"over":b,"workloads":n, ...,		members as of run/result.h
+ *   {"position":n,"over":b,"workloads":n, ...,		members as of progress/result.h
  *    "found":[{"number":n,"ops":n, ...}],		and as of base/finding_json.h
  *    "met_again":[{"signature":s,"count":n}],
  *    "set":n,						the one they ran on (sets.h)

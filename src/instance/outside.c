@@ -15,6 +15,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,7 +33,12 @@ size_t as_outside_bytes(void)
 
 void as_outside_offer(struct as_outside *o, bool offered)
 {
-	o->offered = offered;
+	o->offered = offered ? AS_OUTSIDE_MARK : 0;
+}
+
+bool as_outside_is_offered(const struct as_outside *o)
+{
+	return o->offered == AS_OUTSIDE_MARK;
 }
 
 void *as_outside_dump(struct as_box_state *state, size_t *room_bytes)
@@ -68,7 +75,7 @@ static bool await(const struct as_outside *o, uint64_t number, int in_fd)
 	char block[64];
 
 	while (__atomic_load_n(&o->answered, __ATOMIC_ACQUIRE) != number) {
-		if (!o->offered)
+		if (!as_outside_is_offered(o))
 			return false;
 		if (poll(&in, 1, WAIT_MS) > 0 && read(in_fd, block, sizeof(block)) == 0)
 			return false;
@@ -78,8 +85,11 @@ static bool await(const struct as_outside *o, uint64_t number, int in_fd)
 
 bool as_outside_ask(struct as_outside *o, uint64_t number, int in_fd, int out_fd)
 {
-	__atomic_store_n(&o->asked, number, __ATOMIC_RELEASE);
-	return write(out_fd, AS_OUTSIDE_ASK, strlen(AS_OUTSIDE_ASK)) > 0 && await(o, number, in_fd);
+	char line[64];
+	int len = snprintf(line, sizeof(line), AS_OUTSIDE_ASK, (unsigned long long)number);
+
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return write(out_fd, line, (size_t)len) == len && await(o, number, in_fd);
 }
 
 /* AS_ELACK: there is no answer. */
@@ -90,7 +100,7 @@ static int ask(struct as_outside *o, struct as_mount *mount, enum as_check_mode 
 	size_t len;
 	int rc;
 
-	if (!o->offered)
+	if (!as_outside_is_offered(o))
 		return AS_ELACK;
 	rc = as_mount_dump(mount, dump, DUMP_BYTES, &len, NULL);
 	if (rc)
@@ -114,21 +124,22 @@ bool as_outside_is_clean(struct as_outside *o, struct as_mount *mount, enum as_c
 void as_outside_compare(struct as_outside *o, enum as_check_answer answer)
 {
 	if (o->doubted && answer == AS_CHECK_CLEAN)
-		o->offered = false;
+		as_outside_offer(o, false);
 }
 
 /* ---- Outside --------------------------------------------------------------------------------- */
 
-struct serving {
+struct as_outside_server {
 	struct as_box_state *state;
 	const struct as_fstype *type;
 	struct as_checkers *checkers;
+	struct as_chunks *store;
 	struct as_disk *disk; /* that was checked last */
 	struct as_disk *crashed; /* the same, of those that are told by their difference */
 	uint64_t loaded; /* the question that told it */
 };
 
-static int check(struct serving *s, enum as_check_answer *answer, struct as_buf *output,
+static int check(struct as_outside_server *s, enum as_check_answer *answer, struct as_buf *output,
 		 struct as_err *err)
 {
 	struct as_outside *o = as_outside_of(s->state);
@@ -149,7 +160,7 @@ static int check(struct serving *s, enum as_check_answer *answer, struct as_buf 
 	return rc;
 }
 
-static int recover(struct serving *s, uint64_t number, struct as_err *err)
+static int recover(struct as_outside_server *s, uint64_t number, struct as_err *err)
 {
 	struct as_outside *o = as_outside_of(s->state);
 	uint32_t mode = *(volatile uint32_t *)&o->mode;
@@ -170,16 +181,18 @@ static int recover(struct serving *s, uint64_t number, struct as_err *err)
 	return rc;
 }
 
-static void answer(struct serving *s)
+void as_outside_answer(struct as_outside_server *s, uint64_t number)
 {
 	struct as_outside *o = as_outside_of(s->state);
-	uint64_t number = __atomic_load_n(&o->asked, __ATOMIC_ACQUIRE);
 	enum as_check_answer answer = AS_CHECK_FAILED;
 	struct as_buf output = { 0 };
 	struct as_err err = { 0 };
-	int rc;
+	int rc = AS_ELACK;
 
-	if (*(volatile uint64_t *)&o->dump_bytes)
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (!as_outside_is_offered(o))
+		; /* nobody of ours wrote this */
+	else if (*(volatile uint64_t *)&o->dump_bytes)
 		rc = check(s, &answer, &output, &err);
 	else
 		rc = recover(s, number, &err);
@@ -189,31 +202,40 @@ static void answer(struct serving *s)
 	as_buf_free(&output);
 }
 
-int as_outside_serve(struct as_box_state *state, size_t state_bytes, const struct as_fstype *type,
-		     uint64_t size_bytes, unsigned deadline_ms, int in_fd, int out_fd,
-		     struct as_err *err)
+int as_outside_server_new(struct as_box_state *state, size_t state_bytes,
+			  const struct as_fstype *type, uint64_t size_bytes, unsigned deadline_ms,
+			  struct as_outside_server **server, struct as_err *err)
 {
 	struct as_tool_setup setup = { .deadline_ms = deadline_ms };
-	struct serving s = { .state = state, .type = type };
-	struct as_chunks *store = as_chunks_new();
-	int rc = 0;
-	char c;
+	struct as_outside_server *s;
+	int rc;
 
+	*server = NULL;
 	if (state_bytes < sizeof(*state) + as_run_state_bytes())
-		rc = as_fail(err, AS_EUSE, "not the state of a box of this program");
+		return as_fail(err, AS_EUSE, "not the state of a box of this program");
+	s = as_xcalloc(1, sizeof(*s));
+	s->state = state;
+	s->type = type;
+	s->store = as_chunks_new();
+	s->checkers = as_checkers_new(&setup);
+	rc = as_disk_new(s->store, size_bytes, &s->disk, err);
 	if (!rc)
-		rc = as_disk_new(store, size_bytes, &s.disk, err);
-	if (!rc)
-		rc = as_disk_new(store, size_bytes, &s.crashed, err);
-	s.checkers = as_checkers_new(&setup);
-	while (!rc && read(in_fd, &c, 1) == 1) {
-		answer(&s);
-		if (write(out_fd, &c, 1) != 1)
-			break;
+		rc = as_disk_new(s->store, size_bytes, &s->crashed, err);
+	if (rc) {
+		as_outside_server_free(s);
+		s = NULL;
 	}
-	as_checkers_free(s.checkers);
-	as_disk_free(s.disk);
-	as_disk_free(s.crashed);
-	as_chunks_free(store);
+	*server = s;
 	return rc;
+}
+
+void as_outside_server_free(struct as_outside_server *s)
+{
+	if (!s)
+		return;
+	as_checkers_free(s->checkers);
+	as_disk_free(s->disk);
+	as_disk_free(s->crashed);
+	as_chunks_free(s->store);
+	free(s);
 }

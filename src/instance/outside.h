@@ -2,9 +2,13 @@
 /*
  * outside: a checker that runs outside of the sandbox whose kernel wrote the disk. In a guest each
  * system call and each page fault of a program is expensive, and a checker makes hundreds of them.
- * So an engine in a guest puts the disk into the memory that it shares with its supervisor, asks,
- * and waits. The supervisor passes the question on to one more process of this program (as_outside_
- * serve()), which is confined like the guest itself.
+ * So an engine in a guest puts the disk into the memory that it shares with its supervisor, asks by
+ * an event of the wire (supervise/wire.h), which has the number of the question, and waits. The
+ * supervisor passes the event on to one more process of this program (supervise/outside.h), which
+ * is confined like the guest itself.
+ *
+ * What lies in the memory belongs to the version of the wire. It is marked (AS_OUTSIDE_MARK) by the
+ * supervisor; without that mark the engine does not ask, and the process outside does not answer.
  *
  * What the memory holds comes from a kernel under test: the process outside believes nothing of it.
  * Of an unmounted disk, only the answer that it is clean is believed. Of a crashed disk, a checker
@@ -23,24 +27,24 @@
 
 struct as_witness_area; /* of host/medium.h */
 
-/* What an engine prints to ask; an event of supervise/wire.h. */
-#define AS_OUTSIDE_ASK "{\"event\":\"check\"}\n"
-/* The command that is the process outside. */
-#define AS_OUTSIDE_COMMAND "check-outside"
-#define AS_OUTSIDE_STATE_FD 5 /* its descriptor for the shared memory */
+/* What an engine prints to ask, with the number of the question, which is not 0: an event of
+ * supervise/wire.h. */
+#define AS_OUTSIDE_ASK "{\"event\":\"check\",\"number\":%llu}\n"
+/* Of this layout: another one gets another number. */
+#define AS_OUTSIDE_MARK 0x6f757402u
 
 #define AS_OUTSIDE_AREA_BYTES ((size_t)8 << 20)
 
 /* In the shared memory, after the witness of the disk. */
 struct as_outside {
-	volatile uint32_t offered;
+	volatile uint32_t offered; /* AS_OUTSIDE_MARK: somebody answers */
 	uint32_t mode;
 	uint64_t dump_bytes; /* 0: the disk is told by its difference to another one */
 	/* A question of that kind (outside_log.c). */
 	uint64_t base; /* the question of which the other disk was; 0: one of zeros */
 	uint64_t delta_bytes, size_bytes, fail_read;
-	volatile uint64_t asked, answered; /* numbers of the question and of the answer */
-	/* The answer. */
+	/* The answer, and the number of its question. */
+	volatile uint64_t answered;
 	int32_t rc; /* AS_ELACK: it cannot be run there */
 	uint32_t answer;
 	uint64_t log_bytes; /* to a question by difference: of the answer in `area` */
@@ -63,6 +67,8 @@ void *as_outside_dump(struct as_box_state *state, size_t *room_bytes);
 
 /* By the supervisor: whether somebody answers. */
 void as_outside_offer(struct as_outside *outside, bool offered);
+
+bool as_outside_is_offered(const struct as_outside *outside);
 
 /* By the engine: whether the checker finds nothing on the disk of the mount, which is not mounted.
  * False also if nobody answers, the disk is too large, or the checker cannot be run there. */
@@ -101,6 +107,10 @@ AS_MUST_CHECK int as_outside_load(const struct as_outside *outside, uint64_t siz
 				  struct as_err *err);
 /* Puts the answer into the area. AS_ELACK: there is no room. */
 AS_MUST_CHECK int as_outside_tell(struct as_outside *outside, const struct as_tool_result *result);
+/* By the engine: what was told of a run on that disk, which is not changed. AS_ELACK: it makes no
+ * sense. *result is freed in any case. */
+AS_MUST_CHECK int as_outside_hear(const struct as_outside *outside, struct as_disk *disk,
+				  struct as_tool_result *result);
 
 /* ---- The checker outside ---- */
 
@@ -110,11 +120,15 @@ AS_MUST_CHECK int as_outside_run(struct as_checkers *checkers, const struct as_f
 				 enum as_check_answer *answer, struct as_buf *output,
 				 struct as_err *err);
 
-/* The process outside: answers questions about disks of this type and size, and about smaller
- * crashed ones, until there is nobody to ask. A byte on in_fd is a question; a byte on out_fd says
- * that it is answered. */
-AS_MUST_CHECK int as_outside_serve(struct as_box_state *state, size_t state_bytes,
-				   const struct as_fstype *type, uint64_t size_bytes,
-				   unsigned deadline_ms, int in_fd, int out_fd, struct as_err *err);
+/* What answers questions about disks of this type and size, and about smaller crashed ones. */
+struct as_outside_server;
+
+AS_MUST_CHECK int as_outside_server_new(struct as_box_state *state, size_t state_bytes,
+					const struct as_fstype *type, uint64_t size_bytes,
+					unsigned deadline_ms, struct as_outside_server **server,
+					struct as_err *err);
+/* Answers the question that lies in the memory, whatever it is, as this one. */
+void as_outside_answer(struct as_outside_server *server, uint64_t number);
+void as_outside_server_free(struct as_outside_server *server); /* takes NULL */
 
 #endif

@@ -253,7 +253,7 @@ static bool redo(struct told_in *l, struct as_bd *bd, struct as_buf *scratch)
 	}
 }
 
-static int hear(const struct as_outside *o, struct as_disk *disk, struct as_tool_result *r)
+int as_outside_hear(const struct as_outside *o, struct as_disk *disk, struct as_tool_result *r)
 {
 	struct told_in l = { .area = o->area, .len = o->log_bytes };
 	const struct told_run *run;
@@ -292,7 +292,7 @@ int as_outside_check(struct as_outside_link *link, enum as_check_mode mode, uint
 	int rc = 0;
 
 	memset(result, 0, sizeof(*result));
-	if (!link->outside || !link->outside->offered)
+	if (!link->outside || !as_outside_is_offered(link->outside))
 		return AS_ELACK;
 	if (!link->there || as_disk_size(link->there) != as_disk_size(disk) ||
 	    as_disk_store(link->there) != as_disk_store(disk))
@@ -300,13 +300,13 @@ int as_outside_check(struct as_outside_link *link, enum as_check_mode mode, uint
 	if (!rc)
 		rc = ask(link, mode, fail_read, disk);
 	/* The process outside may be another one by now. */
-	if (rc && link->there_as && link->outside->offered) {
+	if (rc && link->there_as && as_outside_is_offered(link->outside)) {
 		rc = begin_anew(link, disk);
 		if (!rc)
 			rc = ask(link, mode, fail_read, disk);
 	}
 	if (!rc)
-		rc = hear(link->outside, disk, result);
+		rc = as_outside_hear(link->outside, disk, result);
 	if (rc) {
 		forget(link);
 		as_tool_result_free(result);

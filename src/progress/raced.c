@@ -2,7 +2,7 @@
 /* raced: see raced.h. */
 #include "progress/raced.h"
 
-#include "progress/stats.h"
+#include "progress/result.h"
 
 #include <jansson.h>
 
@@ -46,5 +46,5 @@ void as_raced_parse(const json_t *object, struct as_raced *raced)
 	const json_t *member = json_object_get(object, "raced");
 
 	for (size_t i = 0; i < AS_RACED_COUNTS; i++)
-		raced->n[i] = as_stats_number(json_object_get(member, names[i]));
+		raced->n[i] = as_count_parse(json_object_get(member, names[i]));
 }

@@ -2,7 +2,7 @@
 /* shares: see shares.h. */
 #include "progress/shares.h"
 
-#include "progress/stats.h"
+#include "progress/result.h"
 
 #include <jansson.h>
 
@@ -54,6 +54,6 @@ void as_shares_parse(const json_t *object, struct as_shares *shares)
 		const json_t *row = json_object_get(member, as_share_names[r]);
 
 		for (unsigned c = 0; c < AS_SHARE_COLUMNS; c++)
-			shares->n[r][c] = as_stats_number(json_object_get(row, columns[c]));
+			shares->n[r][c] = as_count_parse(json_object_get(row, columns[c]));
 	}
 }

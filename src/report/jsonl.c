@@ -3,7 +3,7 @@
 #include "report/sinks.h"
 
 #include "base/finding_json.h"
-#include "progress/stats.h"
+#include "progress/result.h"
 
 #include <stdlib.h>
 
@@ -62,7 +62,7 @@ static void jsonl_note(struct as_sink *sink, const char *text)
 	put(sink, &json);
 }
 
-static void jsonl_done(struct as_sink *sink, const struct as_run_stats *s)
+static void jsonl_done(struct as_sink *sink, const struct as_run_result *s)
 {
 	struct as_buf line = { 0 };
 	struct as_json json = begin(&line, "done");

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/show.h"
-#include "progress/stats.h"
+#include "progress/result.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +130,7 @@ static void term_note(struct as_sink *sink, const char *line)
 	fflush(t->out);
 }
 
-static void term_done(struct as_sink *sink, const struct as_run_stats *s)
+static void term_done(struct as_sink *sink, const struct as_run_result *s)
 {
 	struct term *t = (struct term *)sink;
 

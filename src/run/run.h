@@ -11,29 +11,9 @@
 #include "base/event.h"
 #include "child/child.h"
 #include "child/options.h"
-#include "progress/stats.h"
+#include "progress/result.h"
 #include "target/target.h"
-#include "work/seq.h"
-
-#define AS_RUN_COUNTS 17
-
-struct as_run_result {
-	uint64_t runs, ops, findings;
-	uint64_t again; /* findings that an earlier workload showed, too: not in `findings` */
-	uint64_t skipped; /* operations this target cannot do */
-	uint64_t unfit; /* of the runs: see as_runner_unfit(); not stored */
-	uint64_t unjudged; /* runs in several threads with too many orders to be judged */
-	uint64_t excused; /* answers that differ between targets, but are known or allowed to */
-	uint64_t looked, possible; /* crash states that were looked at, of how many */
-	/* Of a sweep: how many failures were tried, and in how many workloads these were all. */
-	uint64_t points, swept;
-	uint64_t failures; /* inside the kernel, where each operation meets all of them */
-	int64_t wall_us;
-	struct as_raced raced;
-	struct as_shares shares; /* of crash states */
-	/* What the scenario counts for itself; crash: struct as_crash_counts. */
-	uint64_t counts[AS_RUN_COUNTS];
-};
+#include "work/list.h"
 
 struct as_kcov_area;
 struct as_runner;
@@ -76,7 +56,7 @@ AS_MUST_CHECK int as_run_workload(struct as_runner *runner, const struct as_seq 
  * (AS_INSTANCE_BATCH), they share one child: starting a child costs more than running a workload.
  * It ends after the first one that finds something; *done counts that one, too. Others have run in
  * the same process before, so to be sure the caller runs it once more, alone. */
-AS_MUST_CHECK int as_run_batch(struct as_runner *runner, const struct as_run_batch *batch,
-			       size_t *done, struct as_run_result *result, struct as_err *err);
+AS_MUST_CHECK int as_run_batch(struct as_runner *runner, const struct as_work *batch, size_t *done,
+			       struct as_run_result *result, struct as_err *err);
 
 #endif

@@ -205,8 +205,8 @@ static void say_left_out(struct as_runner *r, const struct as_seq *seq)
 	}
 }
 
-static int run_one(struct as_runner *r, const struct as_run_batch *one,
-		   struct as_run_result *result, struct as_err *err)
+static int run_one(struct as_runner *r, const struct as_work *one, struct as_run_result *result,
+		   struct as_err *err)
 {
 	size_t done;
 	int rc;
@@ -225,8 +225,8 @@ static int run_one(struct as_runner *r, const struct as_run_batch *one,
 	return rc;
 }
 
-static int tell_unfit(struct as_runner *r, const struct as_run_batch *one,
-		      struct as_run_result *result, struct as_err *err)
+static int tell_unfit(struct as_runner *r, const struct as_work *one, struct as_run_result *result,
+		      struct as_err *err)
 {
 	memcpy(r->shared, r->unfit, sizeof(*r->unfit));
 	result->runs = result->unfit = 1;
@@ -236,7 +236,7 @@ static int tell_unfit(struct as_runner *r, const struct as_run_batch *one,
 int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *name,
 		    struct as_run_result *result, struct as_err *err)
 {
-	struct as_run_batch one = { .seqs = &seq, .names = &name, .n = 1 };
+	struct as_work one = { .seqs = &seq, .names = &name, .n = 1 };
 	int64_t start_us = as_now_us();
 	int rc;
 

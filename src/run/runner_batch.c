@@ -10,7 +10,7 @@
 
 /* How many workloads there are before the first one that cuts the power, which a quick instance
  * cannot do. */
-static size_t until_crash(const struct as_run_batch *batch)
+static size_t until_crash(const struct as_work *batch)
 {
 	for (size_t i = 0; i < batch->n; i++)
 		for (size_t k = 0; k < batch->seqs[i]->n; k++)
@@ -21,10 +21,10 @@ static size_t until_crash(const struct as_run_batch *batch)
 
 /* What was found by a quick instance is looked for again, alone and by a full one. If it does not
  * come again, it is reported as it was. */
-static int find_again(struct as_runner *r, const struct as_run_batch *batch, size_t i,
+static int find_again(struct as_runner *r, const struct as_work *batch, size_t i,
 		      struct as_run_result *result, struct as_err *err)
 {
-	struct as_run_batch one = { &batch->seqs[i], &batch->names[i], 1, NULL };
+	struct as_work one = { &batch->seqs[i], &batch->names[i], 1, NULL };
 	struct as_child_shared *before = as_xmalloc(sizeof(*before));
 	struct as_run_result again = { 0 };
 	int rc;
@@ -42,7 +42,7 @@ static int find_again(struct as_runner *r, const struct as_run_batch *batch, siz
 }
 
 /* In one child, one after the other. */
-static int run_together(struct as_runner *r, const struct as_run_batch *batch, size_t *done,
+static int run_together(struct as_runner *r, const struct as_work *batch, size_t *done,
 			struct as_run_result *result, struct as_err *err)
 {
 	bool quick = r->caps & AS_INSTANCE_QUICK;
@@ -64,10 +64,10 @@ static int run_together(struct as_runner *r, const struct as_run_batch *batch, s
 }
 
 /* On several instances at once. What does not pass there is run once more, one after the other. */
-static int run_beside(struct as_runner *r, const struct as_run_batch *batch, unsigned tracks,
+static int run_beside(struct as_runner *r, const struct as_work *batch, unsigned tracks,
 		      size_t *done, struct as_run_result *result, struct as_err *err)
 {
-	struct as_run_batch rest;
+	struct as_work rest;
 	struct as_beside beside;
 	uint64_t before;
 	size_t more = 0;
@@ -78,8 +78,8 @@ static int run_beside(struct as_runner *r, const struct as_run_batch *batch, uns
 		return rc;
 	if (r->options.stop && *r->options.stop)
 		return beside.passed ? 0 : as_fail(err, AS_ESTOP, "stopped");
-	rest = (struct as_run_batch){ batch->seqs + beside.passed, batch->names + beside.passed,
-				      beside.doubtful, NULL };
+	rest = (struct as_work){ batch->seqs + beside.passed, batch->names + beside.passed,
+				 beside.doubtful, NULL };
 	before = result->findings + result->again;
 	if (rest.n == 1) {
 		more = 1;
@@ -93,13 +93,13 @@ static int run_beside(struct as_runner *r, const struct as_run_batch *batch, uns
 	return rc;
 }
 
-int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *done,
+int as_run_batch(struct as_runner *r, const struct as_work *batch, size_t *done,
 		 struct as_run_result *result, struct as_err *err)
 {
 	bool quick = r->caps & AS_INSTANCE_QUICK;
 	bool together = r->caps & AS_INSTANCE_BATCH && !(quick && r->plan) && !r->options.sweep &&
 			!r->options.kmemleak && !r->options.race.threads;
-	struct as_run_batch some = *batch;
+	struct as_work some = *batch;
 	int64_t start_us = as_now_us();
 	unsigned tracks;
 	int rc;

@@ -161,7 +161,7 @@ static void add_counts(const struct as_child_shared *sh, struct as_run_result *r
 	as_raced_add(&result->raced, &sh->raced);
 }
 
-int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const char *faults,
+int as_runner_once(struct as_runner *r, const struct as_work *batch, const char *faults,
 		   const struct as_plan *plan, struct as_run_result *result, struct as_err *err)
 {
 	struct as_child_args args = { .target = r->target,

@@ -17,7 +17,7 @@ void as_runner_code_close(struct as_runner *r)
 		as_shared_free(r->code, sizeof(*r->code));
 }
 
-void as_runner_code_tell(struct as_runner *r, const struct as_run_batch *batch)
+void as_runner_code_tell(struct as_runner *r, const struct as_work *batch)
 {
 	if (!r->code)
 		return;
@@ -33,7 +33,7 @@ struct as_kcov_area *as_runner_code(const struct as_runner *r)
 
 void as_runner_code_noted(struct as_runner *r, const char *name)
 {
-	const struct as_run_batch one = { .names = &name, .n = 1 };
+	const struct as_work one = { .names = &name, .n = 1 };
 
 	as_runner_code_tell(r, &one);
 }

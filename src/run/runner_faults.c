@@ -24,7 +24,7 @@ static struct as_drawn draw(const struct as_runner *r, const struct as_seq *seq)
 }
 
 /* One run with a plan in text; nothing is reported. */
-static int once_with(struct as_runner *r, const struct as_run_batch *one, const char *text,
+static int once_with(struct as_runner *r, const struct as_work *one, const char *text,
 		     struct as_run_result *result, struct as_err *err)
 {
 	struct as_plan *plan = NULL;
@@ -46,7 +46,7 @@ static const char *shown_by(const struct as_runner *r)
 
 /* What was found in a batch is looked for again, alone, and with as few faults as show it. What
  * does not come again is reported as it was. */
-static int report_fewest(struct as_runner *r, const struct as_run_batch *one,
+static int report_fewest(struct as_runner *r, const struct as_work *one,
 			 struct as_run_result *result, struct as_err *err)
 {
 	struct as_drawn drawn = draw(r, one->seqs[0]);
@@ -74,7 +74,7 @@ static int report_fewest(struct as_runner *r, const struct as_run_batch *one,
 	return rc;
 }
 
-static int parse_plans(const struct as_runner *r, const struct as_run_batch *batch,
+static int parse_plans(const struct as_runner *r, const struct as_work *batch,
 		       struct as_plan **plans, struct as_err *err)
 {
 	int rc = 0;
@@ -90,12 +90,12 @@ static int parse_plans(const struct as_runner *r, const struct as_run_batch *bat
 	return rc;
 }
 
-int as_runner_drawn(struct as_runner *r, const struct as_run_batch *batch, size_t *done,
+int as_runner_drawn(struct as_runner *r, const struct as_work *batch, size_t *done,
 		    struct as_run_result *result, struct as_err *err)
 {
 	/* One instance for several workloads could not change its plan. */
 	bool together = r->caps & AS_INSTANCE_BATCH && !(r->caps & AS_INSTANCE_QUICK);
-	struct as_run_batch some = { batch->seqs, batch->names, together ? batch->n : 1, NULL };
+	struct as_work some = { batch->seqs, batch->names, together ? batch->n : 1, NULL };
 	struct as_plan **plans = as_xcalloc(some.n, sizeof(*plans));
 	int rc = parse_plans(r, &some, plans, err);
 
@@ -112,8 +112,7 @@ int as_runner_drawn(struct as_runner *r, const struct as_run_batch *batch, size_
 	}
 	*done = some.n == 1 ? 1 : r->shared->done + r->shared->notice.is;
 	if (!rc && r->shared->notice.is) {
-		struct as_run_batch one = { &batch->seqs[*done - 1], &batch->names[*done - 1], 1,
-					    NULL };
+		struct as_work one = { &batch->seqs[*done - 1], &batch->names[*done - 1], 1, NULL };
 
 		rc = report_fewest(r, &one, result, err);
 	}
@@ -138,7 +137,7 @@ struct near {
 	size_t n;
 };
 
-static int fill_near(const struct as_runner *r, const struct as_run_batch *one, uint64_t *step,
+static int fill_near(const struct as_runner *r, const struct as_work *one, uint64_t *step,
 		     struct near *near, struct as_err *err)
 {
 	int rc = 0;
@@ -172,8 +171,8 @@ static int try_near(struct as_runner *r, struct near *near, struct as_run_result
 	int rc = 0;
 
 	while (at < near->n && !*wanted && !rc) {
-		struct as_run_batch rest = { near->seqs + at, near->names + at, near->n - at,
-					     (const struct as_plan *const *)near->plans + at };
+		struct as_work rest = { near->seqs + at, near->names + at, near->n - at,
+					(const struct as_plan *const *)near->plans + at };
 
 		rc = as_runner_once(r, &rest, NULL, near->plans[at], result, err);
 		at += rest.n == 1 ? 1 : r->shared->done + r->shared->notice.is;
@@ -185,8 +184,8 @@ static int try_near(struct as_runner *r, struct near *near, struct as_run_result
 	return rc;
 }
 
-int as_runner_near(struct as_runner *r, const struct as_run_batch *one,
-		   struct as_run_result *result, struct as_err *err)
+int as_runner_near(struct as_runner *r, const struct as_work *one, struct as_run_result *result,
+		   struct as_err *err)
 {
 	struct near near = { .n = 0 };
 	bool wanted = false, more = true, other;

@@ -50,7 +50,7 @@ uint64_t as_runner_race_seed(const struct as_runner *r); /* of the next run; 0: 
 /* Counts the workloads of a child that came to their end. */
 void as_runner_add_done(const struct as_child_shared *sh, struct as_run_result *result);
 /* One workload, or those of a batch until one has found something. */
-AS_MUST_CHECK int as_runner_once(struct as_runner *r, const struct as_run_batch *batch,
+AS_MUST_CHECK int as_runner_once(struct as_runner *r, const struct as_work *batch,
 				 const char *faults, const struct as_plan *plan,
 				 struct as_run_result *result, struct as_err *err);
 
@@ -59,7 +59,7 @@ AS_MUST_CHECK int as_runner_once(struct as_runner *r, const struct as_run_batch 
 void as_runner_code_open(struct as_runner *r);
 void as_runner_code_close(struct as_runner *r);
 /* After a child. */
-void as_runner_code_tell(struct as_runner *r, const struct as_run_batch *batch);
+void as_runner_code_tell(struct as_runner *r, const struct as_work *batch);
 
 /* ---- runner_leak.c ---- */
 
@@ -96,28 +96,28 @@ struct as_beside {
 /* On how many instances so many workloads are best run at once. */
 unsigned as_runner_tracks(const struct as_runner *r, size_t n);
 /* Adds the workloads that passed to the result. Nothing is reported. */
-AS_MUST_CHECK int as_runner_beside(struct as_runner *r, const struct as_run_batch *batch,
+AS_MUST_CHECK int as_runner_beside(struct as_runner *r, const struct as_work *batch,
 				   unsigned tracks, struct as_beside *beside,
 				   struct as_run_result *result, struct as_err *err);
 /* Reports what was found then, if it has not come again. */
 AS_MUST_CHECK int as_runner_report_beside(struct as_runner *r, const struct as_beside *beside,
-					  const struct as_run_batch *batch,
-					  struct as_run_result *result, struct as_err *err);
+					  const struct as_work *batch, struct as_run_result *result,
+					  struct as_err *err);
 void as_runner_close_tracks(struct as_runner *r);
 
 /* ---- runner_faults.c ---- */
 
 /* As as_run_batch(), with what was drawn for each workload. */
-AS_MUST_CHECK int as_runner_drawn(struct as_runner *r, const struct as_run_batch *batch,
-				  size_t *done, struct as_run_result *result, struct as_err *err);
+AS_MUST_CHECK int as_runner_drawn(struct as_runner *r, const struct as_work *batch, size_t *done,
+				  struct as_run_result *result, struct as_err *err);
 /* With options.near. */
-AS_MUST_CHECK int as_runner_near(struct as_runner *r, const struct as_run_batch *one,
+AS_MUST_CHECK int as_runner_near(struct as_runner *r, const struct as_work *one,
 				 struct as_run_result *result, struct as_err *err);
 
 /* ---- runner_sweep.c, runner_race.c ---- */
 
 /* Fails call 1, 2, 3, ... until a run ends in which no call failed. */
-AS_MUST_CHECK int as_runner_sweep(struct as_runner *r, const struct as_run_batch *one,
+AS_MUST_CHECK int as_runner_sweep(struct as_runner *r, const struct as_work *one,
 				  struct as_run_result *result, struct as_err *err);
 AS_MUST_CHECK int as_runner_race(struct as_runner *r, const struct as_seq *seq, const char *name,
 				 struct as_run_result *result, struct as_err *err);

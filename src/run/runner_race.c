@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 /* One child for all the runs. With AS_INSTANCE_CERTAIN, and so with AS_INSTANCE_BATCH. */
-static int race_together(struct as_runner *r, const struct as_run_batch *one, unsigned repeat,
+static int race_together(struct as_runner *r, const struct as_work *one, unsigned repeat,
 			 struct as_run_result *result, struct as_err *err)
 {
 	const struct as_seq **seqs = as_xcalloc(repeat, sizeof(*seqs));
 	const char **names = as_xcalloc(repeat, sizeof(*names));
-	struct as_run_batch batch = { .seqs = seqs, .names = names, .n = repeat };
+	struct as_work batch = { .seqs = seqs, .names = names, .n = repeat };
 	int rc;
 
 	for (unsigned i = 0; i < repeat; i++) {
@@ -33,7 +33,7 @@ static int race_together(struct as_runner *r, const struct as_run_batch *one, un
 }
 
 /* Counts how often the same seed finds the same again. The shared memory stays as it was. */
-static int race_rate(struct as_runner *r, const struct as_run_batch *one, unsigned repeat,
+static int race_rate(struct as_runner *r, const struct as_work *one, unsigned repeat,
 		     struct as_run_result *result, struct as_err *err)
 {
 	size_t bytes = offsetof(struct as_child_shared, fresh);
@@ -76,7 +76,7 @@ int as_runner_race(struct as_runner *r, const struct as_seq *seq, const char *na
 	const struct as_race_options *race = &r->options.race;
 	unsigned repeat = race->repeat ? race->repeat : AS_RACE_REPEAT;
 	const struct as_seq *form = as_race_form(seq, r->fresh_model, false, &result->skipped);
-	struct as_run_batch one = { .seqs = &form, .names = &name, .n = 1 };
+	struct as_work one = { .seqs = &form, .names = &name, .n = 1 };
 	bool certain = r->caps & AS_INSTANCE_CERTAIN;
 	int rc = 0;
 

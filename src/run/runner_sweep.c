@@ -19,9 +19,8 @@
 #include <string.h>
 
 /* One run. *fired: so many of what was to fail has failed. */
-static int sweep_once(struct as_runner *r, const struct as_run_batch *one,
-		      const struct as_sweep_at *at, unsigned *fired, struct as_run_result *result,
-		      struct as_err *err)
+static int sweep_once(struct as_runner *r, const struct as_work *one, const struct as_sweep_at *at,
+		      unsigned *fired, struct as_run_result *result, struct as_err *err)
 {
 	struct as_child_shared *sh = r->shared;
 	struct as_plan *plan = NULL;
@@ -48,7 +47,7 @@ static int sweep_once(struct as_runner *r, const struct as_run_batch *one,
 }
 
 /* Fails call n, n + 1, ... until nothing fails any more. */
-static int sweep_calls(struct as_runner *r, const struct as_run_batch *one, uint64_t op, uint64_t n,
+static int sweep_calls(struct as_runner *r, const struct as_work *one, uint64_t op, uint64_t n,
 		       struct as_run_result *result, struct as_err *err)
 {
 	struct as_sweep_at at = { .op = op, .n = n };
@@ -60,7 +59,7 @@ static int sweep_calls(struct as_runner *r, const struct as_run_batch *one, uint
 	return rc;
 }
 
-static int sweep_singles(struct as_runner *r, const struct as_run_batch *one,
+static int sweep_singles(struct as_runner *r, const struct as_work *one,
 			 const struct as_sweep_at *from, struct as_run_result *result,
 			 struct as_err *err)
 {
@@ -80,7 +79,7 @@ static int sweep_singles(struct as_runner *r, const struct as_run_batch *one,
 
 /* After the failure of `from`, those of all later operations. *most: so many of the two have
  * failed at most. */
-static int sweep_after(struct as_runner *r, const struct as_run_batch *one,
+static int sweep_after(struct as_runner *r, const struct as_work *one,
 		       const struct as_sweep_at *from, unsigned *most, struct as_run_result *result,
 		       struct as_err *err)
 {
@@ -102,7 +101,7 @@ static int sweep_after(struct as_runner *r, const struct as_run_batch *one,
 	return rc;
 }
 
-static int sweep_pairs(struct as_runner *r, const struct as_run_batch *one,
+static int sweep_pairs(struct as_runner *r, const struct as_work *one,
 		       const struct as_sweep_at *from, struct as_run_result *result,
 		       struct as_err *err)
 {
@@ -117,8 +116,8 @@ static int sweep_pairs(struct as_runner *r, const struct as_run_batch *one,
 	return rc;
 }
 
-int as_runner_sweep(struct as_runner *r, const struct as_run_batch *one,
-		    struct as_run_result *result, struct as_err *err)
+int as_runner_sweep(struct as_runner *r, const struct as_work *one, struct as_run_result *result,
+		    struct as_err *err)
 {
 	struct as_sweep_at from = r->options.sweep_at;
 	int rc = 0;

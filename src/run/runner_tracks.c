@@ -86,7 +86,7 @@ void as_runner_close_tracks(struct as_runner *r)
 
 struct track_share {
 	struct as_runner *r;
-	const struct as_run_batch *batch;
+	const struct as_work *batch;
 	struct as_passes *passes;
 };
 
@@ -177,7 +177,7 @@ static void sum_up(struct as_runner *r, unsigned n, size_t all, struct as_passes
 		beside->doubtful = last > i && last < all ? last - i + 1 : 1;
 }
 
-int as_runner_beside(struct as_runner *r, const struct as_run_batch *batch, unsigned n,
+int as_runner_beside(struct as_runner *r, const struct as_work *batch, unsigned n,
 		     struct as_beside *beside, struct as_run_result *result, struct as_err *err)
 {
 	size_t bytes = sizeof(struct as_passes) + batch->n * sizeof(struct as_pass);
@@ -196,7 +196,7 @@ int as_runner_beside(struct as_runner *r, const struct as_run_batch *batch, unsi
 }
 
 int as_runner_report_beside(struct as_runner *r, const struct as_beside *beside,
-			    const struct as_run_batch *batch, struct as_run_result *result,
+			    const struct as_work *batch, struct as_run_result *result,
 			    struct as_err *err)
 {
 	struct as_child_shared *shared = r->shared;

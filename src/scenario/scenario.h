@@ -25,7 +25,7 @@
 #include "base/event.h"
 #include "run/run.h"
 #include "target/target.h"
-#include "work/seq.h"
+#include "work/list.h"
 
 #define AS_SCENARIO_API 1u
 
@@ -41,13 +41,6 @@ struct as_scenario_args {
 /* Never defined: each implementation converts its own struct to this one, and back. */
 struct as_scenario;
 
-/* Workloads to run, in order. */
-struct as_scenario_work {
-	const struct as_seq *const *seqs;
-	const char *const *names; /* for people */
-	size_t n;
-};
-
 struct as_scenario_ops {
 	uint32_t api;
 	const char *name, *help;
@@ -59,11 +52,12 @@ struct as_scenario_ops {
 	int (*open)(const struct as_scenario_args *args, struct as_scenario **scenario,
 		    struct as_err *err);
 	/*
-	 * Runs the first *done >= 1 of the workloads: all, or up to and with the first that found
-	 * something, or as few as it likes to run at once. result sums them up. Returns 0 or an
-	 * error of ours; the sinks are told what the target does wrong.
+	 * Runs the first result->workloads >= 1 of the workloads: all, or up to and with the first
+	 * that found something, or as few as it likes to run at once. The result begins zeroed,
+	 * and sums them up. Returns 0 or an error of ours; the sinks are told what the target does
+	 * wrong.
 	 */
-	int (*run)(struct as_scenario *scenario, const struct as_scenario_work *work, size_t *done,
+	int (*run)(struct as_scenario *scenario, const struct as_work *work,
 		   struct as_run_result *result, struct as_err *err);
 	/* Adds to the parameters what the workloads before came to, for the next open; NULL: this
 	 * scenario does the same whatever came before. */

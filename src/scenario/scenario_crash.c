@@ -44,11 +44,14 @@ static int crash_open(const struct as_scenario_args *args, struct as_scenario **
 	return rc;
 }
 
-static int crash_run(struct as_scenario *s, const struct as_scenario_work *work, size_t *done,
+static int crash_run(struct as_scenario *s, const struct as_work *work,
 		     struct as_run_result *result, struct as_err *err)
 {
-	return as_crash_workloads((struct as_crasher *)s, work->seqs, work->names, work->n, done,
-				  result, err);
+	size_t done;
+	int rc = as_crash_workloads((struct as_crasher *)s, work, &done, result, err);
+
+	result->workloads = done;
+	return rc;
 }
 
 static void crash_go_on(const struct as_shares *so_far, struct as_buf *params)

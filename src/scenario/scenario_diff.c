@@ -271,7 +271,7 @@ static int run_subjects(struct diff_scenario *s, const struct as_seq *seq, const
 	return rc;
 }
 
-static int diff_run(struct as_scenario *scenario, const struct as_scenario_work *work, size_t *done,
+static int diff_run(struct as_scenario *scenario, const struct as_work *work,
 		    struct as_run_result *result, struct as_err *err)
 {
 	struct diff_scenario *s = (struct diff_scenario *)scenario;
@@ -281,8 +281,7 @@ static int diff_run(struct as_scenario *scenario, const struct as_scenario_work 
 	struct as_diff diff;
 	int rc;
 
-	*done = 1;
-	*result = (struct as_run_result){ 0 };
+	*result = (struct as_run_result){ .workloads = 1 };
 	rc = run_subjects(s, seq, work->names[0], result, err);
 	if (rc)
 		return rc;

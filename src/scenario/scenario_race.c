@@ -21,11 +21,13 @@ static int race_open(const struct as_scenario_args *args, struct as_scenario **s
 	return rc ? rc : as_scenario_open_runner(args, &options, scenario, err);
 }
 
-static int race_run(struct as_scenario *s, const struct as_scenario_work *work, size_t *done,
-		    struct as_run_result *result, struct as_err *err)
+static int race_run(struct as_scenario *s, const struct as_work *work, struct as_run_result *result,
+		    struct as_err *err)
 {
-	*done = 1;
-	return as_run_workload(as_scenario_runner(s), work->seqs[0], work->names[0], result, err);
+	int rc = as_run_workload(as_scenario_runner(s), work->seqs[0], work->names[0], result, err);
+
+	result->workloads = 1;
+	return rc;
 }
 
 const struct as_scenario_ops as_scenario_race = {

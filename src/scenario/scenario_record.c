@@ -149,8 +149,8 @@ static int tell(struct record_scenario *s, struct as_err *err)
 	return 0;
 }
 
-static int record_run(struct as_scenario *scenario, const struct as_scenario_work *work,
-		      size_t *done, struct as_run_result *result, struct as_err *err)
+static int record_run(struct as_scenario *scenario, const struct as_work *work,
+		      struct as_run_result *result, struct as_err *err)
 {
 	struct record_scenario *s = (struct record_scenario *)scenario;
 	struct record_work w = { s, work->seqs[0] };
@@ -161,7 +161,7 @@ static int record_run(struct as_scenario *scenario, const struct as_scenario_wor
 	struct as_ended ended;
 	int rc;
 
-	*done = 1;
+	result->workloads = 1;
 	memset(s->shared, 0, sizeof(*s->shared));
 	if (ftruncate(s->fd, 0) || lseek(s->fd, 0, SEEK_SET))
 		return as_fail_errno(err, errno, "cannot empty a file in memory");

@@ -59,7 +59,7 @@ static int sequential_open(const struct as_scenario_args *args, struct as_scenar
 }
 
 /* What was found already is not looked for again. */
-static int cut_power(struct sequential *s, const struct as_scenario_work *work, size_t n,
+static int cut_power(struct sequential *s, const struct as_work *work, size_t n,
 		     struct as_run_result *result, struct as_err *err)
 {
 	int rc = 0;
@@ -79,18 +79,20 @@ static int cut_power(struct sequential *s, const struct as_scenario_work *work, 
 	return rc;
 }
 
-static int sequential_run(struct as_scenario *scenario, const struct as_scenario_work *work,
-			  size_t *done, struct as_run_result *result, struct as_err *err)
+static int sequential_run(struct as_scenario *scenario, const struct as_work *work,
+			  struct as_run_result *result, struct as_err *err)
 {
 	struct sequential *s = (struct sequential *)scenario;
-	struct as_run_batch batch = { work->seqs, work->names, work->n, NULL };
-	int rc = as_run_batch(s->runner, &batch, done, result, err);
+	struct as_work batch = { work->seqs, work->names, work->n, NULL };
+	size_t done;
+	int rc = as_run_batch(s->runner, &batch, &done, result, err);
 	bool found;
 
+	result->workloads = done;
 	if (rc || !s->crasher)
 		return rc;
 	found = result->findings + result->again;
-	rc = cut_power(s, work, *done - found, result, err);
+	rc = cut_power(s, work, done - found, result, err);
 	/* Stopped: they have run all the same. */
 	return rc == AS_ESTOP ? 0 : rc;
 }

@@ -52,34 +52,38 @@ void as_boxed_note_death(struct as_boxed_session *b, enum as_boxed_end end)
 	as_buf_adds(&death->log, mark ? mark + strlen(AS_GUEST_MARK) : said);
 }
 
-static int once(struct as_boxed_session *b, const struct as_boxed_job *job, struct as_buf *answer,
-		struct as_boxed_death *death, struct as_err *err)
+static int once(struct as_boxed_session *b, const struct as_boxed_question *question,
+		struct as_buf *answer, struct as_boxed_death *death, struct as_err *err)
 {
-	struct as_run_stats stats = { 0 };
+	const char *name = as_wire_requests[question->request].name;
+	const struct as_work work = { .seqs = &question->seq, .names = &name, .n = 1 };
+	struct as_run_result sum = { 0 };
 	int rc;
 
 	as_boxed_death_free(death);
 	as_buf_clear(answer);
+	b->question = question;
 	b->answer = answer;
 	b->death = death;
 	b->asked++;
-	rc = as_boxed_give(b, job, 1, &stats, err);
+	rc = as_boxed_give(b, &work, &sum, err);
+	b->question = NULL;
 	b->answer = NULL;
 	b->death = NULL;
 	return rc;
 }
 
-int as_boxed_ask(struct as_boxed_session *b, const struct as_boxed_job *job, struct as_buf *answer,
-		 struct as_boxed_death *death, struct as_err *err)
+int as_boxed_ask(struct as_boxed_session *b, const struct as_boxed_question *question,
+		 struct as_buf *answer, struct as_boxed_death *death, struct as_err *err)
 {
 	bool fresh = !b->box;
 	int rc;
 
-	as_assert(as_wire_requests[job->request].answer && !b->once);
+	as_assert(as_wire_requests[question->request].answer && !b->once);
 	*death = (struct as_boxed_death){ 0 };
-	rc = once(b, job, answer, death, err);
+	rc = once(b, question, answer, death, err);
 	if ((!rc && !death->died) || (fresh && (b->begun || (rc && rc != AS_EIO))))
 		return rc;
 	as_boxed_drop(b);
-	return once(b, job, answer, death, err);
+	return once(b, question, answer, death, err);
 }

@@ -11,7 +11,8 @@
  * Invariants
  *   1. A workload is done when its event has arrived, or when a finding about it was made here.
  *      Every other workload is run (again). A box that is killed at any moment loses nothing,
- *      because the event is written after all findings of the workload are in the folder.
+ *      because the event is written after all findings of the workload, and each finding after
+ *      its disk.
  *   2. Every start finishes a workload, makes a finding about one, or was killed from outside.
  *      After KILLS_MAX kills in a row (verdict.c) this is an error of ours. So the loop ends.
  */
@@ -45,12 +46,12 @@ void as_boxed_drop(struct as_boxed_session *b)
 static int boot(struct as_boxed_session *b, struct as_err *err)
 {
 	struct as_box_options options = b->how->box;
-	struct as_buf job = { 0 };
-	const char *args[] = { AS_WIRE_ENGINE, NULL, NULL };
+	struct as_buf call = { 0 };
+	const char *args[] = { AS_WIRE_ENGINE, b->how->sandbox->state_path, NULL, NULL };
 	int rc;
 
-	as_boxed_in_path(b, AS_BOXED_JOB, &job);
-	args[1] = as_buf_str(&job);
+	as_boxed_call_path(b, &call);
+	args[2] = as_buf_str(&call);
 	options.fill = as_boxed_fill;
 	options.fill_ctx = b;
 	options.engine_bytes = as_run_state_bytes();
@@ -59,7 +60,9 @@ static int boot(struct as_boxed_session *b, struct as_err *err)
 	as_boxed_clear(b);
 	b->boots++;
 	rc = as_box_start(b->how->sandbox, &options, args, &b->box, err);
-	as_buf_free(&job);
+	if (rc)
+		as_boxed_drop(b);
+	as_buf_free(&call);
 	return rc;
 }
 
@@ -69,19 +72,19 @@ static int start(struct as_boxed_session *b, struct as_err *err)
 	int rc;
 
 	b->n_list = b->n_finished = 0;
-	for (size_t i = 0; i < b->n_jobs; i++)
+	for (size_t i = 0; i < b->work->n; i++)
 		if (!b->done[i])
 			b->list[b->n_list++] = i;
 	if (b->box) {
 		if (b->death && b->begun)
 			as_boxed_forget_console(b);
 		b->box->state->job = 0;
-		rc = as_boxed_write_work(b, err);
+		rc = as_boxed_fill(b, b->box, err);
 	} else {
 		rc = boot(b, err);
 	}
 	/* If it is gone, watch() notices. */
-	if (!rc && !b->once)
+	if (!rc)
 		(void)as_box_say(b->box, AS_WIRE_GO);
 	b->engine_saw = false;
 	return rc;
@@ -172,7 +175,7 @@ static int watch(struct as_boxed_session *b, enum as_boxed_end *end, struct as_e
 
 static bool all_done(const struct as_boxed_session *b)
 {
-	for (size_t i = 0; i < b->n_jobs; i++)
+	for (size_t i = 0; i < b->work->n; i++)
 		if (!b->done[i])
 			return false;
 	return true;
@@ -197,7 +200,6 @@ static int run_rest(struct as_boxed_session *b, struct as_err *err)
 		do
 			rc = as_boxed_take_events(b, &reported, err);
 		while (!rc && reported);
-	as_boxed_flush(b);
 	as_boxed_take_counts(b);
 	if (!rc)
 		rc = as_boxed_judge(b, end, err);
@@ -240,16 +242,15 @@ int as_boxed_open(const struct as_boxed *how, struct as_boxed_session **session,
 	return rc;
 }
 
-int as_boxed_give(struct as_boxed_session *b, const struct as_boxed_job *jobs, size_t n_jobs,
-		  struct as_run_stats *stats, struct as_err *err)
+int as_boxed_give(struct as_boxed_session *b, const struct as_work *work, struct as_run_result *sum,
+		  struct as_err *err)
 {
 	int rc = 0;
 
-	b->jobs = jobs;
-	b->n_jobs = n_jobs;
-	b->stats = stats;
-	b->done = as_xcalloc(n_jobs + 1, sizeof(*b->done));
-	b->list = as_xcalloc(n_jobs + 1, sizeof(*b->list));
+	b->work = work;
+	b->sum = sum;
+	b->done = as_xcalloc(work->n + 1, sizeof(*b->done));
+	b->list = as_xcalloc(work->n + 1, sizeof(*b->list));
 	while (!rc && !all_done(b))
 		rc = run_rest(b, err);
 	/* Not only at the end: our caller may be killed at any moment. */
@@ -277,8 +278,8 @@ void as_boxed_close(struct as_boxed_session *b)
 	free(b);
 }
 
-int as_boxed_run(const struct as_boxed *how, const struct as_boxed_job *jobs, size_t n_jobs,
-		 struct as_run_stats *stats, struct as_err *err)
+int as_boxed_run(const struct as_boxed *how, const struct as_work *work, struct as_run_result *sum,
+		 struct as_err *err)
 {
 	struct as_boxed_session *b;
 	int rc = as_boxed_open(how, &b, err);
@@ -286,7 +287,7 @@ int as_boxed_run(const struct as_boxed *how, const struct as_boxed_job *jobs, si
 	if (rc)
 		return rc;
 	b->once = true;
-	rc = as_boxed_give(b, jobs, n_jobs, stats, err);
+	rc = as_boxed_give(b, work, sum, err);
 	as_boxed_close(b);
 	return rc;
 }

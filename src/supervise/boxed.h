@@ -12,18 +12,11 @@
 #include "base/event.h"
 #include "box/sandbox.h"
 #include "host/medium.h"
-#include "progress/stats.h"
+#include "progress/result.h"
 #include "run/run.h"
 #include "supervise/wire.h"
-#include "work/seq.h"
-
-struct as_boxed_job {
-	const char *name; /* for people */
-	const struct as_seq *seq; /* of a request with a workload; else NULL */
-	/* AS_WIRE_RUN, unless it is given to as_boxed_ask(): */
-	enum as_wire_request request;
-	const struct as_buf *image; /* the disk of the request; NULL: it has none */
-};
+#include "symptom/known.h"
+#include "work/list.h"
 
 /* Where an engine was when its kernel died, from its state in the shared memory. */
 struct as_boxed_place {
@@ -45,8 +38,7 @@ struct as_boxed {
 	struct as_sink *notes; /* gets signatures that came again, and notes */
 	struct as_sink *findings; /* gets findings of the engine and of the supervisor */
 	/* After each workload. */
-	void (*workload)(void *ctx, const struct as_boxed_job *job,
-			 const struct as_run_result *result);
+	void (*workload)(void *ctx, const char *name, const struct as_run_result *result);
 	/* Of a sweep: when it has come further; points of workloads before do not count. NULL:
 	 * nobody asks. */
 	void (*swept)(void *ctx, const struct as_sweep_at *at);
@@ -57,10 +49,10 @@ struct as_boxed {
 	/* Checkers may run outside of the guest (instance/outside.h). With `together`,
 	 * they always may. */
 	bool outside;
-	/* A file of signatures in the folder `out`, read at each start of a box. Findings with
-	 * one of them, and findings that came before, are not kept: only their signatures are
-	 * reported. NULL: all signatures are new. */
-	const char *known;
+	/* Read at each start of a box. Findings with one of these signatures, and findings that
+	 * came before, are not kept: only their signatures are reported. NULL: all signatures are
+	 * new. */
+	const struct as_known *known;
 	/* A folder in `out` for the engine's counts of calls. NULL: it does not count. */
 	const char *cov;
 	unsigned session; /* its number among those that have `out` one after the other */
@@ -84,9 +76,16 @@ struct as_boxed_session;
 AS_MUST_CHECK int as_boxed_open(const struct as_boxed *boxed, struct as_boxed_session **session,
 				struct as_err *err);
 /* Does the same as as_boxed_run() in the session's sandbox. */
-AS_MUST_CHECK int as_boxed_give(struct as_boxed_session *session, const struct as_boxed_job *jobs,
-				size_t n_jobs, struct as_run_stats *stats, struct as_err *err);
+AS_MUST_CHECK int as_boxed_give(struct as_boxed_session *session, const struct as_work *work,
+				struct as_run_result *sum, struct as_err *err);
 void as_boxed_close(struct as_boxed_session *session); /* takes NULL */
+
+/* A request that is answered. */
+struct as_boxed_question {
+	enum as_wire_request request;
+	const struct as_buf *image; /* the disk */
+	const struct as_seq *seq; /* NULL: the request has no workload */
+};
 
 /* What became of a kernel that was asked. */
 struct as_boxed_death {
@@ -98,18 +97,17 @@ struct as_boxed_death {
 };
 
 /*
- * One request that is answered (as_wire_requests), in the session's sandbox: *answer is what the
- * engine wrote, unless death->died. A sandbox that served other requests before may suffer from
- * what those did to its kernel, and one that did not come up from what else the machine had to do:
- * then it is asked once more, in a new one.
+ * Asks in the session's sandbox: *answer is what the engine wrote, unless death->died. A sandbox
+ * that served other requests before may suffer from what those did to its kernel, and one that did
+ * not come up from what else the machine had to do: then it is asked once more, in a new one.
  */
-AS_MUST_CHECK int as_boxed_ask(struct as_boxed_session *session, const struct as_boxed_job *job,
-			       struct as_buf *answer, struct as_boxed_death *death,
-			       struct as_err *err);
+AS_MUST_CHECK int as_boxed_ask(struct as_boxed_session *session,
+			       const struct as_boxed_question *question, struct as_buf *answer,
+			       struct as_boxed_death *death, struct as_err *err);
 void as_boxed_death_free(struct as_boxed_death *death);
 
-/* Runs all of them, whatever they do to their kernel. */
-AS_MUST_CHECK int as_boxed_run(const struct as_boxed *boxed, const struct as_boxed_job *jobs,
-			       size_t n_jobs, struct as_run_stats *stats, struct as_err *err);
+/* Runs all of them, whatever they do to their kernel. What came of them is added to *sum. */
+AS_MUST_CHECK int as_boxed_run(const struct as_boxed *boxed, const struct as_work *work,
+			       struct as_run_result *sum, struct as_err *err);
 
 #endif

@@ -13,10 +13,9 @@ struct as_boxed_session {
 	uint64_t sweep_told; /* so many failures of it were told */
 	unsigned sweep_deaths; /* of boxes in the sweep of this workload */
 	const struct as_boxed *how;
-	const struct as_boxed_job *jobs;
-	size_t n_jobs;
-	bool *done; /* by job */
-	struct as_run_stats *stats;
+	const struct as_work *work; /* what it was given */
+	bool *done; /* by workload */
+	struct as_run_result *sum;
 	bool once; /* the box must end by itself when all is done */
 	unsigned boots; /* so far */
 	int64_t counts_us; /* when counts were taken last */
@@ -24,7 +23,7 @@ struct as_boxed_session {
 
 	/* Of this start: */
 	struct as_box *box;
-	size_t *list; /* what the engine is given: numbers of jobs */
+	size_t *list; /* what the engine is given: numbers of workloads */
 	size_t n_list, n_finished;
 	int in_fd; /* the folder for what the engine is to read; -1: none yet */
 	struct as_buf events; /* bytes after the last whole line, */
@@ -32,8 +31,7 @@ struct as_boxed_session {
 	bool greeted; /* its hello has come, with our version of the wire */
 	/* What it said since the last workload, or the last failure of a sweep: */
 	uint64_t events_bytes, console_bytes;
-	struct as_boxed_pending *pending; /* findings whose folders may still be incomplete */
-	size_t n_pending;
+	unsigned n_findings; /* that were believed since then */
 	struct as_buf complaint; /* its error, or the last line that was no event */
 	bool gave_up; /* its error has come: what it prints after that is ignored, */
 	bool lacks; /* and the machine lacks something */
@@ -46,12 +44,16 @@ struct as_boxed_session {
 	bool engine_saw; /* the engine has reported what the kernel said, and the operation */
 
 	/* Of a request that is answered; NULL: workloads are run. */
+	const struct as_boxed_question *question;
 	struct as_buf *answer;
 	struct as_boxed_death *death;
 	uint64_t asked; /* its number */
 
 	struct as_box *outside; /* runs checkers for the engine; NULL: it was not asked yet */
-	bool outside_asked; /* and has not answered */
+	struct as_buf outside_said; /* after its last whole line */
+	bool outside_greeted; /* its hello has come */
+	/* The question that it has not answered, and the last that came meanwhile; 0: none. */
+	uint64_t outside_asked, outside_next;
 	unsigned kills; /* in a row, without a workload between */
 };
 
@@ -77,14 +79,11 @@ enum as_boxed_end {
 #define BOXED_OUT "out"
 #define BOXED_COUNTS "cov"
 
-/* give.c: writes what the engine reads; for as_box_options.fill, with the session as `ctx`. */
+/* give.c: writes what the engine reads: to a box that begins, or to one that is up. For
+ * as_box_options.fill, too, with the session as `ctx`. */
 int as_boxed_fill(void *ctx, struct as_box *box, struct as_err *err);
-/* The workloads of b->list, for an engine that is up already. */
-AS_MUST_CHECK int as_boxed_write_work(const struct as_boxed_session *b, struct as_err *err);
-/* The name, in the sandbox, of a file in BOXED_IN. */
-void as_boxed_in_path(const struct as_boxed_session *b, const char *name, struct as_buf *out);
-#define AS_BOXED_JOB "job"
-#define AS_BOXED_WORK "work"
+/* The name, in the sandbox, of what it reads. */
+void as_boxed_call_path(const struct as_boxed_session *b, struct as_buf *out);
 /* In BOXED_OUT. */
 #define AS_BOXED_ANSWER "answer"
 
@@ -125,8 +124,10 @@ void as_boxed_free_texts(struct as_boxed_session *b);
 
 /* outside.c: whether the engine may ask; for as_boxed_fill(). */
 void as_boxed_outside_offer(struct as_boxed_session *b, struct as_box *box);
-void as_boxed_outside_asked(struct as_boxed_session *b);
+void as_boxed_outside_asked(struct as_boxed_session *b, uint64_t number);
 void as_boxed_outside_look(struct as_boxed_session *b); /* passes an answer on */
+/* What the process said. False: it makes no sense. */
+bool as_boxed_outside_take(struct as_boxed_session *b, const char *data, size_t len);
 void as_boxed_outside_end(struct as_boxed_session *b);
 
 /* console.c: */
@@ -141,19 +142,17 @@ void as_boxed_forget_console(struct as_boxed_session *b);
 void as_boxed_clear_console(struct as_boxed_session *b);
 void as_boxed_free_console(struct as_boxed_session *b);
 
-/* guest_findings.c: takes over the finding of the event; false: it is not believed. */
+/* guest_findings.c: passes the finding on, with its disk; false: it is not believed. */
 bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding *finding);
-/* Passes the findings on that wait; the engine has stored all of them, or never will. */
-void as_boxed_flush(struct as_boxed_session *b);
 
 /* guest_counts.c: moves the files of counts from the box's folder to ours. */
 void as_boxed_take_counts(struct as_boxed_session *b);
 
 /* post_mortem.c: how far the sweep of this workload is. */
 struct as_sweep_at as_boxed_sweep_at(const struct as_boxed_session *b);
-/* The job that was running. */
+/* The workload that was running. */
 size_t as_boxed_in_flight(const struct as_boxed_session *b);
-/* Makes a finding about that job from what the box left; the job counts as done. */
-void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_end end);
+/* Makes a finding about that workload from what the box left; it counts as done. */
+void as_boxed_post_mortem(struct as_boxed_session *b, size_t which, enum as_boxed_end end);
 
 #endif

@@ -2,7 +2,7 @@
 /* events: what the engine in a box says, line by line (wire.h). Lines may arrive in pieces. */
 #include "supervise/boxed_priv.h"
 
-#include "run/result.h"
+#include "progress/result.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,15 +38,15 @@ static void on_finding(struct as_boxed_session *b, struct as_finding *f)
 		on_bad_finding(b);
 }
 
-/* The next `n` workloads are done; their findings, if any, were told before. */
-static void on_done(struct as_boxed_session *b, uint64_t n, const struct as_run_result *result,
-		    bool tell)
+/* The next result->workloads are done; their findings, if any, were told before. */
+static void on_done(struct as_boxed_session *b, const struct as_run_result *result, bool tell)
 {
+	struct as_run_result believed = *result;
 	uint64_t done = 0;
 
 	b->events_bytes = b->console_bytes = 0;
-	as_boxed_flush(b);
-	for (; done < n && b->n_finished < b->n_list; done++)
+	b->n_findings = 0;
+	for (; done < result->workloads && b->n_finished < b->n_list; done++)
 		b->done[b->list[b->n_finished++]] = true;
 	if (done) {
 		b->sweep_at = (struct as_sweep_at){ 0 };
@@ -56,9 +56,10 @@ static void on_done(struct as_boxed_session *b, uint64_t n, const struct as_run_
 	if (tell && !done)
 		return;
 	b->kills = 0;
-	as_run_stats_add(b->stats, done, result);
+	believed.workloads = done;
+	as_run_result_add(b->sum, &believed);
 	if (tell && b->how->workload)
-		b->how->workload(b->how->ctx, &b->jobs[b->list[b->n_finished - 1]], result);
+		b->how->workload(b->how->ctx, b->work->names[b->list[b->n_finished - 1]], result);
 }
 
 static int on_hello(struct as_boxed_session *b, unsigned version, struct as_err *err)
@@ -101,11 +102,11 @@ static int on_event(struct as_boxed_session *b, struct as_wire_event *event, boo
 		as_emit_note(b->how->notes, "%s", event->text);
 		break;
 	case AS_WIRE_WORKLOAD:
-		on_done(b, 1, &event->result, true);
+		on_done(b, &event->result, true);
 		*done = true;
 		break;
 	case AS_WIRE_BATCH:
-		on_done(b, event->done, &event->result, false);
+		on_done(b, &event->result, false);
 		*done = true;
 		break;
 	case AS_WIRE_ANSWER:
@@ -114,7 +115,7 @@ static int on_event(struct as_boxed_session *b, struct as_wire_event *event, boo
 		as_emit_told(b->how->notes, event->text);
 		break;
 	case AS_WIRE_CHECK:
-		as_boxed_outside_asked(b);
+		as_boxed_outside_asked(b, event->number);
 		break;
 	default:
 		complain(b, event->text, strlen(event->text));
@@ -190,6 +191,7 @@ void as_boxed_clear(struct as_boxed_session *b)
 	b->gave_up = b->lacks = false;
 	b->events_seen = 0;
 	b->events_bytes = b->console_bytes = 0;
+	b->n_findings = 0;
 	as_buf_clear(&b->events);
 	as_buf_clear(&b->complaint);
 }

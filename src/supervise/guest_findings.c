@@ -2,9 +2,10 @@
 /*
  * guest_findings: which findings of an engine in a box are believed, and passed on.
  *
- * Method. A finding comes as an event, and its disk lies in the folder that is shared with the box.
- * The disk is complete when the event of the workload has come. So findings wait for that event, or
- * for the end of the box. Then our sinks are told of them, as if they had been made here.
+ * Method. A finding comes as an event, and its disk lies in the folder that is shared with the box,
+ * where it is before the event is said. So our sinks are told at once, as if the finding had been
+ * made here. A disk that is not there, or that cannot be read, was lost or never was: the finding
+ * is told without it.
  *
  * A workload that broke the kernel can have written both. Therefore
  *   1. An id is the name of one file, and files are read as os/share.h does.
@@ -23,13 +24,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PENDING_MAX 4096
+#define FINDINGS_MAX 4096 /* believed without a workload that is done */
 #define DISK_MAX_BYTES ((uint64_t)4 << 30) /* largest image, packed and unpacked */
-
-struct as_boxed_pending {
-	struct as_boxed_pending *next;
-	struct as_finding finding;
-};
 
 /* ---- Whether it can be true ------------------------------------------------------------------ */
 
@@ -73,7 +69,7 @@ static bool is_workload_given(const struct as_boxed_session *b, const char *text
 	if (as_parse_text("workload", text, strlen(text), &seq, NULL))
 		return false;
 	for (size_t i = b->n_finished; i < b->n_list && !can; i++)
-		can = same_meta(seq, b->jobs[b->list[i]].seq);
+		can = same_meta(seq, b->work->seqs[b->list[i]]);
 	as_seq_free(seq);
 	return can;
 }
@@ -102,22 +98,6 @@ static bool are_options_given(const struct as_boxed_session *b, const char *text
 
 	free(faults);
 	return can;
-}
-
-bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding *f)
-{
-	struct as_boxed_pending **last = &b->pending;
-
-	if (!is_target_given(b, f->target) || !are_options_given(b, f->options) ||
-	    !is_workload_given(b, f->workload) || b->n_pending == PENDING_MAX)
-		return false;
-	while (*last)
-		last = &(*last)->next;
-	*last = as_xcalloc(1, sizeof(**last));
-	(*last)->finding = *f;
-	*f = (struct as_finding){ 0 };
-	b->n_pending++;
-	return true;
 }
 
 /* ---- Passing on ------------------------------------------------------------------------------ */
@@ -159,15 +139,12 @@ static void pass_on(struct as_boxed_session *b, struct as_finding *f)
 	as_medium_free(before);
 }
 
-void as_boxed_flush(struct as_boxed_session *b)
+bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding *f)
 {
-	while (b->pending) {
-		struct as_boxed_pending *first = b->pending;
-
-		pass_on(b, &first->finding);
-		b->pending = first->next;
-		as_finding_free(&first->finding);
-		free(first);
-	}
-	b->n_pending = 0;
+	if (!is_target_given(b, f->target) || !are_options_given(b, f->options) ||
+	    !is_workload_given(b, f->workload) || b->n_findings == FINDINGS_MAX)
+		return false;
+	b->n_findings++;
+	pass_on(b, f);
+	return true;
 }

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * outside: the process that checks disks for an engine in a guest (instance/outside.h), seen from
- * the supervisor. It is started when the engine first asks, and ends with the guest, whose memory
- * it shares. If it cannot be started, or dies, the engine is told so and runs its checkers itself.
+ * outside: see outside.h; the process as the supervisor sees it. It is started when the engine
+ * first asks, and ends with the guest, whose memory it shares. If it cannot be started, dies, or
+ * says what makes no sense, the engine is told so and runs its checkers itself: it reads what a
+ * guest has made, and is trusted no more than that.
+ *
+ * One question at a time. Whoever asked last waits: a child of the engine that was killed while it
+ * waited does not any more. So of the questions that come meanwhile, only the last is asked, too.
  */
+#include "supervise/outside.h"
+
 #include "supervise/boxed_priv.h"
 
 #include "instance/outside.h"
@@ -18,6 +24,7 @@
 #include <unistd.h>
 
 #define PATH_BYTES 4096
+#define SAID_MAX_BYTES ((size_t)4096) /* longest line of the process */
 
 void as_boxed_outside_offer(struct as_boxed_session *b, struct as_box *box)
 {
@@ -31,7 +38,9 @@ void as_boxed_outside_end(struct as_boxed_session *b)
 {
 	as_box_free(b->outside);
 	b->outside = NULL;
-	b->outside_asked = false;
+	b->outside_asked = b->outside_next = 0;
+	b->outside_greeted = false;
+	as_buf_free(&b->outside_said);
 }
 
 /* The engine must not wait for an answer. */
@@ -100,22 +109,74 @@ static int start(struct as_boxed_session *b, struct as_err *err)
 	return rc;
 }
 
-void as_boxed_outside_asked(struct as_boxed_session *b)
+static bool ask(struct as_boxed_session *b, uint64_t number)
+{
+	struct as_buf line = { 0 };
+	bool heard;
+
+	as_wire_event_print(&(struct as_wire_event){ .kind = AS_WIRE_CHECK, .number = number },
+			    &line);
+	heard = as_box_say(b->outside, as_buf_str(&line));
+	as_buf_free(&line);
+	b->outside_asked = number;
+	return heard;
+}
+
+void as_boxed_outside_asked(struct as_boxed_session *b, uint64_t number)
 {
 	struct as_err err;
 
-	/* One question at a time: a guest that asks without waiting is not answered more often. */
-	if (b->outside_asked)
+	if (!number)
 		return;
-	if ((!b->outside && start(b, &err)) || !as_box_wake(b->outside))
+	if (b->outside_asked)
+		b->outside_next = number;
+	else if ((!b->outside && start(b, &err)) || !ask(b, number))
 		withdraw(b);
-	else
-		b->outside_asked = true;
+}
+
+/* *answered: it is the answer. False: it makes no sense. */
+static bool on_line(struct as_boxed_session *b, const char *line, size_t len, bool *answered)
+{
+	struct as_wire_event event;
+	bool sane = as_wire_event_parse(line, len, &event) == AS_WIRE_EVENT;
+
+	*answered = sane && event.kind == AS_WIRE_ANSWER;
+	if (*answered)
+		sane = b->outside_greeted && b->outside_asked && event.number == b->outside_asked;
+	else if (sane)
+		sane = b->outside_greeted =
+			event.kind == AS_WIRE_HELLO && event.version == AS_WIRE_VERSION;
+	as_wire_event_free(&event);
+	return sane;
+}
+
+bool as_boxed_outside_take(struct as_boxed_session *b, const char *data, size_t len)
+{
+	struct as_buf *said = &b->outside_said;
+	bool sane = true, answered;
+	char *end;
+
+	as_buf_add(said, data, len);
+	while (sane && said->len && (end = memchr(said->data, '\n', said->len))) {
+		size_t whole = (size_t)(end - said->data) + 1;
+
+		sane = on_line(b, said->data, whole - 1, &answered);
+		memmove(said->data, said->data + whole, said->len - whole + 1);
+		said->len -= whole;
+		if (!sane || !answered)
+			continue;
+		(void)as_box_wake(b->box);
+		b->outside_asked = 0;
+		if (b->outside_next)
+			sane = ask(b, b->outside_next);
+		b->outside_next = 0;
+	}
+	return sane && said->len <= SAID_MAX_BYTES;
 }
 
 void as_boxed_outside_look(struct as_boxed_session *b)
 {
-	char block[64];
+	char block[1024];
 	ssize_t n;
 
 	if (!b->outside)
@@ -123,10 +184,6 @@ void as_boxed_outside_look(struct as_boxed_session *b)
 	n = read(b->outside->events_fd, block, sizeof(block));
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0) {
+	if (n <= 0 || !as_boxed_outside_take(b, block, (size_t)n))
 		withdraw(b);
-		return;
-	}
-	b->outside_asked = false;
-	(void)as_box_wake(b->box);
 }

@@ -199,17 +199,17 @@ static void write_notice(const struct as_boxed_session *b, const struct as_seq *
 	as_buf_free(&op);
 }
 
-static void tell(struct as_boxed_session *b, size_t job, const struct as_boxed_place *place,
+static void tell(struct as_boxed_session *b, size_t which, const struct as_boxed_place *place,
 		 enum as_boxed_end end, struct as_notice *notice)
 {
-	const struct as_seq *seq = b->jobs[job].seq;
+	const struct as_seq *seq = b->work->seqs[which];
 	struct as_finding f;
 	char id[AS_FINDING_ID_MAX];
 
 	write_notice(b, seq, place, end, notice);
 	f = as_notice_open(notice);
 	f.target = b->how->target;
-	f.workload_name = b->jobs[job].name;
+	f.workload_name = b->work->names[which];
 	f.log = b->console.len ? as_buf_str(&b->console) : NULL;
 	/* The one in the box is not ours to ask any more. */
 	f.kernel = place->options.on_host ? NULL : "";
@@ -218,35 +218,36 @@ static void tell(struct as_boxed_session *b, size_t job, const struct as_boxed_p
 }
 
 /* Counts the workloads that the same process has finished before: they had no findings. */
-static void count_earlier(struct as_boxed_session *b, size_t job, const struct as_child_shared *sh)
+static void count_earlier(struct as_boxed_session *b, size_t which,
+			  const struct as_child_shared *sh)
 {
 	size_t at = b->n_finished, first;
 
-	while (b->list[at] != job)
+	while (b->list[at] != which)
 		at++;
 	first = sh->done < at ? at - (size_t)sh->done : 0;
 	if (first < b->n_finished)
 		return;
 	for (size_t i = first; i < at; i++) {
 		b->done[b->list[i]] = true;
-		b->stats->workloads++;
+		b->sum->workloads++;
 	}
-	b->stats->ops += sh->done_ops;
+	b->sum->ops += sh->done_ops;
 }
 
 /* A sweep continues with the next call, in another box. first: nothing had failed before. */
-static bool sweep_goes_on(struct as_boxed_session *b, size_t job, const struct as_sweep_at *at,
+static bool sweep_goes_on(struct as_boxed_session *b, size_t which, const struct as_sweep_at *at,
 			  bool first, enum as_boxed_end end)
 {
-	size_t n_ops = b->jobs[job].seq->n;
+	size_t n_ops = b->work->seqs[which]->n;
 	bool goes_on = as_sweep_by_op(b->how->options.sweep) && end != BOXED_COMPLAINED && at->n &&
 		       !as_sweep_before(at, &b->sweep_at) && at->op <= n_ops && at->op2 <= n_ops &&
-		       !b->done[job];
+		       !b->done[which];
 
 	if (goes_on && ++b->sweep_deaths > SWEEP_DEATHS_MAX) {
 		as_emit_note(b->how->notes,
 			     "%s: its sweep is given up, since %d kernels have died in it",
-			     b->jobs[job].name, SWEEP_DEATHS_MAX);
+			     b->work->names[which], SWEEP_DEATHS_MAX);
 		goes_on = false;
 	}
 	if (!goes_on) {
@@ -267,41 +268,41 @@ static bool sweep_goes_on(struct as_boxed_session *b, size_t job, const struct a
 	return true;
 }
 
-static void find_in_run(struct as_boxed_session *b, size_t job, enum as_boxed_end end)
+static void find_in_run(struct as_boxed_session *b, size_t which, enum as_boxed_end end)
 {
-	const struct as_seq *seq = b->jobs[job].seq;
+	const struct as_seq *seq = b->work->seqs[which];
 	struct as_child_shared *sh = copy_shared(b, seq->n);
-	struct as_run_result r = { .runs = 1, .findings = 1 };
+	struct as_run_result r = { .workloads = 1, .runs = 1, .findings = 1 };
 	struct as_boxed_place place;
 	struct as_sweep_at at = sh->sweep_at;
 	bool first = !sh->kfired;
 
 	if (b->how->together && end != BOXED_COMPLAINED)
-		count_earlier(b, job, sh);
+		count_earlier(b, which, sh);
 	find_place(b, seq, sh, end, &place);
 	r.ops = place.ops;
-	tell(b, job, &place, end, &sh->notice);
+	tell(b, which, &place, end, &sh->notice);
 	free_place(&place);
 	r.points = b->how->options.sweep ? at.points : 0;
 	free(sh);
-	b->stats->findings++;
-	b->stats->ops += r.ops;
-	if (sweep_goes_on(b, job, &at, first, end))
+	b->sum->findings++;
+	b->sum->ops += r.ops;
+	if (sweep_goes_on(b, which, &at, first, end))
 		return;
-	if (b->done[job])
+	if (b->done[which])
 		return;
-	b->done[job] = true;
-	b->stats->workloads++;
+	b->done[which] = true;
+	b->sum->workloads++;
 	if (b->how->workload)
-		b->how->workload(b->how->ctx, &b->jobs[job], &r);
+		b->how->workload(b->how->ctx, b->work->names[which], &r);
 }
 
-void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_end end)
+void as_boxed_post_mortem(struct as_boxed_session *b, size_t which, enum as_boxed_end end)
 {
 	if (!b->death) {
-		find_in_run(b, job, end);
+		find_in_run(b, which, end);
 		return;
 	}
 	as_boxed_note_death(b, end);
-	b->done[job] = true;
+	b->done[which] = true;
 }

@@ -1,86 +1,64 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * wire: see wire.h. A message is a JSON object on a line. The members of a job are rows of tables
+ * wire: see wire.h. A message is a JSON object on a line. The members of a call are rows of tables
  * that both print and parse go through: those of its options are the rows of child/run_option.def.
  */
 #include "supervise/wire.h"
 
-#include "base/array.h"
 #include "base/show.h"
-#include "run/result.h"
+#include "progress/result.h"
+#include "work/parse.h"
+#include "work/print.h"
 
 #include <jansson.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- All messages ---------------------------------------------------------------------------- */
+/* ---- A call ---------------------------------------------------------------------------------- */
 
-static void begin(struct as_json *json, struct as_buf *out)
-{
-	*json = as_json_on(out);
-	as_json_object(json);
-	as_json_kuint(json, "wire", AS_WIRE_VERSION);
-}
-
-static void end(struct as_json *json)
-{
-	as_json_end(json);
-	as_buf_addc(json->out, '\n');
-}
-
-/* A message from a file; `what` is its name for people. */
-static int open_message(const char *text, size_t len, const char *what, json_t **object,
-			struct as_err *err)
-{
-	const json_t *version;
-	int rc = 0;
-
-	*object = len <= AS_WIRE_FILE_MAX_BYTES ? json_loadb(text, len, 0, NULL) : NULL;
-	version = json_object_get(*object, "wire");
-	if (!json_is_object(*object) || !json_is_integer(version))
-		rc = as_fail(err, AS_EUSE, "the wire: this is no %s", what);
-	else if (json_integer_value(version) != AS_WIRE_VERSION)
-		rc = as_fail(err, AS_EUSE,
-			     "the wire: the supervisor speaks version %lld, this engine %u",
-			     (long long)json_integer_value(version), AS_WIRE_VERSION);
-	if (rc) {
-		json_decref(*object);
-		*object = NULL;
-	}
-	return rc;
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
-/* ---- A job ----------------------------------------------------------------------------------- */
+const struct as_wire_row as_wire_requests[AS_WIRE_REQUESTS] = {
+	[AS_WIRE_RUN] = { .name = "run", .work_min = 1, .work_max = SIZE_MAX },
+	[AS_WIRE_MAKE] = { .name = "make",
+			   .work_min = 1,
+			   .work_max = 1,
+			   .image = true,
+			   .answer = true },
+	[AS_WIRE_MOUNT] = { .name = "mount", .image = true, .answer = true },
+};
 
 static const struct text_row {
 	const char *key;
 	size_t at;
-	bool needed;
-} job_texts[] = {
-#define ROW(name, field, needed)                                  \
-	{                                                         \
-		name, offsetof(struct as_wire_job, field), needed \
+} call_texts[] = {
+#define ROW(field)                                            \
+	{                                                     \
+#field, offsetof(struct as_wire_call, field), \
 	}
-	ROW("target", target, true), ROW("state", state, true),	 ROW("work", work, true),
-	ROW("out", out, false),	     ROW("known", known, false), ROW("cov", cov, false),
+	ROW(target), ROW(out), ROW(cov), ROW(image), ROW(answer),
 #undef ROW
 };
 
 static const struct {
 	const char *key;
 	size_t at;
-} job_flags[] = {
-	{ "together", offsetof(struct as_wire_job, together) },
-	{ "once", offsetof(struct as_wire_job, once) },
+} call_flags[] = {
+	{ "together", offsetof(struct as_wire_call, together) },
+	{ "last", offsetof(struct as_wire_call, last) },
+};
+
+struct as_wire_own {
+	json_t *object;
+	struct as_seq **seqs;
+	const char **names;
 };
 
 #define NROWS(rows) (sizeof(rows) / sizeof(rows[0]))
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
 
 static bool is_utf8(const char *text)
 {
@@ -127,63 +105,140 @@ static int print_option(struct as_json *json, const struct as_run_options *o,
 	}
 }
 
-int as_wire_job_print(const struct as_wire_job *job, struct as_buf *out, struct as_err *err)
+static const char **text_at(const struct as_wire_call *call, const struct text_row *row)
 {
-	const char *all = (const char *)job;
-	struct as_json json;
+	return (const char **)(void *)((char *)call + row->at);
+}
+
+static void print_known(struct as_json *json, const struct as_known *known)
+{
+	struct as_buf text = { 0 };
+
+	if (!known)
+		return;
+	as_known_print(known, &text);
+	as_json_kstr(json, "known", as_buf_str(&text));
+	as_buf_free(&text);
+}
+
+static void print_work(struct as_json *json, const struct as_work *work)
+{
+	struct as_buf text = { 0 };
+
+	as_json_key(json, "work");
+	as_json_array(json);
+	for (size_t i = 0; i < work->n; i++) {
+		as_buf_clear(&text);
+		as_print_seq(work->seqs[i], &text);
+		as_json_object(json);
+		as_json_kstr(json, "name", work->names[i]);
+		as_json_kstr(json, "text", as_buf_str(&text));
+		as_json_end(json);
+	}
+	as_json_end(json);
+	as_buf_free(&text);
+}
+
+int as_wire_call_print(const struct as_wire_call *call, struct as_buf *out, struct as_err *err)
+{
+	struct as_json json = as_json_on(out);
 	int rc = 0;
 
-	begin(&json, out);
-	for (size_t i = 0; i < NROWS(job_texts) && !rc; i++)
-		rc = print_text(&json, job_texts[i].key,
-				*(const char *const *)(const void *)(all + job_texts[i].at), err);
-	for (size_t i = 0; i < NROWS(job_flags); i++)
-		as_json_kbool(&json, job_flags[i].key, *(const bool *)(all + job_flags[i].at));
+	as_json_object(&json);
+	as_json_kuint(&json, "wire", AS_WIRE_VERSION);
+	as_json_kstr(&json, "request", as_wire_requests[call->request].name);
+	for (size_t i = 0; i < NROWS(call_texts) && !rc; i++)
+		rc = print_text(&json, call_texts[i].key, *text_at(call, &call_texts[i]), err);
+	as_json_kuint(&json, "number", call->number);
+	for (size_t i = 0; i < NROWS(call_flags); i++)
+		as_json_kbool(&json, call_flags[i].key,
+			      *(const bool *)((const char *)call + call_flags[i].at));
 	for (size_t i = 0; i < AS_RUN_OPTIONS && !rc; i++)
 		if (as_run_rows[i].sent)
-			rc = print_option(&json, &job->options, &as_run_rows[i], err);
-	end(&json);
+			rc = print_option(&json, &call->options, &as_run_rows[i], err);
+	print_known(&json, call->known);
+	print_work(&json, &call->work);
+	as_json_end(&json);
+	as_buf_addc(out, '\n');
 	return rc;
 }
 
-static int parse_texts(struct as_wire_job *job, struct as_err *err)
+/* A message of our version. */
+static int open_call(const char *text, size_t len, json_t **object, struct as_err *err)
 {
-	for (size_t i = 0; i < NROWS(job_texts); i++) {
-		const struct text_row *row = &job_texts[i];
-		const char *text = text_of(job->object, row->key);
+	const json_t *version;
 
-		if ((row->needed && !text) || (text && strlen(text) > AS_WIRE_PATH_MAX_BYTES))
-			return as_fail(err, AS_EUSE, "the wire: job: its %s is %s", row->key,
-				       text ? "too long" : "missing");
-		*(const char **)(void *)((char *)job + row->at) = text;
-	}
-	for (size_t i = 0; i < NROWS(job_flags); i++)
-		*(bool *)((char *)job + job_flags[i].at) =
-			json_is_true(json_object_get(job->object, job_flags[i].key));
+	*object = len <= AS_WIRE_FILE_MAX_BYTES ? json_loadb(text, len, 0, NULL) : NULL;
+	version = json_object_get(*object, "wire");
+	if (!json_is_object(*object) || !json_is_integer(version))
+		return as_fail(err, AS_EUSE, "the wire: this is no call");
+	if (json_integer_value(version) != AS_WIRE_VERSION)
+		return as_fail(err, AS_EUSE,
+			       "the wire: the supervisor speaks version %lld, this engine %u",
+			       (long long)json_integer_value(version), AS_WIRE_VERSION);
 	return 0;
 }
 
-static int parse_option_text(struct as_wire_job *job, const struct as_run_row *row,
-			     struct as_err *err)
+static int parse_request(const json_t *object, struct as_wire_call *call, struct as_err *err)
 {
-	const char *text = text_of(job->object, row->field);
+	const char *name = text_of(object, "request");
+	unsigned i = 0;
+
+	while (name && i < AS_WIRE_REQUESTS && strcmp(name, as_wire_requests[i].name))
+		i++;
+	if (!name || i == AS_WIRE_REQUESTS)
+		return as_fail(err, AS_EUSE, "the wire: call: there is no such request");
+	call->request = (enum as_wire_request)i;
+	return 0;
+}
+
+static int parse_texts(const json_t *object, struct as_wire_call *call, struct as_err *err)
+{
+	const struct as_wire_row *row = &as_wire_requests[call->request];
+	json_int_t number = json_integer_value(json_object_get(object, "number"));
+
+	for (size_t i = 0; i < NROWS(call_texts); i++) {
+		const char *text = text_of(object, call_texts[i].key);
+
+		if (text && strlen(text) > AS_WIRE_PATH_MAX_BYTES)
+			return as_fail(err, AS_EUSE, "the wire: call: its %s is too long",
+				       call_texts[i].key);
+		*text_at(call, &call_texts[i]) = text;
+	}
+	for (size_t i = 0; i < NROWS(call_flags); i++)
+		*(bool *)((char *)call + call_flags[i].at) =
+			json_is_true(json_object_get(object, call_flags[i].key));
+	call->number = number > 0 ? (uint64_t)number : 0;
+	if (!call->target || (row->image && !call->image) || (row->answer && !call->answer))
+		return as_fail(err, AS_EUSE, "the wire: call: its %s is missing",
+			       !call->target		    ? "target"
+			       : row->image && !call->image ? "image"
+							    : "answer");
+	return 0;
+}
+
+static int parse_option_text(const json_t *object, const struct as_run_row *row,
+			     struct as_wire_call *call, struct as_err *err)
+{
+	const char *text = text_of(object, row->field);
 
 	if (!text || !*text)
 		return 0;
 	if (strlen(text) >= (row->form == AS_RUN_WORD ? row->size : AS_WIRE_PATH_MAX_BYTES + 1))
-		return as_fail(err, AS_EUSE, "the wire: job: its %s is too long", row->field);
+		return as_fail(err, AS_EUSE, "the wire: call: its %s is too long", row->field);
 	if (row->form == AS_RUN_WORD)
-		memcpy((char *)&job->options + row->at, text, strlen(text) + 1);
+		memcpy((char *)&call->options + row->at, text, strlen(text) + 1);
 	else
-		*(const char **)(void *)((char *)&job->options + row->at) = text;
+		*(const char **)(void *)((char *)&call->options + row->at) = text;
 	return 0;
 }
 
 /* What is not there keeps its default. Numbers of 64 bits are written as JSON has them; jansson
  * reads those up to INT64_MAX. */
-static int parse_option(struct as_wire_job *job, const struct as_run_row *row, struct as_err *err)
+static int parse_option(const json_t *object, const struct as_run_row *row,
+			struct as_wire_call *call, struct as_err *err)
 {
-	const json_t *value = json_object_get(job->object, row->field);
+	const json_t *value = json_object_get(object, row->field);
 	json_int_t n = json_integer_value(value);
 	const char *sweep = json_string_value(value);
 
@@ -191,135 +246,125 @@ static int parse_option(struct as_wire_job *job, const struct as_run_row *row, s
 		return 0;
 	switch (row->form) {
 	case AS_RUN_FLAG:
-		as_run_set_number(&job->options, row, json_is_true(value));
+		as_run_set_number(&call->options, row, json_is_true(value));
 		return 0;
 	case AS_RUN_SWEEP:
-		return as_sweep_parse(sweep ? sweep : "", &job->options.sweep, err);
+		return as_sweep_parse(sweep ? sweep : "", &call->options.sweep, err);
 	case AS_RUN_WORD:
 	case AS_RUN_TEXT:
-		return parse_option_text(job, row, err);
+		return parse_option_text(object, row, call, err);
 	default:
 		if (!json_is_integer(value) || n < 0 || (row->form == AS_RUN_U32 && n > UINT32_MAX))
-			return as_fail(err, AS_EUSE, "the wire: job: its %s is not a valid number",
+			return as_fail(err, AS_EUSE, "the wire: call: its %s is not a valid number",
 				       row->field);
-		as_run_set_number(&job->options, row, (uint64_t)n);
+		as_run_set_number(&call->options, row, (uint64_t)n);
 		return 0;
 	}
 }
 
-int as_wire_job_parse(const char *text, size_t len, struct as_wire_job *job, struct as_err *err)
+static int parse_known(const json_t *object, struct as_wire_call *call, struct as_err *err)
 {
+	const char *text = text_of(object, "known");
+
+	if (!text)
+		return 0;
+	call->known = as_known_new();
+	return as_known_parse(call->known, "the wire", text, err);
+}
+
+static int parse_work(const json_t *object, struct as_wire_call *call, struct as_err *err)
+{
+	const struct as_wire_row *row = &as_wire_requests[call->request];
+	const json_t *work = json_object_get(object, "work"), *item;
+	struct as_wire_own *own = call->own;
+	size_t n = json_array_size(work), i;
+
+	if (!json_is_array(work) || n < row->work_min || n > row->work_max)
+		return as_fail(err, AS_EUSE, "the wire: call: this is no work for the request %s",
+			       row->name);
+	own->seqs = as_xcalloc(n + 1, sizeof(*own->seqs));
+	own->names = as_xcalloc(n + 1, sizeof(*own->names));
+	call->work.seqs = (const struct as_seq *const *)own->seqs;
+	call->work.names = own->names;
+	json_array_foreach(work, i, item)
+	{
+		const char *name = text_of(item, "name"), *text = text_of(item, "text");
+		int rc;
+
+		if (!name || !text)
+			return as_fail(err, AS_EUSE, "the wire: call: workload %zu is not valid",
+				       i);
+		rc = as_parse_text(name, text, strlen(text), &own->seqs[i], err);
+		if (rc)
+			return rc;
+		own->names[i] = name;
+		call->work.n = i + 1;
+	}
+	return 0;
+}
+
+int as_wire_call_parse(const char *text, size_t len, struct as_wire_call *call, struct as_err *err)
+{
+	const json_t *object;
 	int rc;
 
-	*job = (struct as_wire_job){ 0 };
-	rc = open_message(text, len, "job", &job->object, err);
+	*call = (struct as_wire_call){ .own = as_xcalloc(1, sizeof(*call->own)) };
+	rc = open_call(text, len, &call->own->object, err);
+	object = call->own->object;
 	if (!rc)
-		rc = parse_texts(job, err);
+		rc = parse_request(object, call, err);
+	if (!rc)
+		rc = parse_texts(object, call, err);
 	for (size_t i = 0; i < AS_RUN_OPTIONS && !rc; i++)
 		if (as_run_rows[i].sent)
-			rc = parse_option(job, &as_run_rows[i], err);
+			rc = parse_option(object, &as_run_rows[i], call, err);
+	if (!rc)
+		rc = parse_known(object, call, err);
+	if (!rc)
+		rc = parse_work(object, call, err);
 	if (rc)
-		as_wire_job_free(job);
+		as_wire_call_free(call);
 	return rc;
 }
 
-void as_wire_job_free(struct as_wire_job *job)
+static bool same_text(const char *a, const char *b)
 {
-	json_decref(job->object);
-	*job = (struct as_wire_job){ 0 };
+	return !a || !b ? a == b : !strcmp(a, b);
 }
 
-/* ---- Work ------------------------------------------------------------------------------------ */
-
-const struct as_wire_row as_wire_requests[AS_WIRE_REQUESTS] = {
-	[AS_WIRE_RUN] = { .name = "run", .text = true },
-	[AS_WIRE_MAKE] = { .name = "make", .text = true, .image = true, .answer = true },
-	[AS_WIRE_MOUNT] = { .name = "mount", .image = true, .answer = true },
-};
-
-void as_wire_work_print(const struct as_wire_work *work, struct as_buf *out)
+static bool same_option(const struct as_run_options *a, const struct as_run_options *b,
+			const struct as_run_row *row)
 {
-	struct as_json json;
+	if (row->form == AS_RUN_SWEEP)
+		return a->sweep == b->sweep;
+	return row->form == AS_RUN_WORD || row->form == AS_RUN_TEXT
+		       ? !strcmp(as_run_text(a, row), as_run_text(b, row))
+		       : as_run_number(a, row) == as_run_number(b, row);
+}
 
-	begin(&json, out);
-	as_json_key(&json, "work");
-	as_json_array(&json);
-	for (size_t i = 0; i < work->n; i++) {
-		const struct as_wire_item *item = &work->items[i];
-		const struct as_wire_row *row = &as_wire_requests[item->request];
+bool as_wire_call_alike(const struct as_wire_call *a, const struct as_wire_call *b)
+{
+	bool alike = a->together == b->together && same_text(a->target, b->target) &&
+		     same_text(a->out, b->out) && same_text(a->cov, b->cov);
 
-		as_json_object(&json);
-		as_json_kstr(&json, "request", row->name);
-		as_json_kstr(&json, "name", item->name);
-		if (row->text)
-			as_json_kstr(&json, "path", item->path);
-		if (row->image)
-			as_json_kstr(&json, "image", item->image);
-		if (row->answer) {
-			as_json_kstr(&json, "answer", item->answer);
-			as_json_kuint(&json, "number", item->number);
-		}
-		as_json_end(&json);
+	for (size_t i = 0; i < AS_RUN_OPTIONS && alike; i++)
+		alike = !as_run_rows[i].sent ||
+			same_option(&a->options, &b->options, &as_run_rows[i]);
+	return alike;
+}
+
+void as_wire_call_free(struct as_wire_call *call)
+{
+	for (size_t i = 0; i < call->work.n; i++)
+		as_seq_free(call->own->seqs[i]);
+	if (call->own) {
+		json_decref(call->own->object);
+		free(call->own->seqs);
+		free(call->own->names);
+		free(call->own);
 	}
-	as_json_end(&json);
-	end(&json);
-}
-
-/* False: it is no request of ours, or lacks a file of its row. */
-static bool parse_item(const json_t *object, struct as_wire_item *item)
-{
-	const char *request = text_of(object, "request");
-	json_int_t number = json_integer_value(json_object_get(object, "number"));
-	const struct as_wire_row *row;
-	unsigned i = 0;
-
-	*item = (struct as_wire_item){ .path = text_of(object, "path"),
-				       .name = text_of(object, "name"),
-				       .image = text_of(object, "image"),
-				       .answer = text_of(object, "answer"),
-				       .number = number > 0 ? (uint64_t)number : 0 };
-	while (request && i < AS_WIRE_REQUESTS && strcmp(request, as_wire_requests[i].name))
-		i++;
-	if (!request || i == AS_WIRE_REQUESTS || !item->name)
-		return false;
-	item->request = (enum as_wire_request)i;
-	row = &as_wire_requests[i];
-	return (item->path || !row->text) && (item->image || !row->image) &&
-	       (item->answer || !row->answer);
-}
-
-int as_wire_work_parse(const char *text, size_t len, struct as_wire_work *work, struct as_err *err)
-{
-	const json_t *items, *item;
-	size_t i;
-	int rc;
-
-	*work = (struct as_wire_work){ 0 };
-	rc = open_message(text, len, "work", &work->object, err);
-	items = json_object_get(work->object, "work");
-	if (!rc && !json_is_array(items))
-		rc = as_fail(err, AS_EUSE, "the wire: this is not a work message");
-	json_array_foreach(items, i, item)
-	{
-		struct as_wire_item got;
-
-		if (!parse_item(item, &got))
-			rc = as_fail(err, AS_EUSE, "the wire: work: item %zu is not valid", i);
-		if (rc)
-			break;
-		AS_ARRAY_ROOM(work->items, work->n, work->cap);
-		work->items[work->n++] = got;
-	}
-	if (rc)
-		as_wire_work_free(work);
-	return rc;
-}
-
-void as_wire_work_free(struct as_wire_work *work)
-{
-	json_decref(work->object);
-	free(work->items);
-	*work = (struct as_wire_work){ 0 };
+	as_known_free(call->known);
+	*call = (struct as_wire_call){ 0 };
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -351,9 +396,10 @@ void as_wire_event_print(const struct as_wire_event *event, struct as_buf *out)
 		as_finding_print(&json, &event->finding, AS_FINDING_WHOLE);
 		break;
 	case AS_WIRE_BATCH:
-		as_json_kuint(&json, "done", event->done);
+		as_json_kuint(&json, "done", event->result.workloads);
 		as_run_result_print(&json, &event->result);
 		break;
+	case AS_WIRE_CHECK:
 	case AS_WIRE_ANSWER:
 		as_json_kuint(&json, "number", event->number);
 		break;
@@ -366,7 +412,8 @@ void as_wire_event_print(const struct as_wire_event *event, struct as_buf *out)
 	default:
 		break;
 	}
-	end(&json);
+	as_json_end(&json);
+	as_buf_addc(out, '\n');
 }
 
 /* What the sandbox says is cut off here, so that a note fills no screen. */
@@ -410,16 +457,17 @@ static enum as_wire_parsed parse_members(struct as_wire_event *event)
 			return AS_WIRE_BAD_FINDING;
 		break;
 	case AS_WIRE_BATCH:
-		n = json_integer_value(json_object_get(object, "done"));
-		event->done = n > 0 ? (uint64_t)n : 0;
 		as_run_result_parse(object, &event->result);
+		event->result.workloads = as_count_parse(json_object_get(object, "done"));
 		break;
+	case AS_WIRE_CHECK:
 	case AS_WIRE_ANSWER:
 		n = json_integer_value(json_object_get(object, "number"));
 		event->number = n > 0 ? (uint64_t)n : 0;
 		break;
 	case AS_WIRE_WORKLOAD:
 		as_run_result_parse(object, &event->result);
+		event->result.workloads = 1;
 		break;
 	case AS_WIRE_TOLD:
 		if (strlen(event->text) > AS_WIRE_TOLD_MAX_BYTES)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* event: kinds by name, and every sink of the chain hears everything that it asked for. */
 #include "base/event.h"
-#include "progress/stats.h"
+#include "progress/result.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static void on_note(struct as_sink *sink, const char *line)
 	snprintf(l->last, sizeof(l->last), "%s", line);
 }
 
-static void on_done(struct as_sink *sink, const struct as_run_stats *stats)
+static void on_done(struct as_sink *sink, const struct as_run_result *stats)
 {
 	((struct listener *)sink)->dones += (int)stats->workloads;
 }
@@ -49,7 +49,7 @@ static void test_chain(void **state)
 		.sink = { .finding = on_finding, .done = on_done, .next = &deaf.sink }
 	};
 	struct as_finding finding = { .id = "id1", .kind = AS_FIND_DATA, .summary = "wrong bytes" };
-	struct as_run_stats stats = { .workloads = 3 };
+	struct as_run_result stats = { .workloads = 3 };
 
 	(void)state;
 	as_emit_finding(&first.sink, &finding);

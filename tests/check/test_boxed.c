@@ -35,17 +35,17 @@ static void panic(void)
 }
 
 /* Waits until crash states after a mkdir are judged, which takes a while. */
-static void lurk(const char *job_path)
+static void lurk(const char *state_path, const char *call_path)
 {
 	const struct as_check_lane *lane;
 	struct as_box_state *state = NULL;
 	struct as_buf text = { 0 };
-	struct as_wire_job wire;
+	struct as_wire_call wire;
 	const char *params;
 
-	if (as_buf_read_file(&text, job_path, 1 << 20, NULL) ||
-	    as_wire_job_parse(as_buf_str(&text), text.len, &wire, NULL) ||
-	    as_box_state_open(wire.state, &state, NULL))
+	if (as_buf_read_file(&text, call_path, 1 << 24, NULL) ||
+	    as_wire_call_parse(as_buf_str(&text), text.len, &wire, NULL) ||
+	    as_box_state_open(state_path, &state, NULL))
 		_exit(1);
 	if (wire.options.seed != MISCHIEF_SEED && wire.options.seed != SLOW_SEED)
 		_exit(0);
@@ -68,7 +68,7 @@ static int engine_main(int argc, char **argv)
 	static const struct as_command *const commands[] = { &as_cmd_engine, NULL };
 
 	if (!fork())
-		lurk(argv[2]);
+		lurk(argv[2], argv[3]);
 	return as_cli_main(commands, argc, argv);
 }
 

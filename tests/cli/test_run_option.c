@@ -126,15 +126,17 @@ static void test_wire(void **state)
 	(void)state;
 	for (size_t i = 0; i < AS_RUN_OPTIONS; i++) {
 		const struct as_run_row *row = &as_run_rows[i];
-		struct as_wire_job out = { .target = "lab", .state = "s", .work = "w" }, in;
+		struct as_wire_call in, out = {
+			.request = AS_WIRE_MOUNT, .target = "lab", .image = "i", .answer = "a"
+		};
 		struct as_buf text = { 0 };
 
 		set(&out.options, row);
-		assert_int_equal(as_wire_job_print(&out, &text, NULL), 0);
-		assert_int_equal(as_wire_job_parse(as_buf_str(&text), text.len, &in, NULL), 0);
+		assert_int_equal(as_wire_call_print(&out, &text, NULL), 0);
+		assert_int_equal(as_wire_call_parse(as_buf_str(&text), text.len, &in, NULL), 0);
 		expect(&out.options, &in.options, i, row->sent, "the wire");
 		assert_true(row->sent || (row->why && *row->why));
-		as_wire_job_free(&in);
+		as_wire_call_free(&in);
 		as_buf_free(&text);
 	}
 }

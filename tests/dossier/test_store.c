@@ -233,6 +233,20 @@ static void pages_follow(void **state)
 	assert_int_equal(has(id, "report.txt", "It was met 7 times."), 1);
 }
 
+/* What shows on an empty file system has no operation. */
+static void nothing_done(void **state)
+{
+	struct as_finding f = finding("ext4-leak-1");
+
+	(void)state;
+	f.kind = AS_FIND_LEAK;
+	f.workload = "";
+	f.op_index = -1;
+	store(&f, 1);
+	assert_true(has(f.id, "repro.c", "int main("));
+	assert_false(exists(f.id, "expected.tree"));
+}
+
 /* What a power cut left, as bytes. */
 static void writes_are_told(void **state)
 {
@@ -342,10 +356,10 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(written_and_read), cmocka_unit_test(pages_follow),
-		cmocka_unit_test(writes_are_told),  cmocka_unit_test(counted_together),
-		cmocka_unit_test(leftovers),	    cmocka_unit_test(failures_are_kept),
-		cmocka_unit_test(refused),
+		cmocka_unit_test(written_and_read),  cmocka_unit_test(pages_follow),
+		cmocka_unit_test(nothing_done),	     cmocka_unit_test(writes_are_told),
+		cmocka_unit_test(counted_together),  cmocka_unit_test(leftovers),
+		cmocka_unit_test(failures_are_kept), cmocka_unit_test(refused),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

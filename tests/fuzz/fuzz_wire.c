@@ -2,7 +2,7 @@
 /*
  * Fuzz entry of the wire, both directions.
  *
- * What parses as a job, as work or as an event is printed and parsed once more: the second print
+ * What parses as a call or as an event is printed and parsed once more: the second print
  * equals the first. Then the input is what an engine in a box says, whole and in pieces. A finding
  * that is passed on has an id that is a name, a target and a workload that the engine was given,
  * and a summary of one line. Numbers stay small enough to be summed up.
@@ -18,38 +18,24 @@
 
 /* ---- There and back -------------------------------------------------------------------------- */
 
-static void check_job(const char *data, size_t len)
+static void check_call(const char *data, size_t len)
 {
 	struct as_buf first = { 0 }, second = { 0 };
-	struct as_wire_job job;
+	struct as_wire_call call;
 
-	if (as_wire_job_parse(data, len, &job, NULL))
+	if (as_wire_call_parse(data, len, &call, NULL))
 		return;
-	as_assert(job.target && job.state && job.work);
-	as_assert(strlen(job.target) <= AS_WIRE_PATH_MAX_BYTES);
-	as_assert(!as_wire_job_print(&job, &first, NULL));
-	as_wire_job_free(&job);
-	as_assert(!as_wire_job_parse(as_buf_str(&first), first.len, &job, NULL));
-	as_assert(!as_wire_job_print(&job, &second, NULL));
+	as_assert(call.request < AS_WIRE_REQUESTS && call.target);
+	as_assert(strlen(call.target) <= AS_WIRE_PATH_MAX_BYTES);
+	as_assert(call.work.n >= as_wire_requests[call.request].work_min &&
+		  call.work.n <= as_wire_requests[call.request].work_max);
+	as_assert(!as_wire_call_print(&call, &first, NULL));
+	as_assert(as_wire_call_alike(&call, &call));
+	as_wire_call_free(&call);
+	as_assert(!as_wire_call_parse(as_buf_str(&first), first.len, &call, NULL));
+	as_assert(!as_wire_call_print(&call, &second, NULL));
 	as_assert(!strcmp(as_buf_str(&first), as_buf_str(&second)));
-	as_wire_job_free(&job);
-	as_buf_free(&first);
-	as_buf_free(&second);
-}
-
-static void check_work(const char *data, size_t len)
-{
-	struct as_buf first = { 0 }, second = { 0 };
-	struct as_wire_work work;
-
-	if (as_wire_work_parse(data, len, &work, NULL))
-		return;
-	as_wire_work_print(&work, &first);
-	as_wire_work_free(&work);
-	as_assert(!as_wire_work_parse(as_buf_str(&first), first.len, &work, NULL));
-	as_wire_work_print(&work, &second);
-	as_assert(!strcmp(as_buf_str(&first), as_buf_str(&second)));
-	as_wire_work_free(&work);
+	as_wire_call_free(&call);
 	as_buf_free(&first);
 	as_buf_free(&second);
 }
@@ -88,6 +74,16 @@ static void hear(struct as_sink *sink, const struct as_finding *f)
 	as_seq_free(seq);
 }
 
+/* The memory of a guest; nothing here depends on what is left in it. */
+static struct as_box_state *shared(void)
+{
+	static struct as_box_state *state;
+
+	if (!state)
+		state = as_xcalloc(1, sizeof(*state) + as_run_state_bytes());
+	return state;
+}
+
 static void take(struct as_boxed_session *b, const char *data, size_t len, size_t step)
 {
 	bool reported;
@@ -110,21 +106,22 @@ static void take(struct as_boxed_session *b, const char *data, size_t len, size_
 static void ask(const char *data, size_t len, size_t step)
 {
 	struct as_boxed how = { .target = "lab" };
-	struct as_boxed_job job = { .name = "w", .request = AS_WIRE_MOUNT };
+	const struct as_boxed_question question = { .request = AS_WIRE_MOUNT };
+	const char *const name = "w";
+	const struct as_work work = { &question.seq, &name, 1, NULL };
 	struct as_buf answer = { 0 };
 	struct as_boxed_death death = { 0 };
-	struct as_run_stats stats = { 0 };
-	struct as_box_state box_state = { 0 };
-	struct as_box box = { .share_fd = -1, .state = &box_state };
+	struct as_run_result stats = { 0 };
+	struct as_box box = { .share_fd = -1, .input_fd = -1, .state = shared() };
 	bool done[1] = { false };
 	size_t list[1] = { 0 };
 	struct as_boxed_session b = { .how = &how,
-				      .jobs = &job,
-				      .n_jobs = 1,
+				      .work = &work,
+				      .question = &question,
 				      .done = done,
 				      .list = list,
 				      .n_list = 1,
-				      .stats = &stats,
+				      .sum = &stats,
 				      .answer = &answer,
 				      .death = &death,
 				      .asked = 1,
@@ -133,7 +130,7 @@ static void ask(const char *data, size_t len, size_t step)
 	as_boxed_clear(&b);
 	b.greeted = true;
 	take(&b, data, len, step);
-	as_assert(!b.pending && !stats.workloads && !stats.findings && !answer.len);
+	as_assert(!stats.workloads && !stats.findings && !answer.len);
 	as_boxed_note_death(&b, BOXED_ENDED);
 	as_assert(death.died && (!death.title.len || death.log.len));
 	as_boxed_death_free(&death);
@@ -141,38 +138,55 @@ static void ask(const char *data, size_t len, size_t step)
 	as_boxed_free_texts(&b);
 }
 
-static void run(const char *data, size_t len, size_t step, bool greeted, struct as_run_stats *stats)
+static void run(const char *data, size_t len, size_t step, bool greeted,
+		struct as_run_result *stats)
 {
 	static const char text[] = "mkdir /a 0755\n";
 	struct as_sink ear = { .finding = hear };
 	struct as_boxed how = { .target = "lab", .notes = &ear, .findings = &ear };
-	struct as_boxed_job jobs[JOBS];
+	const struct as_seq *seqs[JOBS];
+	const char *names[JOBS];
+	const struct as_work work = { seqs, names, JOBS, NULL };
 	bool done[JOBS] = { false };
 	size_t list[JOBS];
-	struct as_box_state box_state = { 0 };
-	struct as_box box = { .share_fd = -1, .state = &box_state };
+	struct as_box box = { .share_fd = -1, .input_fd = -1, .state = shared() };
 	struct as_boxed_session b = { .how = &how,
-				      .jobs = jobs,
-				      .n_jobs = JOBS,
+				      .work = &work,
 				      .done = done,
 				      .list = list,
 				      .n_list = JOBS,
-				      .stats = stats,
+				      .sum = stats,
 				      .box = &box };
 	struct as_seq *seq;
 
 	as_assert(!as_parse_text("w", text, strlen(text), &seq, NULL));
 	for (size_t i = 0; i < JOBS; i++) {
-		jobs[i] = (struct as_boxed_job){ .name = "w", .seq = seq };
+		seqs[i] = seq;
+		names[i] = "w";
 		list[i] = i;
 	}
 	as_boxed_clear(&b);
 	b.greeted = greeted;
 	take(&b, data, len, step);
-	as_boxed_flush(&b);
-	as_assert(b.n_finished <= b.n_list && !b.pending);
+	as_assert(b.n_finished <= b.n_list);
 	as_boxed_free_texts(&b);
 	as_seq_free(seq);
+}
+
+/* The process that runs checkers outside says it: whatever it is, only the answer to the question
+ * that was asked ends the question. */
+static void answer(const char *data, size_t len, size_t step, bool greeted)
+{
+	struct as_box box = { .share_fd = -1, .input_fd = -1, .state = shared() };
+	struct as_boxed_session b = { .box = &box, .outside_asked = 1, .outside_greeted = greeted };
+	bool sane = true;
+
+	for (size_t at = 0; at < len && sane; at += step)
+		sane = as_boxed_outside_take(&b, data + at, at + step < len ? step : len - at);
+	as_assert(b.outside_asked <= 1 && !b.outside_next);
+	as_assert(b.outside_asked || memmem(data, len, "\"answer\"", 8));
+	as_assert(b.outside_asked || b.outside_greeted || !sane);
+	as_boxed_outside_end(&b);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -180,8 +194,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	const char *text = (const char *)data, *end;
 
-	check_job(text, len);
-	check_work(text, len);
+	check_call(text, len);
 	for (size_t at = 0; at < len; at = end ? (size_t)(end - text) + 1 : len) {
 		end = memchr(text + at, '\n', len - at);
 		check_event(text + at, end ? (size_t)(end - text) - at : len - at);
@@ -189,7 +202,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	ask(text, len, len ? len : 1);
 	ask(text, len, 7);
 	for (int greeted = 0; greeted < 2; greeted++) {
-		struct as_run_stats whole = { 0 }, pieces = { 0 };
+		answer(text, len, len ? len : 1, greeted);
+		answer(text, len, 7, greeted);
+		struct as_run_result whole = { 0 }, pieces = { 0 };
 
 		run(text, len, len ? len : 1, greeted, &whole);
 		run(text, len, 7, greeted, &pieces);

@@ -12,6 +12,8 @@
 #include "instance/outside.h"
 #include "os/spawn.h"
 #include "run/run.h"
+#include "supervise/outside.h"
+#include "supervise/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +46,7 @@ static int serve(void)
 	if (state == MAP_FAILED)
 		return 3;
 	return as_outside_serve(state, (size_t)st.st_size, as_fstype_find("ext4"), DISK_BYTES,
-				DEADLINE_MS, 0, 3, &err);
+				DEADLINE_MS, 0, AS_OUTSIDE_EVENTS_FD, &err);
 }
 
 /* Each that succeeds is a hole. */
@@ -96,18 +98,67 @@ static void start(const char *const *args)
 		fail_msg("%s", err.msg);
 }
 
+/* The next event of the process; 0: it has ended. */
+static uint64_t next_event(enum as_wire_kind *kind)
+{
+	struct pollfd ready = { .fd = rig.box->events_fd, .events = POLLIN };
+	struct as_wire_event event;
+	uint64_t number;
+	char line[256];
+	size_t len = 0;
+	ssize_t n = 1;
+
+	*kind = AS_WIRE_KINDS;
+	do {
+		assert_int_equal(poll(&ready, 1, 4 * DEADLINE_MS), 1);
+		n = read(rig.box->events_fd, line + len, 1);
+	} while (n == 1 && line[len] != '\n' && ++len < sizeof(line));
+	if (n != 1)
+		return 0;
+	assert_int_equal(as_wire_event_parse(line, len, &event), AS_WIRE_EVENT);
+	*kind = event.kind;
+	number = event.kind == AS_WIRE_HELLO ? event.version : event.number;
+	as_wire_event_free(&event);
+	return number;
+}
+
+/* Its first event says our version. */
+static void greet(void)
+{
+	enum as_wire_kind kind;
+
+	assert_int_equal(next_event(&kind), AS_WIRE_VERSION);
+	assert_int_equal(kind, AS_WIRE_HELLO);
+}
+
+static void begin(void)
+{
+	static const char *const args[] = { "--serve", NULL };
+
+	start(args);
+	as_outside_offer(as_outside_of(rig.state), true);
+	greet();
+}
+
+/* The line that an engine prints. */
+static const char *question(uint64_t number)
+{
+	static char line[64];
+
+	snprintf(line, sizeof(line), AS_OUTSIDE_ASK, (unsigned long long)number);
+	return line;
+}
+
 /* The rc of the answer. */
 static int ask(uint64_t number)
 {
 	struct as_outside *o = as_outside_of(rig.state);
-	struct pollfd ready = { .fd = rig.box->events_fd, .events = POLLIN };
-	char block[64];
+	enum as_wire_kind kind;
 
-	o->asked = number;
 	o->rc = 77;
-	assert_true(as_box_wake(rig.box));
-	assert_int_equal(poll(&ready, 1, 4 * DEADLINE_MS), 1);
-	assert_true(read(rig.box->events_fd, block, sizeof(block)) > 0);
+	assert_true(as_box_say(rig.box, question(number)));
+	assert_int_equal(next_event(&kind), number);
+	assert_int_equal(kind, AS_WIRE_ANSWER);
 	assert_int_equal(o->answered, number);
 	return o->rc;
 }
@@ -171,12 +222,11 @@ static struct as_disk *damage(struct as_disk *disk)
 
 static void test_answers(void **state)
 {
-	static const char *const args[] = { "--serve", NULL };
 	struct as_outside *o = as_outside_of(rig.state);
 	struct as_disk *clean = make_disk(), *damaged = damage(clean);
 
 	(void)state;
-	start(args);
+	begin();
 	for (unsigned i = 0; i < 3; i++) {
 		put_disk(clean);
 		assert_int_equal(ask(3 * i + 1), 0);
@@ -191,7 +241,6 @@ static void test_answers(void **state)
 
 static void test_nonsense(void **state)
 {
-	static const char *const args[] = { "--serve", NULL };
 	struct as_outside *o = as_outside_of(rig.state);
 	struct as_disk *clean = make_disk();
 	size_t room;
@@ -199,9 +248,11 @@ static void test_nonsense(void **state)
 	uint64_t number = 0;
 
 	(void)state;
-	start(args);
-	for (unsigned i = 0; i < 4; i++) {
+	begin();
+	for (unsigned i = 0; i < 5; i++) {
 		put_disk(clean);
+		/* Of another layout, or of nobody. */
+		o->offered = i == 4 ? AS_OUTSIDE_MARK - 1 : AS_OUTSIDE_MARK;
 		if (i == 0)
 			o->mode = 99;
 		if (i == 1)
@@ -213,9 +264,39 @@ static void test_nonsense(void **state)
 		assert_int_equal(ask(++number), AS_ELACK);
 	}
 	put_disk(clean);
+	as_outside_offer(o, true);
 	assert_int_equal(ask(++number), 0);
 	assert_int_equal(o->answer, AS_CHECK_CLEAN);
 	as_disk_free(clean);
+}
+
+/* What is no question of this version of the wire ends it. */
+static void test_no_question(void **state)
+{
+	static const char *const lines[] = { ".\n",
+					     "go\n",
+					     "{\"event\":\"check\"}\n",
+					     "{\"event\":\"check\",\"number\":0}\n",
+					     "{\"event\":\"check\",\"number\":-1}\n",
+					     "{\"event\":\"hello\",\"wire\":3}\n",
+					     "{\"event\":\"answer\",\"number\":1}\n" };
+	struct as_wire_event event;
+	enum as_wire_kind kind;
+	size_t len = strlen(question(7));
+
+	(void)state;
+	assert_int_equal(as_wire_event_parse(question(7), len - 1, &event), AS_WIRE_EVENT);
+	assert_int_equal(event.kind, AS_WIRE_CHECK);
+	assert_int_equal(event.number, 7);
+	as_wire_event_free(&event);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		begin();
+		assert_true(as_box_say(rig.box, lines[i]));
+		assert_int_equal(next_event(&kind), 0);
+		assert_int_equal(kind, AS_WIRE_KINDS);
+		as_box_free(rig.box);
+		rig.box = NULL;
+	}
 }
 
 /* ---- Crashed disks --------------------------------------------------------------------------- */
@@ -232,12 +313,11 @@ static void *pass_on(void *ctx)
 	ssize_t n;
 
 	(void)ctx;
-	while ((n = read(relay.asks[0], block, sizeof(block))) > 0) {
-		struct pollfd ready = { .fd = rig.box->events_fd, .events = POLLIN };
+	while ((n = read(relay.asks[0], block, sizeof(block) - 1)) > 0) {
+		enum as_wire_kind kind;
 
-		if (memmem(block, (size_t)n, AS_OUTSIDE_ASK, strlen(AS_OUTSIDE_ASK)) != block ||
-		    !as_box_wake(rig.box) || poll(&ready, 1, 4 * DEADLINE_MS) != 1 ||
-		    read(rig.box->events_fd, block, sizeof(block)) <= 0 ||
+		block[n] = '\0';
+		if (!as_box_say(rig.box, block) || !next_event(&kind) || kind != AS_WIRE_ANSWER ||
 		    write(relay.answers[1], ".", 1) != 1)
 			as_outside_offer(as_outside_of(rig.state), false);
 	}
@@ -313,13 +393,12 @@ static void assert_same_run(struct as_outside_link *link, struct as_checkers *ch
 
 static void test_crashed(void **state)
 {
-	static const char *const args[] = { "--serve", NULL };
 	struct as_checkers *checkers = as_checkers_new(NULL);
 	struct as_disk *clean = make_disk(), *damaged = damage(clean);
 	struct as_outside_link link;
 
 	(void)state;
-	start(args);
+	begin();
 	link = open_link();
 	for (unsigned i = 0; i < 2; i++) {
 		assert_same_run(&link, checkers, 0, clean);
@@ -327,7 +406,7 @@ static void test_crashed(void **state)
 		assert_same_run(&link, checkers, 3, damaged);
 		/* Another process, which knows no disk. */
 		as_box_free(rig.box);
-		start(args);
+		begin();
 	}
 	/* One that a chunk of nobody makes forget its disk, too. */
 	link.there_as++;
@@ -340,12 +419,11 @@ static void test_crashed(void **state)
 
 static void test_crashed_nonsense(void **state)
 {
-	static const char *const args[] = { "--serve", NULL };
 	struct as_outside *o = as_outside_of(rig.state);
 	uint64_t number = 1;
 
 	(void)state;
-	start(args);
+	begin();
 	for (unsigned i = 0; i < 6; i++) {
 		o->mode = i == 0 ? 99 : AS_CHECK_FULL;
 		o->dump_bytes = 0;
@@ -412,6 +490,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_answers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_nonsense, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_question, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_crashed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_crashed_nonsense, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_walls, set_up, tear_down),

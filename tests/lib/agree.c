@@ -178,8 +178,8 @@ static int go_hunt(const struct t_sweep *sweep, const struct t_steps *run, struc
 	}
 	runner->quiet = true;
 	for (size_t at = 0; at < sweep->n && !rc;) {
-		struct as_run_batch batch = { seqs, names, together ? sweep->n - at : 1,
-					      (const struct as_plan *const *)sweep->plan + at };
+		struct as_work batch = { seqs, names, together ? sweep->n - at : 1,
+					 (const struct as_plan *const *)sweep->plan + at };
 		struct as_run_result result = { 0 };
 
 		sweep->on->answers->n = 0;

@@ -20,7 +20,7 @@ static const char begin[] =
 	"}\n"
 	"beat() { beats=$(((beats + 1) % 8)); put 16 $beats; }\n"
 	"job() { for i in 24 25 26 27 28 29 30 31; do put $i 0; done; }\n"
-	"member() { sed -n \"s/.*\\\"$1\\\":\\\"\\{0,1\\}\\([a-z0-9]*\\).*/\\1/p\" $in/work; }\n"
+	"member() { sed -n \"s/.*\\\"$1\\\":\\\"\\{0,1\\}\\([a-z0-9]*\\).*/\\1/p\" $in/call; }\n"
 	"up() {\n"
 	"  echo 'assay: the engine begins'\n"
 	"  say \"{\\\"event\\\":\\\"hello\\\",\\\"wire\\\":$version}\"\n"

@@ -2,7 +2,7 @@
 /* Sinks that print: for programs and for people. */
 #include "tests/lib/skip.h"
 
-#include "progress/stats.h"
+#include "progress/result.h"
 #include "report/sinks.h"
 
 #include <jansson.h>
@@ -35,7 +35,7 @@ static void emit(struct as_sink *sink, const char *id)
 /* Every line is one JSON object, whatever bytes a finding holds. */
 static void json_lines(void **state)
 {
-	struct as_run_stats stats = { .workloads = 1, .findings = 1 };
+	struct as_run_result stats = { .workloads = 1, .findings = 1 };
 	char *text = NULL, *save = NULL, *line;
 	size_t len = 0, lines = 0;
 	FILE *file = open_memstream(&text, &len);

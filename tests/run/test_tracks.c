@@ -73,7 +73,7 @@ static struct as_run_result run_all(struct fixture *f)
 	struct as_run_result sum = { 0 };
 
 	for (size_t at = 0, done = 0; at < N; at += done) {
-		struct as_run_batch batch = { f->seqs + at, f->names + at, N - at, NULL };
+		struct as_work batch = { f->seqs + at, f->names + at, N - at, NULL };
 		struct as_run_result result = { 0 };
 		struct as_err err = { 0 };
 
@@ -170,7 +170,7 @@ static void test_once(void **state)
 	const struct as_run_options options = { 0 };
 	struct as_run_result result = { 0 };
 	struct as_beside beside;
-	struct as_run_batch batch;
+	struct as_work batch;
 	struct as_err err = { 0 };
 	struct fixture f;
 
@@ -178,7 +178,7 @@ static void test_once(void **state)
 	t_need_host("ext4");
 	open_fixture(&f, &options, failing);
 	need_tracks(&f);
-	batch = (struct as_run_batch){ f.seqs, f.names, N, NULL };
+	batch = (struct as_work){ f.seqs, f.names, N, NULL };
 	if (as_runner_beside(f.runner, &batch, as_runner_tracks(f.runner, N), &beside, &result,
 			     &err))
 		fail_msg("%s", err.msg);

@@ -113,21 +113,18 @@ static void make_mischief(const char *what, pid_t engine, struct as_box_state *s
 }
 
 /* Waits for the workload that asks for it. */
-static void lurk(const char *job_path, pid_t engine)
+static void lurk(const char *state_path, const char *call_path, pid_t engine)
 {
 	struct as_box_state *state = NULL;
-	struct as_buf text = { 0 }, list = { 0 };
-	struct as_wire_job wire;
-	struct as_wire_work work;
+	struct as_buf text = { 0 };
+	struct as_wire_call call;
 
-	if (as_buf_read_file(&text, job_path, 1 << 20, NULL) ||
-	    as_wire_job_parse(as_buf_str(&text), text.len, &wire, NULL) ||
-	    as_buf_read_file(&list, wire.work, 1 << 20, NULL) ||
-	    as_wire_work_parse(as_buf_str(&list), list.len, &work, NULL) ||
-	    as_box_state_open(wire.state, &state, NULL))
+	if (as_buf_read_file(&text, call_path, 1 << 24, NULL) ||
+	    as_wire_call_parse(as_buf_str(&text), text.len, &call, NULL) ||
+	    as_box_state_open(state_path, &state, NULL))
 		_exit(1);
-	for (int64_t job = 0; job < (int64_t)work.n; job++) {
-		const char *name = work.items[job].name;
+	for (int64_t job = 0; job < (int64_t)call.work.n; job++) {
+		const char *name = call.work.names[job];
 
 		if (strncmp(name, "mischief:", 9))
 			continue;
@@ -147,7 +144,7 @@ static int engine_main(int argc, char **argv)
 	pid_t engine = getpid(), lurker = fork();
 
 	if (!lurker)
-		lurk(argv[2], engine);
+		lurk(argv[2], argv[3], engine);
 	return as_cli_main(commands, argc, argv);
 }
 
@@ -229,12 +226,11 @@ static pid_t find_kernel(pid_t owner)
 	return found;
 }
 
-static void hear_workload(void *ctx, const struct as_boxed_job *job,
-			  const struct as_run_result *result)
+static void hear_workload(void *ctx, const char *name, const struct as_run_result *result)
 {
 	struct heard *h = ctx;
 
-	(void)job;
+	(void)name;
 	(void)result;
 	if (!h->workloads++ && h->signal_after_first)
 		assert_int_equal(kill(find_kernel(getpid()), h->signal_after_first), 0);
@@ -259,7 +255,8 @@ static void need_uml(void)
 }
 
 struct jobs {
-	struct as_boxed_job jobs[JOBS_MAX];
+	struct as_seq *seqs[JOBS_MAX];
+	const char *names[JOBS_MAX];
 	char name[JOBS_MAX][64];
 	size_t n;
 };
@@ -271,7 +268,8 @@ static void add_job(struct jobs *all, const char *name, const char *text)
 	assert_true(all->n < JOBS_MAX);
 	assert_int_equal(as_parse_text(name, text, strlen(text), &seq, NULL), 0);
 	snprintf(all->name[all->n], sizeof(all->name[0]), "%s", name);
-	all->jobs[all->n] = (struct as_boxed_job){ .name = all->name[all->n], .seq = seq };
+	all->seqs[all->n] = seq;
+	all->names[all->n] = all->name[all->n];
 	all->n++;
 }
 
@@ -289,13 +287,13 @@ static void add_long(struct jobs *all, const char *name)
 static void free_jobs(struct jobs *all)
 {
 	for (size_t i = 0; i < all->n; i++)
-		as_seq_free((struct as_seq *)all->jobs[i].seq);
+		as_seq_free(all->seqs[i]);
 	free(all);
 }
 
 static int run_all(const struct jobs *all, const char *target, const char *out,
 		   unsigned deadline_ms, unsigned silence_ms, struct heard *heard,
-		   struct as_sink *found, struct as_run_stats *stats, struct as_err *err)
+		   struct as_sink *found, struct as_run_result *stats, struct as_err *err)
 {
 	struct as_boxed boxed = { .sandbox = &as_sandbox_uml,
 				  .box = { .core = AS_CORE_HERE },
@@ -307,9 +305,11 @@ static int run_all(const struct jobs *all, const char *target, const char *out,
 				  .workload = hear_workload,
 				  .ctx = heard,
 				  .silence_ms = silence_ms };
+	const struct as_work work = { (const struct as_seq *const *)all->seqs, all->names, all->n,
+				      NULL };
 
 	heard->sink.finding = hear;
-	return as_boxed_run(&boxed, all->jobs, all->n, stats, err);
+	return as_boxed_run(&boxed, &work, stats, err);
 }
 
 /* ---- Kernels that die ------------------------------------------------------------------------ */
@@ -330,7 +330,7 @@ static void test_harms(void **state)
 {
 	struct jobs *all;
 	struct heard *heard;
-	struct as_run_stats stats = { 0 };
+	struct as_run_result stats = { 0 };
 	struct as_err err = { 0 };
 	char name[64];
 	unsigned n = sizeof(harms) / sizeof(harms[0]);
@@ -393,8 +393,10 @@ static void test_disk(void **state)
 	char *const check[] = { e2fsck, fy, raw, NULL }, *const look[] = { debugfs, opt, ls, raw,
 									   NULL };
 	struct as_buf text = { 0 }, output = { 0 };
-	struct as_run_stats stats = { 0 };
+	struct as_run_result stats = { 0 };
 	struct as_seq *seq;
+	const char *const name = "mischief:panic";
+	const struct as_work work = { (const struct as_seq *const *)&seq, &name, 1, NULL };
 	struct as_cli_box box;
 	struct as_err err;
 	int rc;
@@ -415,9 +417,7 @@ static void test_disk(void **state)
 	heard->raw = raw;
 	heard->sink.finding = hear;
 	box.boxed.notes = box.boxed.findings = &heard->sink;
-	rc = as_boxed_run(&box.boxed,
-			  &(struct as_boxed_job){ .name = "mischief:panic", .seq = seq }, 1, &stats,
-			  &err);
+	rc = as_boxed_run(&box.boxed, &work, &stats, &err);
 	if (rc)
 		fail_msg("%s", err.msg);
 	assert_int_equal(heard->n, 1);
@@ -448,8 +448,10 @@ static void test_crash_run(void **state)
 	char raw[PATH_MAX], e2fsck[] = "e2fsck", fy[] = "-fy";
 	char *const check[] = { e2fsck, fy, raw, NULL };
 	struct as_buf output = { 0 };
-	struct as_run_stats stats = { 0 };
-	struct as_boxed_job jobs[2];
+	struct as_run_result stats = { 0 };
+	const char *const names[] = { "mischief:panic", "in peace" };
+	const struct as_seq *seqs[2];
+	const struct as_work work = { seqs, names, 2, NULL };
 	struct as_seq *seq;
 	struct as_cli_box box;
 	struct as_err err;
@@ -470,9 +472,8 @@ static void test_crash_run(void **state)
 	box.boxed.options.size_bytes = 2 << 20;
 	snprintf(box.boxed.options.scenario, sizeof(box.boxed.options.scenario),
 		 "crash:views=1,again=0");
-	jobs[0] = (struct as_boxed_job){ .name = "mischief:panic", .seq = seq };
-	jobs[1] = (struct as_boxed_job){ .name = "in peace", .seq = seq };
-	rc = as_boxed_run(&box.boxed, jobs, 2, &stats, &err);
+	seqs[0] = seqs[1] = seq;
+	rc = as_boxed_run(&box.boxed, &work, &stats, &err);
 	if (rc)
 		fail_msg("%s", err.msg);
 	assert_int_equal(heard->n, 1);
@@ -532,7 +533,7 @@ static void test_silence(void **state)
 {
 	struct jobs *all;
 	struct heard *heard;
-	struct as_run_stats stats = { 0 };
+	struct as_run_result stats = { 0 };
 	struct as_err err = { 0 };
 	const char *out = t_tmpdir();
 
@@ -559,7 +560,7 @@ static void test_busy_machine(void **state)
 {
 	struct jobs *all;
 	struct heard *heard;
-	struct as_run_stats stats = { 0 };
+	struct as_run_result stats = { 0 };
 	struct as_err err = { 0 };
 	cpu_set_t before, one;
 	int rc;
@@ -600,7 +601,7 @@ static void test_signals(void **state)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct jobs *all = as_xcalloc(1, sizeof(*all));
 		struct heard *heard = as_xcalloc(1, sizeof(*heard));
-		struct as_run_stats stats = { 0 };
+		struct as_run_result stats = { 0 };
 		struct as_err err = { 0 };
 
 		for (int j = 0; j < 2; j++)
@@ -676,7 +677,7 @@ static void test_kills(void **state)
 		as_buf_free(&text);
 	}
 	for (int i = 0; i < 2; i++) {
-		struct as_run_stats stats = { 0 };
+		struct as_run_result stats = { 0 };
 		struct as_sink *store;
 		pid_t pid = -1;
 

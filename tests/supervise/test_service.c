@@ -5,6 +5,7 @@
  */
 #include "tests/lib/skip.h"
 
+#include "disk/image.h"
 #include "supervise/boxed.h"
 #include "tests/lib/fake_box.h"
 #include "tests/lib/tmpdir.h"
@@ -89,7 +90,7 @@ static const struct row {
 	  "echo 'assay: the engine begins'; say '{\"event\":\"hello\",\"wire\":1}'; sleep 100",
 	  { FAILED, FAILED },
 	  FAILED,
-	  "speaks version 1 of the wire, this program version 2" },
+	  "speaks version 1 of the wire, this program version 3" },
 	{ "it does not say its version",
 	  "echo 'assay: the engine begins'; next; answer x; sleep 100",
 	  { FAILED, FAILED },
@@ -133,15 +134,15 @@ static void ask_once(struct as_boxed_session *session, enum as_wire_request requ
 {
 	struct as_buf image = { 0 }, answer = { 0 }, want = { 0 };
 	struct as_seq *seq = workload();
-	struct as_boxed_job job = { .name = "w", .request = request, .image = &image };
+	struct as_boxed_question question = { .request = request, .image = &image };
 	struct as_boxed_death death;
 	struct as_err err = { 0 };
 	enum ends got;
 	int rc;
 
 	as_buf_adds(&image, "an image");
-	job.seq = as_wire_requests[request].text ? seq : NULL;
-	rc = as_boxed_ask(session, &job, &answer, &death, &err);
+	question.seq = as_wire_requests[request].work_min ? seq : NULL;
+	rc = as_boxed_ask(session, &question, &answer, &death, &err);
 	got = rc ? FAILED : death.died ? (death.hung ? HUNG : DIED) : ANSWERED;
 	if (got != row->ends[i])
 		fail_msg("%s, request %d: %d and not %d: %s", row->name, i, got, row->ends[i],
@@ -206,9 +207,10 @@ static void test_run(void **state)
 		struct ear ear = { .sink.finding = hear };
 		struct as_boxed how = how_of(&ear.sink);
 		struct as_boxed_session *session;
-		struct as_run_stats stats = { 0 };
+		struct as_run_result stats = { 0 };
 		struct as_seq *seq = workload();
-		struct as_boxed_job job = { .name = "w", .seq = seq };
+		const char *name = "w";
+		const struct as_work work = { (const struct as_seq *const *)&seq, &name, 1, NULL };
 		struct as_err err = { 0 };
 		bool found = rows[i].run == DIED || rows[i].run == HUNG;
 		int rc;
@@ -216,7 +218,7 @@ static void test_run(void **state)
 		print_message("run: %s\n", rows[i].name);
 		t_fake_box_set(t_tmpdir(), rows[i].script);
 		assert_int_equal(as_boxed_open(&how, &session, &err), 0);
-		rc = as_boxed_give(session, &job, 1, &stats, &err);
+		rc = as_boxed_give(session, &work, &stats, &err);
 		if (!rc != (rows[i].run != FAILED) || ear.n != found)
 			fail_msg("%s: %d, %u findings: %s", rows[i].name, rc, ear.n, err.msg);
 		if (found)
@@ -226,6 +228,87 @@ static void test_run(void **state)
 		as_boxed_close(session);
 		as_seq_free(seq);
 	}
+}
+
+/* ---- Findings -------------------------------------------------------------------------------- */
+
+#define FIND(id, target)                                                              \
+	"say '{\"event\":\"finding\",\"form\":1,\"id\":\"" id "\",\"kind\":\"data\"," \
+	"\"target\":\"" target "\",\"summary\":\"s\",\"signature\":\"g\","            \
+	"\"options\":\"check=end\",\"workload\":\"mkdir /a 0755\",\"disk\":true}'; "
+#define KEEP(id, command) \
+	"mkdir -p $out/findings/" id "; " command " $out/findings/" id "/disk.img.zst; "
+
+/* What is said of an id, and with which disk. */
+struct told {
+	struct as_sink sink;
+	struct as_disk *disk; /* the right one */
+	struct as_buf order;
+};
+
+static void tell_finding(struct as_sink *sink, const struct as_finding *f)
+{
+	struct told *told = (struct told *)sink;
+	bool right = f->disk && as_disk_eq((struct as_disk *)f->disk, told->disk);
+
+	as_buf_addf(&told->order, "%s %s\n", f->kind == AS_FIND_KERNEL ? "kernel" : f->id,
+		    right     ? "with its disk"
+		    : f->disk ? "with another disk"
+			      : "without a disk");
+}
+
+static void tell_note(struct as_sink *sink, const char *line)
+{
+	as_buf_addf(&((struct told *)sink)->order, "note %s\n", line);
+}
+
+/* Each is told when its event comes, with the disk that is there by then; a kernel that dies before
+ * the workload is done takes none of them away. */
+static void test_findings(void **state)
+{
+	static const char script[] = "up; beat; next; " KEEP("a-1", "cp $0/disk")
+		FIND("a-1", "lab") "say '{\"event\":\"note\",\"text\":\"then\"}'; " FIND("a-2",
+											 "lab")
+			KEEP("a-3", "echo none >") FIND("a-3", "lab") KEEP("a-4", "ln -s $0/disk")
+				FIND("a-4", "lab") KEEP("a-5", "cp $0/disk")
+					FIND("a-5", "plugin:/x.so") "die";
+	struct told told = { .sink = { .finding = tell_finding, .note = tell_note } };
+	struct as_boxed how = how_of(&told.sink);
+	struct as_chunks *store = as_chunks_new();
+	struct as_seq *seq = workload();
+	const char *name = "w";
+	const struct as_work work = { (const struct as_seq *const *)&seq, &name, 1, NULL };
+	struct as_boxed_session *session;
+	struct as_run_result sum = { 0 };
+	struct as_err err = { 0 };
+	const char *folder = t_tmpdir();
+	char path[1024];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/disk", folder);
+	assert_int_equal(as_disk_new(store, 1 << 20, &told.disk, NULL), 0);
+	assert_int_equal(as_bd_write(as_disk_bd(told.disk), 4096, script, 512), 0);
+	assert_int_equal(as_image_save(told.disk, path, NULL), 0);
+	t_fake_box_set(folder, script);
+	how.out = folder;
+	assert_int_equal(as_boxed_open(&how, &session, &err), 0);
+	if (as_boxed_give(session, &work, &sum, &err))
+		fail_msg("%s", err.msg);
+	assert_string_equal(as_buf_str(&told.order),
+			    "a-1 with its disk\n"
+			    "note then\n"
+			    "a-2 without a disk\n"
+			    "a-3 without a disk\n"
+			    "a-4 without a disk\n"
+			    "note the sandbox reported a finding that cannot be true: it does not "
+			    "count\n"
+			    "kernel without a disk\n");
+	assert_int_equal(sum.workloads, 1);
+	as_boxed_close(session);
+	as_buf_free(&told.order);
+	as_disk_free(told.disk);
+	as_chunks_free(store);
+	as_seq_free(seq);
 }
 
 /* The rows that the table has are the ones that are tried: a new one needs no new test. */
@@ -243,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_asked),
 		cmocka_unit_test(test_run),
+		cmocka_unit_test(test_findings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

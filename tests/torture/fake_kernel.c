@@ -603,7 +603,7 @@ static void read_words(int argc, char **argv)
 /* Without it nothing else is heard. */
 static void say_hello(void)
 {
-	static const char hello[] = "{\"event\":\"hello\",\"wire\":2}\n";
+	static const char hello[] = "{\"event\":\"hello\",\"wire\":3}\n";
 
 	if (write(3, hello, sizeof(hello) - 1) < 0)
 		_exit(9);

@@ -261,7 +261,7 @@ int main(int argc, char **argv)
 		hello("4294967297");
 		done();
 	}
-	hello("2");
+	hello("3");
 	if (!strcmp(name, "gives-up")) {
 		say("{\"event\":\"error\",\"text\":\"no such \\u001b[2Jthing\",\"lacks\":true}\n");
 		head->ended = 1;

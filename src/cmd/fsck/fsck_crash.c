@@ -119,11 +119,10 @@ static int record_here(const struct as_fsck_crashes *c, const char *type, struct
 	for (size_t i = 0; !rc && i < c->n; i++) {
 		const struct as_seq *seqs[] = { c->seqs[i] };
 		const char *names[] = { as_buf_str(&c->names[i]) };
-		struct as_scenario_work work = { seqs, names, 1 };
+		struct as_work work = { seqs, names, 1, NULL };
 		struct as_run_result result = { 0 };
-		size_t done;
 
-		rc = ops->run(scenario, &work, &done, &result, err);
+		rc = ops->run(scenario, &work, &result, err);
 	}
 	ops->close(scenario);
 	as_target_free(target);
@@ -133,16 +132,16 @@ static int record_here(const struct as_fsck_crashes *c, const char *type, struct
 static int record_boxed(const struct as_args *args, const struct as_fsck_crashes *c,
 			const char *type, struct listener *l, uint64_t size, struct as_err *err)
 {
-	struct as_boxed_job *jobs = as_xcalloc(c->n, sizeof(*jobs));
+	const char **names = as_xcalloc(c->n, sizeof(*names));
+	const struct as_work work = { (const struct as_seq *const *)c->seqs, names, c->n, NULL };
 	struct as_boxed_session *session = NULL;
-	struct as_run_stats stats = { 0 };
+	struct as_run_result stats = { 0 };
 	struct as_temp *temp = NULL;
 	struct as_cli_box box = { 0 };
 	int rc = as_temp_new(NULL, &temp, err);
 
 	for (size_t i = 0; i < c->n; i++)
-		jobs[i] = (struct as_boxed_job){ .name = as_buf_str(&c->names[i]),
-						 .seq = c->seqs[i] };
+		names[i] = as_buf_str(&c->names[i]);
 	if (!rc)
 		rc = as_cli_box_open(args, type, size, &box, err);
 	if (!rc) {
@@ -156,11 +155,11 @@ static int record_boxed(const struct as_args *args, const struct as_fsck_crashes
 		rc = as_boxed_open(&box.boxed, &session, err);
 	}
 	if (!rc)
-		rc = as_boxed_give(session, jobs, c->n, &stats, err);
+		rc = as_boxed_give(session, &work, &stats, err);
 	as_boxed_close(session);
 	as_cli_box_close(&box);
 	as_temp_free(temp);
-	free(jobs);
+	free(names);
 	return rc;
 }
 

@@ -73,7 +73,7 @@ static void progress(void *ctx, const struct as_cross_counts *n)
 
 static int compare(const struct as_args *args, int64_t for_us, const struct as_cross_setup *setup,
 		   struct as_cross *cross, const struct as_frames *keep, struct as_cli_output *out,
-		   struct as_run_stats *stats, struct as_err *err)
+		   struct as_run_result *stats, struct as_err *err)
 {
 	struct as_cross_args how = { .only = -1,
 				     .max_findings = as_args_number(args, "max-findings", 0),
@@ -122,7 +122,7 @@ static int compare(const struct as_args *args, int64_t for_us, const struct as_c
 
 int as_fsck_compare(const struct as_args *args, struct as_err *err)
 {
-	struct as_run_stats stats = { 0 };
+	struct as_run_result stats = { 0 };
 	struct as_buf head = { 0 };
 	struct as_cross *cross = NULL;
 	struct as_halt halt = { 0 };

@@ -80,7 +80,8 @@ void as_letter_close(struct as_letter *l)
 	as_stored_free(&l->stored);
 }
 
-const struct as_seq *as_letter_steps(const struct as_letter *l)
+/* The workload that a reader is shown. */
+static const struct as_seq *letter_steps(const struct as_letter *l)
 {
 	return l->steps ? l->steps : l->found;
 }
@@ -110,7 +111,7 @@ size_t as_letter_cut_step(const struct as_letter *l, bool *during)
 {
 	static const char after[] = "power cut after op ", in[] = "power cut during op ";
 	const char *summary = l->f->summary ? l->f->summary : "";
-	const struct as_seq *seq = as_letter_steps(l);
+	const struct as_seq *seq = letter_steps(l);
 	struct as_buf how = { 0 };
 	size_t step = 0;
 
@@ -128,7 +129,7 @@ size_t as_letter_cut_step(const struct as_letter *l, bool *during)
  * call was judged by itself. */
 size_t as_letter_n_steps(const struct as_letter *l)
 {
-	const struct as_seq *seq = as_letter_steps(l);
+	const struct as_seq *seq = letter_steps(l);
 	bool during;
 	size_t cut = as_letter_cut_step(l, &during);
 	bool judged_alone = l->f->kind == AS_FIND_OUTCOME || l->f->kind == AS_FIND_DATA ||
@@ -167,7 +168,7 @@ static bool has_pattern(const struct as_seq *seq)
 
 void as_letter_put_steps(const struct as_letter *l, size_t most)
 {
-	const struct as_seq *seq = as_letter_steps(l);
+	const struct as_seq *seq = letter_steps(l);
 	size_t end, first;
 
 	if (!seq) {
@@ -193,7 +194,7 @@ void as_letter_put_steps(const struct as_letter *l, size_t most)
 /* "3, 5": the steps that take assay for this reason. */
 static size_t put_numbers(const struct as_letter *l, const char *why, struct as_buf *out)
 {
-	const struct as_seq *seq = as_letter_steps(l);
+	const struct as_seq *seq = letter_steps(l);
 	size_t n = 0;
 
 	for (size_t i = 0; seq && i < as_letter_n_steps(l); i++) {
@@ -207,7 +208,7 @@ static size_t put_numbers(const struct as_letter *l, const char *why, struct as_
 
 void as_letter_put_left_out(const struct as_letter *l)
 {
-	const struct as_seq *seq = as_letter_steps(l);
+	const struct as_seq *seq = letter_steps(l);
 	struct as_buf told = { 0 }, text = { 0 }, numbers = { 0 };
 
 	for (size_t i = 0; seq && i < as_letter_n_steps(l); i++) {

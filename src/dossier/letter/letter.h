@@ -27,8 +27,6 @@ void as_letter_close(struct as_letter *letter);
 
 /* It is one of a checker, which has no workload. */
 bool as_letter_is_fsck(const struct as_letter *letter);
-/* The workload that a reader is shown; NULL: it cannot be read. */
-const struct as_seq *as_letter_steps(const struct as_letter *letter);
 /* How many of its operations count. */
 size_t as_letter_n_steps(const struct as_letter *letter);
 /* The step during which, or after which, the power was cut; 0: none of them, or it was cut in

@@ -6,6 +6,9 @@
 #include "dossier/program/expect.h"
 #include "dossier/script.h"
 #include "dossier/solo/solo.h"
+#include "work/parse.h"
+
+#include <string.h>
 
 struct program_choice {
 	const struct as_letter *letter;
@@ -66,22 +69,25 @@ static void forget_expected(const struct as_dir *folder)
 int as_program_write(const struct as_letter *l, const struct as_dossier_news *news,
 		     struct as_err *err)
 {
+	const struct as_stored *stored = &l->stored;
+	const char *name = stored->reduced ? AS_REDUCED_NAME : AS_WORKLOAD_NAME;
+	const char *workload = stored->reduced ? stored->reduced : stored->workload;
+	struct as_expect *expect = NULL;
 	struct as_buf text = { 0 };
-	struct program_choice m = {
-		.letter = l, .seq = as_letter_steps(l), .played = news->played, .out = &text
-	};
-	struct as_expect *expect;
-	int rc;
+	struct as_seq *seq = NULL;
+	int rc = as_parse_text(name, workload, strlen(workload), &seq, err);
 
-	if (!m.seq)
-		return as_fail(err, AS_EUSE, "%s/" AS_WORKLOAD_NAME ": it cannot be read",
-			       l->folder->path);
-	m.expect = expect = as_expect_new(l, m.seq);
-	forget_expected(l->folder);
-	rc = write_program(&m, l->folder, err);
+	if (!rc) {
+		/* An empty one shows on a fresh file system: there is nothing to compare. */
+		expect = *workload ? as_expect_new(l, seq) : NULL;
+		forget_expected(l->folder);
+		rc = write_program(&(struct program_choice){ l, seq, news->played, expect, &text },
+				   l->folder, err);
+	}
 	if (!rc && expect)
 		rc = as_expect_write_tree(expect, l->folder, err);
 	as_expect_free(expect);
+	as_seq_free(seq);
 	as_buf_free(&text);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* result: see result.h. The numbers are rows of one table. */
-#include "run/result.h"
+#include "progress/result.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -23,6 +23,15 @@ static const struct {
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
 _Static_assert(sizeof(int64_t) == sizeof(uint64_t), "wall_us is read as the others are");
 
+#define NUMBER_MAX ((json_int_t)1 << 40)
+
+uint64_t as_count_parse(const json_t *value)
+{
+	json_int_t n = json_integer_value(value);
+
+	return n < 0 ? 0 : n > NUMBER_MAX ? (uint64_t)NUMBER_MAX : (uint64_t)n;
+}
+
 static uint64_t *number_at(struct as_run_result *r, size_t row)
 {
 	return (uint64_t *)(void *)((char *)r + rows[row].at);
@@ -32,25 +41,10 @@ void as_run_result_add(struct as_run_result *sum, const struct as_run_result *re
 {
 	for (size_t i = 0; i < NROWS; i++)
 		*number_at(sum, i) += *number_at((struct as_run_result *)result, i);
+	sum->workloads += result->workloads;
 	sum->unfit += result->unfit;
 	as_raced_add(&sum->raced, &result->raced);
 	as_shares_add(&sum->shares, &result->shares);
-}
-
-void as_run_stats_add(struct as_run_stats *stats, uint64_t workloads,
-		      const struct as_run_result *result)
-{
-	stats->workloads += workloads;
-	stats->ops += result->ops;
-	stats->skipped += result->skipped;
-	stats->unjudged += result->unjudged;
-	stats->excused += result->excused;
-	stats->failures += result->failures;
-	stats->looked += result->looked;
-	stats->possible += result->possible;
-	stats->findings += result->findings;
-	as_raced_add(&stats->raced, &result->raced);
-	as_shares_add(&stats->shares, &result->shares);
 }
 
 void as_run_result_print(struct as_json *json, const struct as_run_result *r)
@@ -76,9 +70,9 @@ void as_run_result_parse(const struct json_t *object, struct as_run_result *r)
 
 	*r = (struct as_run_result){ 0 };
 	for (size_t i = 0; i < NROWS; i++)
-		*number_at(r, i) = as_stats_number(json_object_get(object, rows[i].key));
+		*number_at(r, i) = as_count_parse(json_object_get(object, rows[i].key));
 	as_raced_parse(object, &r->raced);
 	as_shares_parse(object, &r->shares);
 	for (size_t i = 0; i < AS_RUN_COUNTS; i++)
-		r->counts[i] = as_stats_number(json_array_get(counts, i));
+		r->counts[i] = as_count_parse(json_array_get(counts, i));
 }
