@@ -73,9 +73,9 @@ arrows() {
 	dossier   work model disk host target vfs legal
 	report    progress figure dossier
 	join      cover dossier
-	cli       work model gen disk host target box vfs race reduce instance child run
+	cli       work model symptom gen disk host target box vfs race reduce instance child run
 	cli       supervise crash scenario hunt kernel cover progress figure dossier report
-	cmd       work gen disk target tool box vfs reduce run supervise recording crash
+	cmd       work symptom gen disk target tool box vfs reduce run supervise recording crash
 	cmd       scenario hunt check damage fsck cross sym guest swarm
 	cmd       layout trace record cover figure dossier report join cli labfs kernel progress
 	cmd       bench

@@ -121,6 +121,8 @@ void as_signature_add(struct as_buf *out, const char *text);
 /* How signatures begin that take a second power cut; then the way of recovery, and a bracket. */
 #define AS_SIGNATURE_AGAIN "recovery: a power cut during recovery ("
 #define AS_SIGNATURE_AFTER "; after "
+/* Of the finding of a checker: after it comes the field that was damaged. */
+#define AS_SIGNATURE_FIELD "; field "
 /* The same whichever operation came last: the descriptor did not notice. */
 #define AS_SIGNATURE_OLDER " through an older descriptor"
 bool as_signature_same_symptom(const char *a, const char *b);

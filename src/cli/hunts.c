@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/repro.h"
 #include "cli/runs.h"
+#include "cli/stopping.h"
 #include "cli/stored.h"
 #include "dossier/dossier.h"
 #include "dossier/store.h"
@@ -40,6 +41,18 @@ int as_cli_read_duration(const char *option, const char *text, int64_t *us, stru
 		}
 	return as_fail(err, AS_EUSE, "--%s: '%s' is not a time such as 90s, 10m or 1h", option,
 		       text);
+}
+
+int as_cli_begin_time(const struct as_args *args, int64_t *for_us, struct as_err *err)
+{
+	const char *time = as_args_text(args, "for", NULL);
+	int rc = 0;
+
+	*for_us = 0;
+	if (time)
+		rc = as_cli_read_duration("for", time, for_us, err);
+	as_cli_opens(*for_us);
+	return rc;
 }
 
 static bool is_ci(const struct as_args *args)

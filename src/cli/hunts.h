@@ -10,6 +10,10 @@
 /* Reads "90", "90s", "10m", "1h", "2d". */
 AS_MUST_CHECK int as_cli_read_duration(const char *option, const char *text, int64_t *us,
 				       struct as_err *err);
+/* Reads --for, 0 if it is not given, and from now on the command opens what it needs for so long
+ * (cli/stopping.h). */
+AS_MUST_CHECK int as_cli_begin_time(const struct as_args *args, int64_t *for_us,
+				    struct as_err *err);
 /* How long a hunt takes by default, and one with options that only a CI has. */
 #define AS_CLI_HUNT_FOR "10m"
 #define AS_CLI_HUNT_FOR_CI "50s"

@@ -11,6 +11,7 @@
 #include "dossier/dossier.h"
 #include "os/rundir.h"
 #include "os/spawn.h"
+#include "symptom/still.h"
 #include "work/parse.h"
 #include "work/print.h"
 
@@ -300,7 +301,7 @@ static void ear_finding(struct as_sink *sink, const struct as_finding *f)
 	struct as_cli_ear *ear = (struct as_cli_ear *)sink;
 
 	ear->heard = true;
-	if (ear->same || !as_signature_same_symptom(f->signature, ear->wanted))
+	if (ear->same || !as_still_fails(AS_STILL_SYMPTOM, ear->wanted, f->signature))
 		return;
 	ear->same = true;
 	if (ear->seen)

@@ -306,20 +306,21 @@ static int run_one(const struct as_args *args, struct as_err *err)
 			   .whole = as_args_has(args, "no-fork"),
 			   .hint_ms = as_symbolic_hint_ms(args) },
 
-		.began_us = as_now_us(),
 		.store = as_chunks_new(),
 		.folder.dir = AS_DIR_NONE,
 		.below = AS_DIR_NONE,
 		.export = AS_DIR_NONE,
 	};
 	struct as_subject_setup confirms = s.setup;
-	int rc;
+	int64_t for_us;
+	int rc = as_cli_begin_time(args, &for_us, err);
 
 	/* Runs of the worker processes share what they can. What they find is confirmed and made
 	 * smaller by runs that share nothing. */
 	confirms.whole = confirms.patient = true;
 	confirms.halt = &s.halt;
-	rc = as_subject_open(&confirms, &s.subject, err);
+	if (!rc)
+		rc = as_subject_open(&confirms, &s.subject, err);
 	if (!rc) {
 		const char *type = as_subject_type(s.subject);
 
@@ -357,6 +358,7 @@ static int run_one(const struct as_args *args, struct as_err *err)
 		if (!rc)
 			rc = as_fsck_open_model(&s, err);
 		s.halt.stop = as_cli_stop_catch();
+		as_cli_opened();
 		rc = rc ? as_cli_output_close(&s.out, &(struct as_run_result){ 0 }, rc, err)
 			: go(&s, err);
 	}

@@ -6,6 +6,7 @@
 #include "cli/trust.h"
 #include "cmd/fsck/fsck_again.h"
 #include "dossier/stored.h"
+#include "symptom/still.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -20,8 +21,8 @@ struct caller {
 static void call_by_name(struct as_sink *sink, const struct as_finding *f)
 {
 	struct caller *caller = (struct caller *)sink;
-	bool same = as_signature_same_symptom(f->signature, caller->stored->finding.signature);
-
+	bool same =
+		as_still_fails(AS_STILL_SYMPTOM, caller->stored->finding.signature, f->signature);
 	struct as_finding named = *f;
 
 	if (same)

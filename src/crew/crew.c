@@ -39,7 +39,8 @@
  *   3. What a mate says is heard whole and in order, or not at all: a frame that was cut off by the
  *      death of the mate is dropped, and the death is told.
  *   4. The leader holds at most a frame, and what is read at a time, of each mate that it does not
- *      listen to. One that floods it waits, and does not keep it from the others.
+ *      listen to. One that floods it waits, and does not keep it from the others. Who takes
+ *      messages in turns listens to all, and holds what waits.
  *   5. Every wait of the leader has an end, unless its caller gave it none.
  *   6. Whether one hangs is decided by its deadline, which counts only time in which it could run
  *      (os/patience.h).
@@ -245,7 +246,7 @@ void as_crew_within(struct as_crew *c, unsigned seat, unsigned ms)
 	struct seat *s = &c->seats[seat];
 
 	if (s->pid && !s->gone)
-		s->patience = as_patience_of(s->pid, ms);
+		s->patience = as_patience_of(AS_PATIENCE_MATE, s->pid, ms);
 }
 
 bool as_crew_sits(const struct as_crew *c, unsigned seat)
@@ -396,6 +397,7 @@ void as_crew_free(struct as_crew *c)
 	for (unsigned i = 0; i < c->n; i++)
 		empty(&c->seats[i]);
 	as_shared_free((void *)c->ooms, c->n * sizeof(*c->ooms));
+	as_crew_turns_free(c);
 	free(c->seats);
 	free(c);
 }

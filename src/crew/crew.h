@@ -9,7 +9,8 @@
  * to it (a signal, exit() in the middle, no memory, no answer) is an error, too, in words
  * (crew/ended.h).
  *
- * What is taken in an order that does not depend on which mate was faster: crew/turns.h.
+ * A leader can have what is said in turns: in an order that does not depend on which mate was
+ * faster.
  */
 #ifndef AS_CREW_CREW_H
 #define AS_CREW_CREW_H
@@ -77,6 +78,36 @@ void as_crew_drop(struct as_crew *crew, unsigned seat);
 void as_crew_end(struct as_crew *crew, unsigned grace_ms);
 /* Waits until all have ended. When the time is over, those that still work have so long to end. */
 void as_crew_await(struct as_crew *crew, const struct as_halt *halt, unsigned grace_ms);
+
+/* ---- In turns -------------------------------------------------------------------------------- */
+
+/*
+ * What mates say is kept in lanes until it is its turn. Each lane has a number, its turn; the
+ * message that is taken next is one of the lane with the least turn, and of several of these, of
+ * the first lane. If that one has said nothing yet, the others wait.
+ */
+struct as_crew_lanes {
+	size_t n;
+	/* Hears what has come, and says of which lane it is. NULL: the first seats are the lanes,
+	 * and what the others say is heard by as_crew_next(). */
+	int (*of)(void *ctx, const char *data, size_t len, size_t *lane, struct as_err *err);
+	void *ctx;
+};
+#define AS_CREW_NO_TURN UINT64_MAX
+
+/* Turns begin with 0. */
+void as_crew_in_turns(struct as_crew *crew, const struct as_crew_lanes *lanes);
+/* AS_CREW_NO_TURN: there is none any more, and what is still said there is not taken. */
+void as_crew_set_turn(struct as_crew *crew, size_t lane, uint64_t turn);
+/* What was said there before, such as to an earlier leader; it takes the place of what waits. */
+void as_crew_recall(struct as_crew *crew, size_t lane, const void *data, size_t len);
+/* Whether something waits there; a mate sees what was there when it was started. */
+bool as_crew_waits(const struct as_crew *crew, size_t lane);
+/* The next message whose turn it is; it lives until the next call, and ends with a zero that does
+ * not count. *data is NULL: there is none yet. `rest`: nobody will say any more, so that lanes in
+ * which nothing waits are passed over. */
+AS_MUST_CHECK int as_crew_take(struct as_crew *crew, bool rest, size_t *lane, const char **data,
+			       size_t *len, struct as_err *err);
 
 /* ---- The mate's side ------------------------------------------------------------------------- */
 

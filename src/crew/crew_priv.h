@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* crew_priv: what crew.c (processes) and crew_talk.c (frames) share. */
+/* crew_priv: what crew.c (processes), crew_talk.c (frames) and crew_turns.c (order) share. */
 #ifndef AS_CREW_CREW_PRIV_H
 #define AS_CREW_CREW_PRIV_H
 
 #include "crew/crew.h"
+#include "crew/turns.h"
 #include "os/patience.h"
 
 enum frame_kind { FRAME_DATA, FRAME_FAIL, FRAME_END };
@@ -35,6 +36,9 @@ struct as_crew {
 	unsigned n;
 	struct seat *seats;
 	volatile uint64_t *ooms; /* of each seat; shared */
+	struct as_crew_lanes lanes;
+	struct as_turns *turns; /* what waits; NULL: nobody asked for turns */
+	char *taken; /* what was taken last */
 };
 
 struct as_mate {
@@ -52,5 +56,6 @@ bool as_crew_is_full(const struct seat *seat);
 void as_crew_read(struct seat *seat); /* what is there, at most so much at a time */
 void as_crew_read_rest(struct seat *seat); /* when its process is gone */
 void as_crew_write(struct seat *seat); /* as much as there is room for */
+void as_crew_turns_free(struct as_crew *crew);
 
 #endif

@@ -19,7 +19,6 @@
 #include "base/finding_json.h"
 #include "base/hash.h"
 #include "crew/crew.h"
-#include "crew/turns.h"
 #include "fsck/found.h"
 #include "os/frames.h"
 #include "os/spawn.h"
@@ -50,7 +49,7 @@ struct cross_shared {
 struct cross_share {
 	const struct as_cross_setup *setup;
 	struct cross_shared *shared;
-	struct as_turns *parts; /* those that were there before */
+	const struct as_crew *crew; /* what waited there at the start was done before */
 };
 
 /* ---- A worker -------------------------------------------------------------------------------- */
@@ -154,7 +153,7 @@ static int work(struct as_mate *mate, void *ctx, struct as_err *err)
 		part.deed = __atomic_fetch_add(&share->shared->next, 1, __ATOMIC_RELAXED);
 		if (!as_cross_deed(part.deed, &deed))
 			break;
-		if (as_turns_has(share->parts, part.deed))
+		if (as_crew_waits(share->crew, part.deed))
 			continue;
 		clear_counts(c);
 		as_buf_clear(&data);
@@ -180,7 +179,7 @@ struct cross_lead {
 	const struct as_cross_args *args;
 	struct as_cross_counts *counts;
 	struct as_fsck_known known;
-	struct as_turns *parts; /* a lane for each deed */
+	struct as_crew *crew; /* a lane for each deed, whoever did it */
 	unsigned deeds, done;
 };
 
@@ -290,16 +289,12 @@ static bool add_counts(struct cross_lead *l, const char *at, size_t left)
 	return fine;
 }
 
-static int take_part(struct cross_lead *l, struct as_err *err)
+static int take_part(struct cross_lead *l, const char *at, size_t left, struct as_err *err)
 {
-	size_t left;
-	char *taken = as_turns_take(l->parts, l->done, &left);
-	const char *at = taken;
 	struct cross_part part = { 0 };
 	bool fine = get(&at, &left, &part, sizeof(part)) && tell_part(l, &at, &left) &&
 		    add_counts(l, at, left);
 
-	free(taken);
 	if (!fine)
 		return as_fail(err, AS_EIO, "a worker sent a wrong message");
 	l->counts->deeds += part.counts.deeds;
@@ -309,42 +304,40 @@ static int take_part(struct cross_lead *l, struct as_err *err)
 	l->counts->differing += part.counts.differing;
 	if (l->args->progress)
 		l->args->progress(l->args->ctx, l->counts);
-	as_turns_end(l->parts, l->done++);
+	as_crew_set_turn(l->crew, l->done++, AS_CREW_NO_TURN);
 	return 0;
 }
 
-/* The part of a deed. False: it is none. One that was there already is replaced. */
-static bool put_part(struct cross_lead *l, const void *data, size_t len)
+/* Whether it is the part of a deed. */
+static bool is_part(const struct cross_lead *l, const char *data, size_t len, size_t *deed)
 {
 	struct cross_part part;
 
-	if (len < sizeof(part))
+	if (!get(&data, &len, &part, sizeof(part)))
 		return false;
-	memcpy(&part, data, sizeof(part));
-	if (part.deed >= l->deeds || part.bytes != len - sizeof(part))
-		return false;
-	as_turns_drop(l->parts, part.deed);
-	as_turns_put(l->parts, part.deed, data, len);
-	return true;
+	*deed = part.deed;
+	return part.deed < l->deeds && part.bytes == len;
 }
 
 /* A part of the file. */
 static int recall(void *ctx, const void *data, size_t len)
 {
-	return put_part(ctx, data, len) ? 0 : AS_EUSE;
+	struct cross_lead *l = ctx;
+	size_t deed;
+
+	if (!is_part(l, data, len, &deed))
+		return AS_EUSE;
+	as_crew_recall(l->crew, deed, data, len);
+	return 0;
 }
 
 /* What a worker has sent. */
-static int hear(struct cross_lead *l, struct as_crew *crew, unsigned worker, struct as_err *err)
+static int on_part(void *ctx, const char *data, size_t len, size_t *deed, struct as_err *err)
 {
-	const char *data;
-	size_t len;
-	int rc = 0;
+	struct cross_lead *l = ctx;
 
-	while (!rc && (data = as_crew_next(crew, worker, &len)))
-		rc = put_part(l, data, len) ? as_frames_add(l->args->keep, data, len, err)
-					    : as_fail(err, AS_EIO, "a worker sent a wrong message");
-	return !rc && as_crew_is_over(crew, worker) ? as_crew_ended(crew, worker, err) : rc;
+	return is_part(l, data, len, deed) ? as_frames_add(l->args->keep, data, len, err)
+					   : as_fail(err, AS_EIO, "a worker sent a wrong message");
 }
 
 void as_cross_keep_head(const struct as_cross *c, const struct as_cross_setup *setup,
@@ -370,30 +363,40 @@ static bool is_over(const struct cross_lead *l)
 	return as_halted(a->halt) || (a->max_findings && l->counts->findings >= a->max_findings);
 }
 
-static bool any_works(const struct as_crew *crew, unsigned n)
+/* Whether one works still; an error of one that does not. */
+static int reap(struct as_crew *crew, unsigned n, bool *works, struct as_err *err)
 {
-	for (unsigned i = 0; i < n; i++)
-		if (as_crew_sits(crew, i))
-			return true;
-	return false;
+	int rc = 0;
+
+	*works = false;
+	for (unsigned i = 0; i < n && !rc; i++) {
+		if (as_crew_sits(crew, i) && as_crew_is_over(crew, i))
+			rc = as_crew_ended(crew, i, err);
+		*works = *works || as_crew_sits(crew, i);
+	}
+	return rc;
 }
 
-static int listen_all(struct cross_lead *l, struct as_crew *crew, unsigned n, struct as_err *err)
+static int listen_all(struct cross_lead *l, unsigned n, struct as_err *err)
 {
-	size_t deed;
+	const char *data;
+	size_t deed, len;
+	bool works;
 	int rc = 0;
 
 	while (!rc && l->done < l->deeds && !is_over(l)) {
-		if (as_turns_next(l->parts, false, &deed)) {
+		rc = as_crew_take(l->crew, false, &deed, &data, &len, err);
+		if (!rc && data) {
 			as_assert(deed == l->done);
-			rc = take_part(l, err);
+			rc = take_part(l, data, len, err);
 			continue;
 		}
-		if (!any_works(crew, n))
+		if (!rc)
+			rc = reap(l->crew, n, &works, err);
+		if (!rc && !works)
 			return as_fail(err, AS_EIO, "a worker of the comparison ended early");
-		as_crew_wait(crew, LOOK_MS);
-		for (unsigned i = 0; !rc && i < n; i++)
-			rc = hear(l, crew, i, err);
+		if (!rc)
+			as_crew_wait(l->crew, LOOK_MS);
 	}
 	return rc;
 }
@@ -406,9 +409,10 @@ int as_cross_run_jobs(struct as_cross *c, const struct as_cross_setup *setup,
 						  .how = AS_BIRTH_DEAF };
 	unsigned jobs = args->jobs < JOBS_MAX ? args->jobs : JOBS_MAX, n = 0, left = 0;
 	struct cross_shared *shared = as_shared_alloc(sizeof(*shared));
-	struct cross_lead l = { .c = c, .args = args, .counts = counts };
-	struct cross_share share = { setup, shared, NULL };
-	struct as_crew *crew = as_crew_new(&plan, jobs);
+	struct cross_lead l = {
+		.c = c, .args = args, .counts = counts, .crew = as_crew_new(&plan, jobs)
+	};
+	struct cross_share share = { setup, shared, l.crew };
 	struct as_cross_deed deed;
 	int rc = 0;
 
@@ -417,20 +421,19 @@ int as_cross_run_jobs(struct as_cross *c, const struct as_cross_setup *setup,
 		args->halt->until_us = as_now_us() + args->for_us;
 	while (as_cross_deed(l.deeds, &deed))
 		l.deeds++;
-	share.parts = l.parts = as_turns_new(l.deeds);
+	as_crew_in_turns(l.crew, &(struct as_crew_lanes){ l.deeds, on_part, &l });
 	for (unsigned i = 0; i < l.deeds; i++)
-		as_turns_set(l.parts, i, i);
+		as_crew_set_turn(l.crew, i, i);
 	if (as_frames_each(args->keep, recall, &l))
 		rc = as_fail(err, AS_EUSE, "%s: it is no comparison of this version",
 			     as_frames_path(args->keep));
 	for (unsigned i = 0; i < l.deeds; i++)
-		left += !as_turns_has(l.parts, i);
+		left += !as_crew_waits(l.crew, i);
 	for (; !rc && n < jobs && n < left; n++)
-		rc = as_crew_start(crew, n, work, &share, err);
+		rc = as_crew_start(l.crew, n, work, &share, err);
 	if (!rc)
-		rc = listen_all(&l, crew, n, err);
-	as_crew_free(crew);
-	as_turns_free(l.parts);
+		rc = listen_all(&l, n, err);
+	as_crew_free(l.crew);
 	as_fsck_known_free(&l.known);
 	as_shared_free(shared, sizeof(*shared));
 	return rc;

@@ -355,8 +355,6 @@ static int do_all(struct score_run *r, struct as_cross_member *m, struct as_err 
 		if (as_frames_each(r->a->keep, recall, r))
 			rc = as_fail(err, AS_EUSE, "%s: it is no score of this version",
 				     as_frames_path(r->a->keep));
-		if (r->a->for_us && r->a->halt)
-			r->a->halt->until_us = r->start_us + r->a->for_us;
 	}
 	while (!rc && (i = __atomic_fetch_add(&r->shared->next, 1, __ATOMIC_RELAXED)) < n) {
 		uint64_t number = (uint64_t)((unsigned __int128)i * step_for(n) % n);
@@ -385,9 +383,10 @@ static int run_one(const struct as_score_args *a, int64_t start_us, struct score
 	int rc;
 
 	if (a->halt)
-		a->halt->until_us = 0;
+		a->halt->until_us = a->for_us ? start_us + a->for_us : 0;
 	rc = as_cross_member_open(&m, a->checker, a->setup, store, err);
-
+	if (leads && a->opened)
+		a->opened();
 	if (!rc) {
 		score->by_kernel = m.by_kernel;
 		as_buf_adds(&score->note, as_buf_str(&m.generic.note));

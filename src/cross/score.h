@@ -69,6 +69,7 @@ struct as_score_args {
 	/* What is done is kept there, and what was there is not done again; may be NULL. */
 	const struct as_frames *keep;
 	struct as_halt *halt; /* that of the setup */
+	void (*opened)(void); /* told when the checker and its disk are ready; may be NULL */
 };
 
 /* For as_frames_open(). The number after "rules" is that of what is counted and how (score.c,

@@ -5,11 +5,11 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/table.h"
+#include "symptom/still.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD "; field "
 #define FIELDS_MAX 2u
 
 struct alias {
@@ -59,14 +59,6 @@ static void remember(struct as_alone *s, const char *from, const char *to)
 	as_table_add(&s->table, hash, s->n++);
 }
 
-/* The same but for the field. */
-static bool is_alike(const char *a, const char *b)
-{
-	const char *x = strstr(a, FIELD), *y = strstr(b, FIELD);
-
-	return x && y && x - a == y - b && !memcmp(a, b, (size_t)(x - a));
-}
-
 int as_alone_try(struct as_alone *s, const struct as_alone_case *c, struct as_corrupt_lot *found,
 		 struct as_err *err)
 {
@@ -85,8 +77,8 @@ int as_alone_try(struct as_alone *s, const struct as_alone_case *c, struct as_co
 		base = &c->bases[part.damages[0].base];
 		disk = as_damage_apply(&part.damages[0], base->disk, NULL);
 		rc = as_judge_disk(c->judge, base, &part.damages[0], disk, &v, err);
-		shows = !rc && v.problems & 1u << c->problem &&
-			is_alike(as_buf_str(&v.found[c->problem].signature), c->signature);
+		shows = !rc && as_still_fails(AS_STILL_ALONE, c->signature,
+					      as_fsck_verdict_shows(&v, c->problem));
 		as_disk_free(disk);
 	}
 	if (shows) {

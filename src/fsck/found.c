@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/show.h"
 #include "fsck/export.h"
+#include "symptom/still.h"
 #include "target/fstype.h"
 #include "tool/shim/proto.h"
 
@@ -82,6 +83,7 @@ struct smaller {
 	struct as_fsck_verdict v;
 	struct as_err *err;
 	int64_t until_us;
+	bool tries; /* less of the damage */
 	int rc;
 };
 
@@ -98,11 +100,27 @@ static int still_shows(void *ctx, bool *kept, size_t n)
 		return 0;
 	disk = as_damage_apply(f->damage, f->base->disk, kept);
 	s->rc = as_judge_disk(f->judge, f->base, f->damage, disk, &s->v, s->err);
+	/* A part of the damage on which the checker takes long shows something else. */
+	if (s->rc == AS_ESTOP && s->tries && !as_subject_is_halted(f->subject)) {
+		as_disk_free(disk);
+		s->rc = 0;
+		return 0;
+	}
 	if (!s->rc)
-		shows = s->v.problems & 1u << f->problem &&
-			!strcmp(as_buf_str(&s->v.found[f->problem].signature), f->signature);
+		shows = as_still_fails(AS_STILL_EXACTLY, f->signature,
+				       as_fsck_verdict_shows(&s->v, f->problem));
 	as_disk_free(disk);
 	return shows;
+}
+
+/* Who is patient would wait for each try that hangs. */
+static void try_less(struct smaller *s, bool *kept, size_t n)
+{
+	s->tries = true;
+	as_judge_hurry(s->f->judge, AS_SUBJECT_DEADLINE_MS);
+	as_ddmin(kept, n, still_shows, s, TESTS);
+	as_judge_hurry(s->f->judge, 0);
+	s->tries = false;
 }
 
 /* ---- The script ------------------------------------------------------------------------------ */
@@ -403,7 +421,7 @@ int as_fsck_tell(const struct as_fsck_found *f, struct as_sink *sinks, bool *con
 		s.until_us = as_now_us() + (f->hurry ? HURRY_US : SMALLER_US);
 		/* Each test of one that hangs would take until the deadline. */
 		if (n > 1 && f->problem != AS_FSCK_HANGS)
-			as_ddmin(kept, n, still_shows, &s, TESTS);
+			try_less(&s, kept, n);
 		s.until_us = INT64_MAX;
 		/* The time may be over in the middle: the smallest so far was judged before, and
 		 * is told from what is known of it. */

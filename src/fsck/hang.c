@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "os/spawn.h"
+#include "symptom/still.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +73,8 @@ static int ask(struct as_mate *mate, void *ctx, struct as_err *err)
 	judge = as_judge_new(subject);
 	disk = as_damage_apply(&h->damage, base->disk, NULL);
 	rc = as_judge_disk(judge, base, &h->damage, disk, &v, err);
-	if (!rc && v.problems & 1u << h->problem &&
-	    !strcmp(as_buf_str(&v.found[h->problem].signature), h->signature))
+	if (!rc &&
+	    as_still_fails(AS_STILL_EXACTLY, h->signature, as_fsck_verdict_shows(&v, h->problem)))
 		rc = as_mate_say(mate, "", 0);
 	as_judge_free(judge);
 	as_subject_free(subject);

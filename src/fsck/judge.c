@@ -44,6 +44,11 @@ const char *as_fsck_problem_words(enum as_fsck_problem problem)
 	return problems[problem].words;
 }
 
+const char *as_fsck_verdict_shows(const struct as_fsck_verdict *v, enum as_fsck_problem problem)
+{
+	return v->problems & 1u << problem ? as_buf_str(&v->found[problem].signature) : NULL;
+}
+
 void as_fsck_verdict_free(struct as_fsck_verdict *v)
 {
 	for (unsigned i = 0; i < AS_FSCK_PROBLEMS; i++) {
@@ -149,6 +154,8 @@ int as_judge_run_once(struct as_judge *j, enum as_subject_mode mode, struct as_d
 	}
 	j->counts.runs++;
 	rc = as_judge_run(j, w.mode, disk, &got, err);
+	if (!rc && j->hurries && got.run.ended.how == AS_END_DEADLINE)
+		rc = as_fail(err, AS_ESTOP, "there is no time for it now");
 	if (!rc) {
 		k = as_xcalloc(1, sizeof(*k));
 		k->mode = w.mode;
@@ -224,7 +231,8 @@ void as_judge_end(struct as_fsck_verdict *v, enum as_fsck_problem problem,
 		  const struct as_damage *damage)
 {
 	if (damage->field.len)
-		as_buf_addf(&v->found[problem].signature, "; field %s", as_buf_str(&damage->field));
+		as_buf_addf(&v->found[problem].signature, AS_SIGNATURE_FIELD "%s",
+			    as_buf_str(&damage->field));
 }
 
 /* The line in which the checker tells that it caught a signal; NULL: there is none. */
@@ -505,9 +513,15 @@ static void judge_loss(struct as_fsck_verdict *v, const struct as_fsck_base *bas
 	as_loss_found_free(&lost);
 }
 
-int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
-		  const struct as_damage *damage, struct as_disk *disk, struct as_fsck_verdict *v,
-		  struct as_err *err)
+void as_judge_hurry(struct as_judge *j, unsigned ms)
+{
+	j->hurries = ms && ms < as_subject_deadline_ms(j->subject);
+	as_subject_hurry(j->subject, j->hurries ? ms : 0);
+}
+
+static int judge_disk(struct as_judge *j, const struct as_fsck_base *base,
+		      const struct as_damage *damage, struct as_disk *disk,
+		      struct as_fsck_verdict *v, struct as_err *err)
 {
 	struct as_fsck_seen *s = &v->seen;
 	int rc;
@@ -540,6 +554,19 @@ int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
 			return rc;
 	}
 	return as_judge_look(j, base, damage, disk, v, err);
+}
+
+int as_judge_disk(struct as_judge *j, const struct as_fsck_base *base,
+		  const struct as_damage *damage, struct as_disk *disk, struct as_fsck_verdict *v,
+		  struct as_err *err)
+{
+	const struct as_judge_counts before = j->counts;
+	int rc = judge_disk(j, base, damage, disk, v, err);
+
+	/* It will be judged, and counted, later. */
+	if (rc == AS_ESTOP && j->hurries)
+		j->counts = before;
+	return rc;
 }
 
 void as_judge_set_enough(struct as_judge *j, bool (*is)(void *ctx, const struct as_fsck_run *first),

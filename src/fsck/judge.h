@@ -57,6 +57,9 @@ struct as_fsck_verdict {
 	struct as_buf kernel; /* what the kernel printed when it was asked; "": nothing is wrong */
 };
 
+/* The signature of a problem, for as_still_fails(); NULL: the disk does not show it. */
+const char *as_fsck_verdict_shows(const struct as_fsck_verdict *verdict,
+				  enum as_fsck_problem problem);
 void as_fsck_verdict_free(struct as_fsck_verdict *verdict);
 
 /* A healthy disk, and what is known of it. */
@@ -95,6 +98,9 @@ void as_judge_repairs_only(struct as_judge *judge);
 /* From now on a disk is not run again if its first run is enough; NULL: every disk is. */
 void as_judge_set_enough(struct as_judge *judge,
 			 bool (*is)(void *ctx, const struct as_fsck_run *first), void *ctx);
+/* From now on a disk is not judged (AS_ESTOP) if one of its runs takes longer than that; 0, or more
+ * than its deadline: it is judged to its end. */
+void as_judge_hurry(struct as_judge *judge, unsigned ms);
 /* From now on disks with which the checker is content are shown to the file system itself; it must
  * outlive the judge. NULL: they are not. */
 struct as_fsck_kernel;

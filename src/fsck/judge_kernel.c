@@ -9,6 +9,7 @@
  */
 #include "fsck/judge_priv.h"
 
+#include "base/finding.h"
 #include "damage/kernel.h"
 
 void as_judge_set_kernel(struct as_judge *j, struct as_fsck_kernel *kernel)
@@ -71,7 +72,7 @@ int as_judge_ask_kernel(struct as_judge *j, const struct as_fsck_base *base,
 	as_buf_addf(sign, "fsck: %s: %s", as_fsck_problem_name(AS_FSCK_KERNEL),
 		    as_buf_str(&word->sign));
 	if (damage->field.len)
-		as_buf_addf(sign, "; field %s", as_buf_str(&damage->field));
+		as_buf_addf(sign, AS_SIGNATURE_FIELD "%s", as_buf_str(&damage->field));
 	as_buf_adds(&v->kernel, word->log.len ? as_buf_str(&word->log) : as_buf_str(&word->why));
 	return 0;
 }

@@ -31,6 +31,7 @@ struct as_judge {
 	} stops[AS_SUBJECT_MODES];
 	uint64_t clock; /* for `used` */
 	struct as_fsck_kernel *kernel; /* NULL: it is not asked */
+	bool hurries; /* a run that has not ended in time is not judged */
 	bool repairs_only; /* it is not run to look only */
 	bool (*enough)(void *ctx, const struct as_fsck_run *first); /* NULL: never */
 	void *enough_ctx;

@@ -9,8 +9,10 @@
  *
  * To tell of one takes some time. A source has no lots that it could share with others: its worker
  * has many numbers in advance, so that it does not wait. Whether a disk of a source hangs is asked
- * by another process (hang.c). Without a source, what may hang is put aside, and judged again when
- * all lots are done, or when there is just time for it (lead_later.c).
+ * by another process (hang.c). Without a source, disks on which the checker takes long are put
+ * aside by the worker that meets them. They are judged, to the end, when all lots are done, or in
+ * the last part of the time. Those that hang then are judged again by the leader, more patiently
+ * (lead_later.c).
  *
  * The session ends at its time, and when it is asked to, whatever it does then: the runs of this
  * process are ended by the halt of their subject (AS_ESTOP), those of workers with the workers.
@@ -21,6 +23,9 @@
  *   1. All lots before status->next are done; a session that goes on there leaves none out.
  *   2. `told` of a worker is how many of its problems the leader is through with. A source may
  *      remember what it did when that is all that it found.
+ *   3. With one job, and without an end by time, findings are told in the order of their lots, and
+ *      after them those of disks that were put aside, in that order, too. With several jobs, they
+ *      are told in the order in which they come. What is found is the same.
  */
 #include "fsck/lead_priv.h"
 
@@ -38,6 +43,7 @@
 #define ENDS_US 1000000 /* for sources to put away what they have */
 #define LAST_US (INT64_C(60) * 1000000) /* for what is found last, if there is time */
 #define HANGS_SHARE 4 /* of the time */
+#define ASIDE_SHARE 4 /* of the time; for what was put aside */
 #define AHEAD 64u /* numbers that a source has in advance */
 
 struct worker {
@@ -57,6 +63,7 @@ struct fsck_lead {
 	struct as_alone *alone;
 	uint64_t *told; /* of each worker; all processes share it */
 	struct as_hangs *hangs; /* NULL: there is no source */
+	struct as_asides asides;
 	struct as_laters later;
 	uint64_t first_left; /* the first lot with something that was not confirmed */
 	bool ending; /* workers get nothing more */
@@ -105,23 +112,46 @@ static bool is_over(const struct fsck_lead *l)
 	       (a->for_us && as_now_us() - l->start_us >= a->for_us - reserved_us(l));
 }
 
+/* The last part of the time is for what was put aside. */
 static bool has_more(const struct fsck_lead *l)
 {
+	const struct as_fsck_args *a = l->args;
+	int64_t for_us = a->for_us - reserved_us(l);
+
 	return l->next < l->status->all_lots &&
-	       (!l->args->max_lots || l->next - l->args->first < l->args->max_lots);
+	       (!a->max_lots || l->next - a->first < a->max_lots) &&
+	       (!a->for_us || !as_asides_left(&l->asides) ||
+		as_now_us() - l->start_us < for_us - for_us / ASIDE_SHARE);
+}
+
+/* False: there is nothing to do at this moment. */
+static bool next_task(struct fsck_lead *l, struct lead_task *task)
+{
+	if (!has_more(l))
+		return as_asides_next(&l->asides, task);
+	*task = (struct lead_task){ .lot = l->next++ };
+	return true;
 }
 
 static void give(struct fsck_lead *l, struct worker *w)
 {
 	unsigned most = l->args->source && !l->args->max_lots ? AHEAD : 1;
+	struct lead_task task;
 
 	if (!w->out)
 		w->lot = NO_LOT;
-	while (w->out < most && !is_over(l) && has_more(l) && !w->over) {
-		w->lot = l->next++;
+	while (w->out < most && !is_over(l) && !w->over && next_task(l, &task)) {
+		w->lot = task.lot;
 		w->out++;
-		as_crew_tell(l->crew, (unsigned)(w - l->workers), &w->lot, sizeof(w->lot));
+		as_crew_tell(l->crew, (unsigned)(w - l->workers), &task, sizeof(task));
 	}
+}
+
+static void give_idle(struct fsck_lead *l)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->workers[i].lot == NO_LOT)
+			give(l, &l->workers[i]);
 }
 
 /* The damage of a message again, in *lot; its number there. */
@@ -265,8 +295,7 @@ static int confirm_later(struct fsck_lead *l, struct as_err *err)
 	for (; !rc && i < later->n && !as_halted(a->halt); i++)
 		rc = tell(l, &later->items[i].damage, later->items[i].problem,
 			  later->items[i].signature, err);
-	if (rc == AS_ESTOP)
-		i--;
+	i -= rc == AS_ESTOP;
 	rc = unless_halted(l, rc);
 	if (!rc && i < later->n) {
 		l->status->unconfirmed += later->n - i;
@@ -372,7 +401,9 @@ static int on_message(struct fsck_lead *l, struct worker *w, const struct lead_m
 			tell_done(l, (unsigned)(w - l->workers));
 		return rc;
 	case LEAD_DONE:
-		s->lots++;
+		if (m->aside.n)
+			as_asides_add(&l->asides, &(struct lead_task){ m->lot, m->aside });
+		s->lots += !m->aside.n;
 		s->search_us = as_now_us() - l->start_us;
 		w->out--;
 		s->counts.disks += m->counts.disks;
@@ -387,6 +418,7 @@ static int on_message(struct fsck_lead *l, struct worker *w, const struct lead_m
 			s->tallies[i] += m->tallies[i];
 		w->over = m->over;
 		give(l, w);
+		give_idle(l);
 		return 0;
 	default:
 		return as_fail(err, AS_EIO, "a worker sent a wrong message");
@@ -400,6 +432,7 @@ static void set_next(struct fsck_lead *l)
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->workers[i].lot < next)
 			next = l->workers[i].lot;
+	next = as_asides_first(&l->asides, next);
 	if (l->args->corrupt && l->first_left < next)
 		next = l->first_left;
 	l->status->next = l->args->corrupt ? as_laters_first(&l->later, 0, next) : next;
@@ -540,8 +573,8 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 		rc = start(&l, l.n, err);
 		l.n++;
 	}
-	for (unsigned i = 0; !rc && i < l.n; i++)
-		give(&l, &l.workers[i]);
+	if (!rc)
+		give_idle(&l);
 	/* A lot can take long, if the checker hangs; then it is not waited for. */
 	do {
 		while (!rc && !is_idle(&l) && !is_over(&l))
@@ -549,9 +582,8 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 		if (!rc)
 			rc = confirm_later(&l, err);
 		/* They may have been left idle for that. */
-		for (unsigned i = 0; !rc && i < l.n; i++)
-			if (l.workers[i].lot == NO_LOT)
-				give(&l, &l.workers[i]);
+		if (!rc)
+			give_idle(&l);
 	} while (!rc && !is_idle(&l) && !is_over(&l));
 	set_next(&l);
 	if (!rc && l.hangs)
@@ -560,6 +592,7 @@ int as_fsck_lead(const struct as_fsck_args *args, struct as_fsck_status *status,
 	stop_all(&l);
 	as_hangs_free(l.hangs);
 	as_laters_clear(&l.later);
+	as_asides_clear(&l.asides);
 	as_shared_free(l.told, jobs * sizeof(*l.told));
 	as_alone_free(l.alone);
 	free(m);

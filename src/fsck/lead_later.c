@@ -47,3 +47,38 @@ void as_laters_clear(struct as_laters *l)
 	free(l->items);
 	*l = (struct as_laters){ 0 };
 }
+
+/* ---- Put aside ------------------------------------------------------------------------------- */
+
+void as_asides_add(struct as_asides *a, const struct lead_task *task)
+{
+	AS_ARRAY_ROOM(a->items, a->n, a->cap);
+	a->items[a->n++] = *task;
+}
+
+bool as_asides_left(const struct as_asides *a)
+{
+	return a->at < a->n;
+}
+
+bool as_asides_next(struct as_asides *a, struct lead_task *task)
+{
+	if (!as_asides_left(a))
+		return false;
+	*task = a->items[a->at++];
+	return true;
+}
+
+uint64_t as_asides_first(const struct as_asides *a, uint64_t next)
+{
+	for (size_t i = a->at; i < a->n; i++)
+		if (a->items[i].lot < next)
+			next = a->items[i].lot;
+	return next;
+}
+
+void as_asides_clear(struct as_asides *a)
+{
+	free(a->items);
+	*a = (struct as_asides){ 0 };
+}

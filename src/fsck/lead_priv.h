@@ -8,6 +8,36 @@
 
 #define LEAD_SIGN_BYTES 2048
 
+/*
+ * Disks of a lot on which the checker takes long: most likely it hangs, which costs as much as to
+ * judge hundreds of others. They are put aside until these are judged. After two of them, the rest
+ * of their lot is put aside, too, since it would most likely hang as well.
+ */
+#define LEAD_HANGS_MAX 2
+struct lead_aside {
+	uint64_t n, damages[LEAD_HANGS_MAX]; /* none: nothing was put aside */
+	uint64_t rest; /* and all disks of the lot from this one on */
+};
+
+/* What a worker is to do next: the lot, or what was put aside of it, to the end. */
+struct lead_task {
+	uint64_t lot;
+	struct lead_aside aside;
+};
+
+/* lead_later.c: what was put aside, in the order in which it was. */
+struct as_asides {
+	struct lead_task *items;
+	size_t at, n, cap; /* those before `at` were taken */
+};
+
+void as_asides_add(struct as_asides *asides, const struct lead_task *task);
+bool as_asides_left(const struct as_asides *asides);
+bool as_asides_next(struct as_asides *asides, struct lead_task *task);
+/* The first lot that something is left of, or `next`, if that is before it. */
+uint64_t as_asides_first(const struct as_asides *asides, uint64_t next);
+void as_asides_clear(struct as_asides *asides);
+
 enum { LEAD_FOUND, LEAD_DONE };
 
 struct lead_message {
@@ -16,6 +46,7 @@ struct lead_message {
 	struct as_judge_counts counts; /* of this lot */
 	uint64_t damaged, lossy, lost_files;
 	uint64_t tallies[AS_FSCK_TALLIES];
+	struct lead_aside aside; /* of this lot */
 	bool over; /* the source of this worker has nothing left */
 	uint32_t bytes; /* a damage from a source follows the text (as_damage_put()) */
 	char text[LEAD_SIGN_BYTES]; /* the signature */
@@ -41,7 +72,7 @@ struct as_laters {
 		enum as_fsck_problem problem;
 		uint64_t lot; /* a session that is killed before it was confirmed begins there */
 		struct as_damage damage;
-	} *items;
+	} * items;
 	size_t n, cap;
 };
 

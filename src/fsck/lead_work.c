@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HANGS_MAX 2 /* in a lot; the rest of it would most likely hang, too */
+/* How long a run may take before its disk is put aside: so much longer than on a healthy disk. */
+#define SOON_MS 300
+#define SOON_TIMES 16
 
 /* `damage`: it goes with the message. NULL: the leader can make it again. */
 static int send_message(struct as_mate *mate, struct lead_message *m,
@@ -90,28 +92,49 @@ static int judge_damage(struct judging *j, const struct as_damage *damage, struc
 	return rc;
 }
 
-static int judge_lot(const struct as_fsck_args *a, struct as_fsck_subject *subject,
-		     struct as_judge *judge, uint64_t number, struct as_mate *mate,
-		     struct lead_message *m, struct as_err *err)
+/* The number of the i-th disk that is to be judged. */
+static uint64_t disk_of(const struct lead_task *task, size_t i)
 {
-	struct judging j = {
-		.a = a, .subject = subject, .judge = judge, .mate = mate, .m = m, .lot = number
-	};
+	const struct lead_aside *aside = &task->aside;
+
+	return !aside->n ? i : i < aside->n ? aside->damages[i] : aside->rest + i - aside->n;
+}
+
+static void put_aside(struct lead_aside *aside, uint64_t number)
+{
+	aside->damages[aside->n++] = number;
+	if (aside->n == LEAD_HANGS_MAX)
+		aside->rest = number + 1;
+}
+
+/* What was put aside before is judged to its end. */
+static int judge_lot(struct judging *j, const struct lead_task *task, unsigned soon_ms,
+		     struct as_err *err)
+{
+	struct lead_aside *aside = &j->m->aside;
 	struct as_corrupt_lot lot = { 0 };
 	unsigned hangs = 0;
 	int rc = 0;
 
-	as_corrupt_lot(a->corrupt, number, &lot);
-	if (a->fork && shares_base(&lot))
-		as_judge_lot_begin(judge, &a->bases[lot.damages[0].base], lot.damages, lot.n);
-	for (size_t i = 0; !rc && i < lot.n && hangs < HANGS_MAX; i++) {
-		j.number = i;
-		rc = judge_damage(&j, &lot.damages[i], err);
-		hangs += !rc && j.v.problems & 1u << AS_FSCK_HANGS ? 1 : 0;
+	j->lot = task->lot;
+	as_corrupt_lot(j->a->corrupt, task->lot, &lot);
+	*aside = (struct lead_aside){ .rest = lot.n };
+	as_judge_hurry(j->judge, task->aside.n ? 0 : soon_ms);
+	if (j->a->fork && shares_base(&lot))
+		as_judge_lot_begin(j->judge, &j->a->bases[lot.damages[0].base], lot.damages, lot.n);
+	for (size_t i = 0; !rc && hangs < LEAD_HANGS_MAX && aside->n < LEAD_HANGS_MAX; i++) {
+		j->number = disk_of(task, i);
+		if (j->number >= lot.n)
+			break;
+		rc = judge_damage(j, &lot.damages[j->number], err);
+		hangs += !rc && j->v.problems & 1u << AS_FSCK_HANGS ? 1 : 0;
+		if (rc == AS_ESTOP) {
+			put_aside(aside, j->number);
+			rc = 0;
+		}
 	}
-	as_judge_lot_end(judge);
+	as_judge_lot_end(j->judge);
 	as_corrupt_lot_free(&lot);
-	as_fsck_verdict_free(&j.v);
 	return rc;
 }
 
@@ -156,25 +179,18 @@ static void hear_voice(void *ctx, struct as_buf *out)
 	as_fsck_voice(j->subject, &j->v, out);
 }
 
-static int take_turn(const struct as_fsck_args *a, struct as_fsck_subject *subject,
-		     struct as_judge *judge, void *own, struct as_mate *mate,
-		     struct lead_message *m, uint64_t *sent, bool told, struct as_err *err)
+static int take_turn(struct judging *j, void *own, uint64_t *sent, bool told, struct as_err *err)
 {
-	struct judging j = { .a = a,
-			     .subject = subject,
-			     .judge = judge,
-			     .mate = mate,
-			     .m = m,
-			     .carry = true,
-			     .sent = sent };
-	struct as_fsck_door door = { &j, from_source, look_only, hear_voice, told };
+	struct as_fsck_door door = { j, from_source, look_only, hear_voice, told };
 	uint64_t tallies[AS_FSCK_TALLIES] = { 0 };
 	bool more = true;
-	int rc = a->source->turn(own, &door, &more, tallies, err);
+	int rc;
 
-	memcpy(m->tallies, tallies, sizeof(tallies));
-	m->over = !more;
-	as_fsck_verdict_free(&j.v);
+	j->carry = true;
+	j->sent = sent;
+	rc = j->a->source->turn(own, &door, &more, tallies, err);
+	memcpy(j->m->tallies, tallies, sizeof(tallies));
+	j->m->over = !more;
 	return rc;
 }
 
@@ -187,16 +203,75 @@ static void count_runs(struct lead_message *m, struct as_judge_counts before,
 					  after.unasked - before.unasked };
 }
 
-/* The next number of a lot. False: there is none any more. */
-static bool hear_lot(struct as_mate *mate, uint64_t *lot)
+/* False: there is nothing more to do. */
+static bool hear_task(struct as_mate *mate, struct lead_task *task)
 {
 	struct as_buf got = { 0 };
-	bool more = !as_mate_is_hushed(mate) && as_mate_hear(mate, &got) && got.len == sizeof(*lot);
+	bool more =
+		!as_mate_is_hushed(mate) && as_mate_hear(mate, &got) && got.len == sizeof(*task);
 
 	if (more)
-		memcpy(lot, got.data, sizeof(*lot));
+		memcpy(task, got.data, sizeof(*task));
 	as_buf_free(&got);
 	return more;
+}
+
+/* How long a run on a healthy disk takes says what takes long. 0: nothing does. */
+static int find_soon(const struct as_fsck_args *a, struct as_fsck_subject *subject, unsigned *ms,
+		     struct as_err *err)
+{
+	struct as_subject_run run;
+	int rc;
+
+	*ms = 0;
+	if (!a->n_bases || as_subject_deadline_ms(subject) <= SOON_MS)
+		return 0;
+	rc = as_subject_run(subject, AS_SUBJECT_REPAIR, a->bases[0].disk, &run, err);
+	if (!rc)
+		*ms = SOON_MS + (unsigned)(run.run.ended.wall_us / 1000) * SOON_TIMES;
+	as_subject_run_free(&run);
+	return rc;
+}
+
+/* The judge of a worker, and what it judges with. */
+struct working {
+	struct as_fsck_subject *subject;
+	struct as_fsck_kernel *kernel;
+	struct as_judge *judge;
+	void *own; /* of the source */
+	unsigned soon_ms;
+};
+
+static int open_work(struct working *w, const struct as_fsck_args *a, unsigned seat,
+		     struct as_err *err)
+{
+	int rc = as_subject_open(a->setup, &w->subject, err);
+
+	if (rc)
+		return rc;
+	w->judge = as_judge_new(w->subject);
+	if (a->corrupt) {
+		as_corrupt_use(a->corrupt, w->subject);
+		rc = find_soon(a, w->subject, &w->soon_ms, err);
+	}
+	if (!rc && a->kernel)
+		rc = as_fsck_kernel_open(a->kernel, &w->kernel, err);
+	if (!rc)
+		as_judge_set_kernel(w->judge, w->kernel);
+	if (!rc && a->source)
+		rc = a->source->open(a->source, w->subject, seat, a->jobs, &w->own, err);
+	return rc;
+}
+
+static void close_work(struct working *w, const struct as_fsck_args *a)
+{
+	if (w->own)
+		a->source->close(w->own);
+	if (a->cover && a->cover->row->close)
+		a->cover->row->close(a->cover);
+	as_judge_free(w->judge);
+	as_fsck_kernel_free(w->kernel);
+	as_subject_free(w->subject);
 }
 
 int as_lead_work(struct as_mate *mate, void *ctx, struct as_err *err)
@@ -204,46 +279,31 @@ int as_lead_work(struct as_mate *mate, void *ctx, struct as_err *err)
 	const struct lead_share *share = ctx;
 	const struct as_fsck_args *a = share->args;
 	struct lead_message *m = as_xcalloc(1, sizeof(*m));
-	struct as_fsck_subject *subject = NULL;
-	struct as_fsck_kernel *kernel = NULL;
-	struct as_judge *judge = NULL;
-	void *own = NULL;
-	uint64_t lot, sent = 0;
-	int rc = as_subject_open(a->setup, &subject, err);
+	struct working w = { 0 };
+	struct lead_task task;
+	uint64_t sent = 0;
+	int rc = open_work(&w, a, as_mate_seat(mate), err);
 
-	if (!rc) {
-		judge = as_judge_new(subject);
-		if (a->corrupt)
-			as_corrupt_use(a->corrupt, subject);
-	}
-	if (!rc && a->kernel)
-		rc = as_fsck_kernel_open(a->kernel, &kernel, err);
-	if (!rc)
-		as_judge_set_kernel(judge, kernel);
-	if (!rc && a->source)
-		rc = a->source->open(a->source, subject, as_mate_seat(mate), a->jobs, &own, err);
-	while (!rc && hear_lot(mate, &lot)) {
-		struct as_judge_counts before = as_judge_counts(judge);
+	while (!rc && hear_task(mate, &task)) {
+		struct as_judge_counts before = as_judge_counts(w.judge);
+		struct judging j = {
+			.a = a, .subject = w.subject, .judge = w.judge, .mate = mate, .m = m
+		};
 
 		memset(m, 0, sizeof(*m));
-		rc = a->source ? take_turn(a, subject, judge, own, mate, m, &sent,
+		rc = a->source ? take_turn(&j, w.own, &sent,
 					   __atomic_load_n(share->told, __ATOMIC_ACQUIRE) == sent,
 					   err)
-			       : judge_lot(a, subject, judge, lot, mate, m, err);
-		count_runs(m, before, as_judge_counts(judge));
+			       : judge_lot(&j, &task, w.soon_ms, err);
+		as_fsck_verdict_free(&j.v);
+		count_runs(m, before, as_judge_counts(w.judge));
 		m->kind = LEAD_DONE;
-		m->lot = lot;
+		m->lot = task.lot;
 		m->text[0] = '\0';
 		if (!rc && send_message(mate, m, NULL))
 			break;
 	}
-	if (own)
-		a->source->close(own);
-	if (a->cover && a->cover->row->close)
-		a->cover->row->close(a->cover);
-	as_judge_free(judge);
-	as_fsck_kernel_free(kernel);
-	as_subject_free(subject);
+	close_work(&w, a);
 	free(m);
 	return rc;
 }

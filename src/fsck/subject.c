@@ -156,7 +156,7 @@ static void set_command(struct as_fsck_subject *s, enum as_subject_mode mode, co
 /* The modes of one command share a tool. */
 static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 {
-	struct as_tool_setup how = { .deadline_ms = s->deadline_ms,
+	struct as_tool_setup how = { .deadline_ms = s->now_ms,
 				     .halt = s->halt,
 				     .output_bytes = 256 << 10 };
 	char path[4096], *program;
@@ -170,7 +170,8 @@ static int start(struct as_fsck_subject *s, unsigned mode, struct as_err *err)
 		}
 	program = s->checker.beside ? beside(s->argv[mode][0]) : as_xstrdup(s->argv[mode][0]);
 	dynamic = as_spawn_which(program, path, sizeof(path)) && as_tool_is_dynamic(path);
-	if (dynamic && s->own[0] && !s->probed && as_subject_is_served(program, s->argv[mode]))
+	if (dynamic && s->own[0] && !s->probed &&
+	    as_subject_is_served(program, s->argv[mode], s->halt))
 		s->served |= 1u << mode;
 	how.served = s->served & 1u << mode;
 	rc = as_tool_start(program, &how, &s->tool[mode], err);
@@ -242,6 +243,7 @@ int as_subject_open(const struct as_subject_setup *setup, struct as_fsck_subject
 			 : setup->patient ? AS_SUBJECT_PATIENT_MS
 			 : setup->hint_ms ? setup->hint_ms
 					  : AS_SUBJECT_DEADLINE_MS;
+	s->now_ms = s->deadline_ms;
 	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++)
 		s->ready[i].never = setup->whole;
 	rc = set_up(s, setup, err);
@@ -287,6 +289,28 @@ void as_subject_free(struct as_fsck_subject *s)
 	free(s->name);
 	free(s->spec);
 	free(s);
+}
+
+void as_subject_hurry(struct as_fsck_subject *s, unsigned ms)
+{
+	s->now_ms = ms && ms < s->deadline_ms ? ms : s->deadline_ms;
+	for (unsigned i = 0; i < AS_SUBJECT_MODES; i++) {
+		if (s->tool[i])
+			as_tool_set_deadline(s->tool[i], s->now_ms);
+		for (unsigned k = 0; k < AS_SUBJECT_FORKS; k++)
+			if (s->forks[k][i])
+				as_tool_set_deadline(s->forks[k][i], s->now_ms);
+	}
+}
+
+unsigned as_subject_deadline_ms(const struct as_fsck_subject *s)
+{
+	return s->deadline_ms;
+}
+
+bool as_subject_is_halted(const struct as_fsck_subject *s)
+{
+	return as_halted(s->halt);
 }
 
 const char *as_subject_spec(const struct as_fsck_subject *s)

@@ -51,6 +51,13 @@ AS_MUST_CHECK int as_subject_open(const struct as_subject_setup *setup,
 				  struct as_fsck_subject **out, struct as_err *err);
 void as_subject_free(struct as_fsck_subject *subject); /* takes NULL */
 
+/* From now on, a run that takes longer than that has not ended at its deadline; 0: than the setup
+ * says. */
+void as_subject_hurry(struct as_fsck_subject *subject, unsigned ms);
+unsigned as_subject_deadline_ms(const struct as_fsck_subject *subject); /* as the setup says */
+/* Whether its runs are ended because the time of the session is over. */
+bool as_subject_is_halted(const struct as_fsck_subject *subject);
+
 const char *as_subject_spec(const struct as_fsck_subject *subject); /* as typed */
 const char *as_subject_name(const struct as_fsck_subject *subject); /* for ids: "e2fsck-ext4" */
 const char *as_subject_type(const struct as_fsck_subject *subject); /* NULL: nothing is known */

@@ -11,7 +11,7 @@
 static int tool_at(struct as_fsck_subject *s, unsigned which, enum as_subject_mode mode,
 		   struct as_tool **tool, struct as_err *err)
 {
-	struct as_tool_setup how = { .deadline_ms = s->deadline_ms,
+	struct as_tool_setup how = { .deadline_ms = s->now_ms,
 				     .halt = s->halt,
 				     .output_bytes = 256 << 10 };
 	int rc = 0;

@@ -139,9 +139,10 @@ char *as_subject_absolute(const char *command)
 }
 
 /* Whether it looks at the disk that it is given. Who does not end does not say so. */
-static bool reads(const char *program, char *const *argv, bool served)
+static bool reads(const char *program, char *const *argv, bool served, const struct as_halt *halt)
 {
 	const struct as_tool_setup how = { .deadline_ms = AS_SUBJECT_DEADLINE_MS,
+					   .halt = halt,
 					   .served = served };
 	const struct as_tool_job job = { .argv = argv };
 	struct as_chunks *store = as_chunks_new();
@@ -164,7 +165,7 @@ static bool reads(const char *program, char *const *argv, bool served)
 	return reads;
 }
 
-bool as_subject_is_served(const char *program, char *const *argv)
+bool as_subject_is_served(const char *program, char *const *argv, const struct as_halt *halt)
 {
-	return !reads(program, argv, false) && reads(program, argv, true);
+	return !reads(program, argv, false, halt) && reads(program, argv, true, halt);
 }

@@ -23,7 +23,7 @@ struct as_fsck_subject {
 	bool probed; /* `served` is known */
 	unsigned served; /* modes, a bit each */
 	char *program; /* of the first mode */
-	unsigned deadline_ms;
+	unsigned deadline_ms, now_ms; /* of a run: as the setup says; as it is now */
 	const struct as_halt *halt; /* NULL: runs may take until their deadline */
 	unsigned told_ms; /* by the user; 0: nothing */
 	/* Each may have stopped somewhere, and takes no other runs then. */
@@ -39,6 +39,6 @@ void as_subject_give_meaning(const struct as_fsck_subject *s, enum as_subject_mo
  * to be freed. */
 char *as_subject_absolute(const char *command);
 /* Whether the program reads its disk only if that is a file (as_tool_setup.served). */
-bool as_subject_is_served(const char *program, char *const *argv);
+bool as_subject_is_served(const char *program, char *const *argv, const struct as_halt *halt);
 
 #endif

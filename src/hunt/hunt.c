@@ -91,33 +91,16 @@ static int start_reducer(struct as_hunt_leader *l, struct as_err *err)
 /* ---- Hearing --------------------------------------------------------------------------------- */
 
 /* The end of one of them. When all are to end, it is of no interest how, unless it says so. */
-static int hear_end(struct as_hunt_leader *l, unsigned seat, bool done, struct as_err *err)
+static int hear_end(struct as_hunt_leader *l, unsigned seat, struct as_err *err)
 {
 	bool said = as_crew_returned(l->crew, seat);
 	struct as_err how = { 0 };
 	int rc = as_crew_ended(l->crew, seat, &how);
 
-	if (l->shared->stop && !said)
+	if (!rc || (l->shared->stop && !said))
 		return 0;
-	if (rc) {
-		*err = how;
-		return rc;
-	}
-	return done || l->shared->stop
-		       ? 0
-		       : as_fail(err, AS_EIO, "a job of the hunt ended before its work was done");
-}
-
-/* Queues the messages of a job until it is their turn. */
-static int hear_job(struct as_hunt_leader *l, unsigned job, struct as_err *err)
-{
-	const char *text;
-	size_t len;
-	int rc = 0;
-
-	while (!rc && (text = as_crew_next(l->crew, job, &len)))
-		rc = as_leader_queue(l, job, text, len, err);
-	return !rc && as_crew_is_over(l->crew, job) ? hear_end(l, job, l->said_over[job], err) : rc;
+	*err = how;
+	return rc;
 }
 
 static int hear_reducer(struct as_hunt_leader *l, struct as_err *err)
@@ -129,7 +112,7 @@ static int hear_reducer(struct as_hunt_leader *l, struct as_err *err)
 	while (!rc && (text = as_crew_next(l->crew, AS_HUNT_REDUCER(l->state), &len)))
 		rc = as_leader_reduced(l, text, err);
 	return !rc && as_crew_is_over(l->crew, AS_HUNT_REDUCER(l->state))
-		       ? hear_end(l, AS_HUNT_REDUCER(l->state), true, err)
+		       ? hear_end(l, AS_HUNT_REDUCER(l->state), err)
 		       : rc;
 }
 
@@ -143,13 +126,23 @@ static int look_ms(const struct as_hunt_leader *l)
 		       : LOOK_MS;
 }
 
+static void end_jobs(struct as_hunt_leader *l)
+{
+	for (size_t i = 0; i < l->state->n_jobs; i++)
+		as_crew_drop(l->crew, (unsigned)i);
+}
+
 static int hear(struct as_hunt_leader *l, struct as_err *err)
 {
-	int rc = 0;
+	int rc;
 
 	as_crew_wait(l->crew, look_ms(l));
+	rc = as_leader_merge(l, false, err);
+	if (as_hunt_state_enough(l->state))
+		end_jobs(l);
 	for (unsigned i = 0; i < l->state->n_jobs && !rc; i++)
-		rc = hear_job(l, i, err);
+		if (as_crew_sits(l->crew, i) && as_crew_is_over(l->crew, i))
+			rc = hear_end(l, i, err);
 	return rc ? rc : hear_reducer(l, err);
 }
 
@@ -207,17 +200,6 @@ static bool any_job(const struct as_hunt_leader *l)
 	return false;
 }
 
-static void end_jobs(struct as_hunt_leader *l)
-{
-	for (size_t i = 0; i < l->state->n_jobs; i++)
-		as_crew_drop(l->crew, (unsigned)i);
-}
-
-static bool is_enough(const struct as_hunt_state *s)
-{
-	return s->max_signs && s->n_signs >= s->max_signs;
-}
-
 /* Runs until no process works any more. */
 static int go_on(struct as_hunt_leader *l, struct as_err *err)
 {
@@ -230,13 +212,11 @@ static int go_on(struct as_hunt_leader *l, struct as_err *err)
 			l->stopping = true;
 			break;
 		}
-		if (is_enough(l->state) && any_job(l))
+		if (as_hunt_state_enough(l->state))
 			end_jobs(l);
 		if (!any_job(l) && !reduces(l) && !to_reduce(l))
 			break;
 		rc = hear(l, err);
-		if (!rc)
-			rc = as_leader_merge(l, false, err);
 		account(l);
 		if (!rc)
 			rc = start_reducer(l, err);
@@ -261,7 +241,7 @@ static int end_all(struct as_hunt_leader *l, int rc, struct as_err *err)
 	/* After an error of ours, nothing more is merged. If the number of workloads is given,
 	 * batches whose turn has not come are not merged, either: they are done again in their
 	 * turn. */
-	if (!rc && !rc2 && !is_enough(l->state))
+	if (!rc && !rc2 && !as_hunt_state_enough(l->state))
 		rc2 = as_leader_merge(l, !l->state->max_workloads, &late);
 	account(l);
 	if (!rc && rc2) {
@@ -290,20 +270,19 @@ int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_e
 
 	as_folders_clean(hunt);
 	l.crew = as_crew_new(&plan, AS_HUNT_REDUCER(state) + 1);
-	l.turns = as_turns_new(state->n_jobs);
 	l.tried_cap = state->n_signs + 1;
 	l.tried = as_xcalloc(l.tried_cap, sizeof(*l.tried));
 	l.shared = as_shared_alloc(sizeof(*l.shared));
 	rc = save(&l, true, err);
 	if (!rc && !l.only_reduces)
 		rc = start_jobs(&l, err);
+	as_leader_begin(&l);
 	if (!rc)
 		rc = start_reducer(&l, err);
 	if (!rc)
 		rc = go_on(&l, err);
 	rc = end_all(&l, rc, err);
 	as_crew_free(l.crew);
-	as_turns_free(l.turns);
 	as_shared_free(l.shared, sizeof(*l.shared));
 	as_folders_clean(hunt);
 	free(l.tried);

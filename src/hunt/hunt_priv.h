@@ -6,16 +6,13 @@
 #ifndef AS_HUNT_HUNT_PRIV_H
 #define AS_HUNT_HUNT_PRIV_H
 
-#include "crew/turns.h"
 #include "hunt/worker.h"
 
 struct as_hunt_leader {
 	const struct as_hunt *hunt;
 	struct as_hunt_state *state;
 	struct as_hunt_shared *shared;
-	struct as_crew *crew; /* jobs by their numbers, and the reducer */
-	struct as_turns *turns; /* batches that are not merged into the state yet, by job */
-	bool said_over[AS_HUNT_JOBS_MAX]; /* the last batch that is here is the last of the job */
+	struct as_crew *crew; /* jobs by their numbers, in turns; and the reducer */
 	bool *tried; /* by signature: its reduction was begun */
 	size_t tried_cap;
 	int64_t used_before_us, start_us, saved_us;
@@ -24,9 +21,8 @@ struct as_hunt_leader {
 	bool only_reduces; /* the hunt was over when we began */
 };
 
-/* A message of a job; it is merged when it is its turn. */
-AS_MUST_CHECK int as_leader_queue(struct as_hunt_leader *l, size_t job, const char *text,
-				  size_t len, struct as_err *err);
+/* When it is known which jobs are over already. */
+void as_leader_begin(struct as_hunt_leader *l);
 /* Merges the messages whose turn it is into the state; with `rest`, all others, too. */
 AS_MUST_CHECK int as_leader_merge(struct as_hunt_leader *l, bool rest, struct as_err *err);
 AS_MUST_CHECK int as_leader_reduced(struct as_hunt_leader *l, const char *text, struct as_err *err);

@@ -29,19 +29,6 @@ static int not_understood(struct as_err *err)
 	return as_fail(err, AS_EIO, "a job of the hunt sent an invalid message");
 }
 
-int as_leader_queue(struct as_hunt_leader *l, size_t job, const char *text, size_t len,
-		    struct as_err *err)
-{
-	json_t *object = json_loads(text, 0, NULL);
-
-	if (!object)
-		return not_understood(err);
-	as_turns_put(l->turns, job, text, len);
-	l->said_over[job] = json_is_true(json_object_get(object, "over"));
-	json_decref(object);
-	return 0;
-}
-
 static int take_finding(struct as_hunt_leader *l, size_t job, json_t *object, struct as_err *err)
 {
 	struct as_hunt_state *s = l->state;
@@ -95,7 +82,7 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 	const json_t *found = json_object_get(object, "found");
 	const json_t *again = json_object_get(object, "met_again");
 	struct as_run_result r;
-	int rc = 0;
+	int rc = object ? 0 : not_understood(err);
 
 	for (size_t i = 0; i < json_array_size(found) && !rc; i++)
 		rc = take_finding(l, job, json_array_get(found, i), err);
@@ -130,30 +117,33 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 
 /* The first of the jobs that have done the fewest batches is next. Positions decide, so that the
  * order is the same after a hunt was resumed. */
-static void set_turns(struct as_hunt_leader *l)
+static void set_turn(struct as_hunt_leader *l, size_t job)
 {
-	const size_t batch = as_worker_batch(l->hunt);
+	const struct as_hunt_job *j = &l->state->jobs[job];
 
-	for (size_t i = 0; i < l->state->n_jobs; i++) {
-		as_turns_set(l->turns, i, l->state->jobs[i].position / batch);
-		if (l->state->jobs[i].over)
-			as_turns_end(l->turns, i);
-	}
+	as_crew_set_turn(l->crew, job,
+			 j->over ? AS_CREW_NO_TURN : j->position / as_worker_batch(l->hunt));
+}
+
+void as_leader_begin(struct as_hunt_leader *l)
+{
+	as_crew_in_turns(l->crew, &(struct as_crew_lanes){ .n = l->state->n_jobs });
+	for (size_t i = 0; i < l->state->n_jobs; i++)
+		set_turn(l, i);
 }
 
 int as_leader_merge(struct as_hunt_leader *l, bool rest, struct as_err *err)
 {
-	size_t job = 0;
+	const char *text;
+	size_t job, len;
 	int rc = 0;
 
-	set_turns(l);
-	while (!rc && !(l->state->max_signs && l->state->n_signs >= l->state->max_signs) &&
-	       as_turns_next(l->turns, rest, &job)) {
-		char *text = as_turns_take(l->turns, job, NULL);
-
+	while (!rc && !as_hunt_state_enough(l->state)) {
+		rc = as_crew_take(l->crew, rest, &job, &text, &len, err);
+		if (rc || !text)
+			break;
 		rc = take_batch(l, job, text, err);
-		set_turns(l);
-		free(text);
+		set_turn(l, job);
 	}
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include "hunt/sets.h"
 #include "hunt/worker_priv.h"
 #include "os/spawn.h"
+#include "symptom/still.h"
 #include "symptom/symptom.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ struct reducing {
 static void hear(struct reducing *r, const char *signature)
 {
 	/* A workload may have several findings. */
-	if (!r->same && as_signature_same_symptom(signature, r->sign->signature)) {
+	if (!r->same && as_still_fails(AS_STILL_SYMPTOM, r->sign->signature, signature)) {
 		snprintf(r->last, sizeof(r->last), "%s", signature);
 		r->same = true;
 	}

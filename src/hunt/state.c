@@ -98,6 +98,11 @@ struct as_shares as_hunt_state_shares(const struct as_hunt_state *s)
 	return sum;
 }
 
+bool as_hunt_state_enough(const struct as_hunt_state *s)
+{
+	return s->max_signs && s->n_signs >= s->max_signs;
+}
+
 bool as_hunt_state_over(const struct as_hunt_state *s)
 {
 	bool all = true;

@@ -86,6 +86,8 @@ void as_hunt_sign_set_cause(struct as_hunt_sign *sign, const char *cause, const 
 struct as_shares as_hunt_state_shares(const struct as_hunt_state *state);
 /* Whether time or workloads are used up. Signatures that are not reduced yet do not matter. */
 bool as_hunt_state_over(const struct as_hunt_state *state);
+/* Whether it has as many kinds of findings as were asked for. */
+bool as_hunt_state_enough(const struct as_hunt_state *state);
 
 /* `folder` is the one named hunt in the run folder. AS_EUSE: there is no hunt in it, or one that
  * cannot be read. */

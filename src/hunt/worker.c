@@ -331,6 +331,8 @@ static int work_job(struct worker_job *job, const struct as_hunt_state *state, s
 	as_breed_free(job->heard.breed);
 	as_buf_free(&job->scenario);
 	free(job->left_out);
+	if (!job->shared->stop && (rc ? rc == AS_ESTOP : !over))
+		return as_fail(err, AS_EIO, "a job of the hunt ended before its work was done");
 	return rc == AS_ESTOP ? 0 : rc;
 }
 

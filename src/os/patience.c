@@ -15,7 +15,8 @@
  * 2. What is granted in all is at most MOST times the deadline: a process that spins without end on
  *    a busy machine is told in the end.
  * 3. A process that sleeps is granted nothing, unless a descendant waits for a processor, or the
- *    sandbox that it is in. One that is blocked is granted at most BLOCKED_MOST times the deadline.
+ *    sandbox that it is in, or we do, whom it may wait for. One that is blocked is granted at most
+ *    BLOCKED_MOST times the deadline.
  */
 #include "os/patience.h"
 
@@ -28,6 +29,34 @@
 #define MOST 31
 #define BLOCKED_MOST 3
 #define DEPTH_MAX 8 /* of descendants */
+#define STOPPED_US 1000000 /* what is later than meant by so much was stopped */
+
+/*
+ * Who may take long, and when that is a hang. HEARD: it may wait until we have read what it says;
+ * then it is we who are slow, and what we waited for a processor does not count. ALONE: it waits
+ * for nothing of ours. What it waited for a processor itself does not count in any row, nor does
+ * time in which the machine was stopped.
+ *
+ *   kind     sign of life: the deadline begins again     how long
+ *   CHILD    a counter in shared memory: an operation    the deadline of an operation, 10 s
+ *            has ended                                   (child/run_option.def)
+ *   PROGRAM  none: mkfs, mount and the like have to end  its caller says, most a minute
+ *   CHECKER  none: the run has to end                    5 s, 30 s to confirm it
+ *                                                        (fsck/subject.h)
+ *   SERVER   none: it has to mount, and to end           the deadline of an operation
+ *   MATE     a message (crew/crew.h)                     its leader says
+ *
+ * A sandbox is more than a process: it has a beat of its kernel, the progress of its engine, the
+ * end of a crash. supervise/hang.c has a clock for each, and asks here for how long the box waited.
+ * The first process of a guest, which looks from inside (box/guest.c), is told that.
+ */
+static const enum patience_heard {
+	ALONE,
+	HEARD
+} rows[] = {
+	[AS_PATIENCE_CHILD] = ALONE,  [AS_PATIENCE_PROGRAM] = HEARD, [AS_PATIENCE_CHECKER] = HEARD,
+	[AS_PATIENCE_SERVER] = ALONE, [AS_PATIENCE_MATE] = HEARD,
+};
 
 /* Set once, at the start of a process that runs in a sandbox. */
 static const volatile int64_t *told;
@@ -124,15 +153,17 @@ static int64_t told_us(void)
 	return told ? *told : 0;
 }
 
-struct as_patience as_patience_of(pid_t pid, unsigned deadline_ms)
+struct as_patience as_patience_of(enum as_patience_kind kind, pid_t pid, unsigned deadline_ms)
 {
 	int64_t now_us = as_now_us();
 
 	return (struct as_patience){
+		.kind = kind,
 		.pid = pid,
 		.deadline_ms = deadline_ms,
 		.since_us = now_us,
-		.looked_us = now_us,
+		.asked_us = now_us,
+		.look.us = now_us,
 		.told_us = told_us(),
 	};
 }
@@ -141,10 +172,11 @@ void as_patience_restart(struct as_patience *p)
 {
 	if (!p->deadline_ms)
 		return;
-	p->since_us = p->looked_us = as_now_us();
+	p->since_us = p->asked_us = p->look.us = as_now_us();
 	p->granted_us = 0;
 	p->told_us = told_us();
-	p->use = as_patience_use(p->pid);
+	p->knows_ours = false;
+	p->look.use = as_patience_use(p->pid);
 }
 
 static int64_t left_us(const struct as_patience *p)
@@ -166,29 +198,81 @@ static double pressure(void)
 	return percent / 100;
 }
 
-/* For how long it waited since we looked last. */
+/* How long this thread waited for a processor, so far. */
+static int64_t our_waits_us(void)
+{
+	FILE *f = fopen("/proc/thread-self/schedstat", "re");
+	unsigned long long ran_ns, waited_ns = 0;
+
+	if (f && fscanf(f, "%llu %llu", &ran_ns, &waited_ns) != 2)
+		waited_ns = 0;
+	if (f)
+		fclose(f);
+	return (int64_t)(waited_ns / 1000);
+}
+
+/* The look that is over is replaced. *passed_us: how long ago it was. */
+static int64_t waits_since(struct as_patience_look *look, pid_t pid, int64_t more_us,
+			   int64_t *passed_us)
+{
+	struct as_patience_use use = as_patience_use(pid), was = look->use;
+	int64_t now_us = as_now_us(), waited_us = use.waited_us - was.waited_us + more_us;
+	int64_t missed_us;
+
+	*passed_us = now_us - look->us;
+	missed_us = *passed_us - (use.ran_us - was.ran_us);
+	*look = (struct as_patience_look){ now_us, use };
+	return use.wants && waited_us < missed_us ? missed_us : waited_us;
+}
+
+int64_t as_patience_waited(struct as_patience_look *look, pid_t pid)
+{
+	bool first = !look->us;
+	int64_t passed_us, waited_us = waits_since(look, pid, 0, &passed_us);
+
+	return first || waited_us < 0 ? 0 : waited_us < passed_us ? waited_us : passed_us;
+}
+
+/* What does not count of the time since we looked last. */
 static int64_t look(struct as_patience *p)
 {
-	struct as_patience_use use = as_patience_use(p->pid);
-	int64_t now_us = as_now_us(), passed_us = now_us - p->looked_us;
-	int64_t told_now_us = told_us();
-	int64_t waited_us = use.waited_us - p->use.waited_us + told_now_us - p->told_us;
-	int64_t missed_us = passed_us - (use.ran_us - p->use.ran_us);
+	int64_t told_now_us = told_us(), more_us = told_now_us - p->told_us;
+	int64_t passed_us, waited_us;
 
-	if (use.blocked && p->granted_us < (int64_t)p->deadline_ms * 1000 * BLOCKED_MOST)
+	if (rows[p->kind] == HEARD) {
+		int64_t ours_us = our_waits_us();
+
+		more_us += ours_us - p->ours_us;
+		p->ours_us = ours_us;
+	}
+	waited_us = waits_since(&p->look, p->pid, more_us, &passed_us);
+	if (p->look.use.blocked && p->granted_us < (int64_t)p->deadline_ms * 1000 * BLOCKED_MOST)
 		waited_us += (int64_t)(pressure() * (double)passed_us);
-	if (use.wants && waited_us < missed_us)
-		waited_us = missed_us;
-	p->looked_us = now_us;
-	p->use = use;
 	p->told_us = told_now_us;
 	return waited_us < passed_us ? waited_us : passed_us;
 }
 
+/* Time in which nobody looked, though somebody should have. */
+static void forgive_stop(struct as_patience *p)
+{
+	int64_t now_us = as_now_us();
+	int64_t over_us = now_us - p->asked_us - (int64_t)AS_PATIENCE_STEP_MS * 1000;
+
+	if (over_us > STOPPED_US)
+		p->since_us += over_us;
+	p->asked_us = now_us;
+}
+
 int64_t as_patience_left(struct as_patience *p)
 {
-	int64_t left = left_us(p);
+	int64_t left;
 
+	if (rows[p->kind] == HEARD && !p->knows_ours) {
+		p->knows_ours = true;
+		p->ours_us = our_waits_us();
+	}
+	forgive_stop(p);
+	left = left_us(p);
 	if (left <= 0) {
 		int64_t grant = look(p), most = (int64_t)p->deadline_ms * 1000 * MOST;
 
@@ -197,8 +281,12 @@ int64_t as_patience_left(struct as_patience *p)
 		if (grant > 0) {
 			p->since_us += grant;
 			p->granted_us += grant;
-			left = left_us(p);
 		}
+		/* We may have been stopped while we looked. */
+		forgive_stop(p);
+		left = left_us(p);
 	}
+	if (left > AS_PATIENCE_STEP_MS * 1000)
+		return AS_PATIENCE_STEP_MS;
 	return left > 0 ? (left + 999) / 1000 : 0;
 }

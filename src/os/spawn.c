@@ -33,9 +33,7 @@
 #include <unistd.h>
 
 #define OUTPUT_MAX_DEFAULT ((size_t)1 << 20)
-#define STOPPED_US 1000000
 #define NAP_MS 2
-#define STEP_MS 500 /* so long do we wait at a time */
 #define STOP_LOOK_MS 50 /* a signal may come after we looked for it and before we wait */
 #define KILL_MS 1000 /* how long a killed child may take to end, before and after it was helped */
 #define BLOCK_BYTES (16 << 10)
@@ -231,9 +229,6 @@ static int64_t time_left(const struct as_spawn_limits *limits, struct as_patienc
 
 	if (limits->deadline_ms) {
 		left_ms = as_patience_left(patience);
-		/* A stop counts for as long as we meant to wait, at most. */
-		if (left_ms > STEP_MS)
-			left_ms = STEP_MS;
 		/* A change of *alive is seen only when we look: we look often enough to be an
 		 * eighth late at most. */
 		if (limits->alive && left_ms > limits->deadline_ms / 8 + 1)
@@ -244,38 +239,22 @@ static int64_t time_left(const struct as_spawn_limits *limits, struct as_patienc
 	return left_ms;
 }
 
-/* How much longer than `meant_us` it is since we looked at the clock: somebody has stopped us
- * (SIGSTOP, a machine in sleep), and most likely the child as well, so that this time must not
- * count. All time is looked at, from the start on: we may be stopped anywhere, in fork(), too. */
-static int64_t stopped_us(int64_t looked_us, int64_t now_us, int64_t meant_us)
-{
-	int64_t over_us = now_us - looked_us - meant_us;
-
-	return over_us > STOPPED_US ? over_us : 0;
-}
-
 /* Waits for the end or for the deadline, which starts again whenever *alive changes. */
-static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
-			struct as_ended *ended)
+static void watch_child(struct watch *w, enum as_patience_kind kind,
+			const struct as_spawn_limits *limits, struct as_ended *ended)
 {
-	struct as_patience patience = as_patience_of(w->pid, limits->deadline_ms);
+	struct as_patience patience = as_patience_of(kind, w->pid, limits->deadline_ms);
 	uint64_t seen = limits->alive ? *limits->alive : 0;
 	enum as_end early = AS_END_EXIT;
-	int64_t looked_us = patience.since_us, left_ms = 0;
+	int64_t left_ms;
 
 	w->pidfd = pidfd_open(w->pid, 0);
 	while (!has_ended(w)) {
-		int64_t now_us = as_now_us();
-
-		patience.since_us += stopped_us(looked_us, now_us, left_ms * 1000);
-		looked_us = now_us;
 		if (limits->alive && *limits->alive != seen) {
 			seen = *limits->alive;
 			as_patience_restart(&patience);
 		}
 		left_ms = time_left(limits, &patience);
-		if (!left_ms && stopped_us(now_us, as_now_us(), 0))
-			continue; /* the stop was since we looked */
 		if ((limits->stop && *limits->stop) || as_halted(limits->halt))
 			early = AS_END_STOPPED;
 		else if (!left_ms && !has_ended(w)) /* it may have ended while we looked */
@@ -381,7 +360,7 @@ int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn
 	}
 	if (w.pid < 0)
 		return as_fail_errno(err, errno, "cannot fork");
-	watch_child(&w, limits, ended);
+	watch_child(&w, AS_PATIENCE_CHILD, limits, ended);
 	if (!*oom && was_killed(ended))
 		return as_fail(err, AS_ENOMEM,
 			       "a process of ours was killed because memory ran out: %llu MiB are "
@@ -489,7 +468,7 @@ static int run_program(const struct as_spawn *spawn, const char *path, char *con
 		       struct as_ended *ended, struct as_err *err)
 {
 	struct watch w = { .out_fd = -1, .output = spawn->output, .start_us = as_now_us() };
-	struct as_spawn_limits limits = { .deadline_ms = spawn->deadline_ms };
+	struct as_spawn_limits limits = { .deadline_ms = spawn->deadline_ms, .halt = spawn->halt };
 	pid_t parent = getpid();
 	struct plumbing p;
 	int rc, fail;
@@ -515,7 +494,7 @@ static int run_program(const struct as_spawn *spawn, const char *path, char *con
 	p.out_fd[0] = -1;
 	close_fd(&p.out_fd[1]);
 	close_fd(&p.exec_fd[1]);
-	watch_child(&w, &limits, ended);
+	watch_child(&w, AS_PATIENCE_PROGRAM, &limits, ended);
 	fail = ended->stuck ? 0 : exec_result(p.exec_fd[0]);
 	if (fail)
 		rc = as_fail_errno(err, fail, "%s: cannot be started%s%s", path,

@@ -26,11 +26,14 @@ struct as_ended {
 	pid_t stuck; /* the child if it was killed and still lives, else 0 */
 };
 
+struct as_halt;
+
 struct as_spawn {
 	char *const *argv; /* argv[0] is looked up in PATH */
 	char *const *envp; /* NULL: a small fixed environment (PATH, LC_ALL=C, TZ=UTC, TMPDIR) */
 	const char *cwd; /* NULL: unchanged */
 	unsigned deadline_ms; /* 0: none */
+	const struct as_halt *halt; /* it is ended then (AS_END_STOPPED); may be NULL */
 	struct as_buf *output; /* stdout and stderr together, NULL: /dev/null */
 	size_t output_max; /* the rest is read and dropped; 0: 1 MiB */
 	const char *input; /* fed to stdin, NULL: /dev/null */

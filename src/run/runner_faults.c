@@ -8,6 +8,7 @@
 #include "instance/instance.h"
 #include "os/spawn.h"
 #include "run/draw.h"
+#include "symptom/still.h"
 #include "symptom/symptom.h"
 
 #include <stdlib.h>
@@ -37,6 +38,12 @@ static int once_with(struct as_runner *r, const struct as_work *one, const char 
 	return rc;
 }
 
+/* The signature of what the last run has shown; NULL: nothing. */
+static const char *shown_by(const struct as_runner *r)
+{
+	return r->shared->notice.is ? r->shared->notice.signature : NULL;
+}
+
 /* What was found in a batch is looked for again, alone, and with as few faults as show it. What
  * does not come again is reported as it was. */
 static int report_fewest(struct as_runner *r, const struct as_work *one,
@@ -53,7 +60,7 @@ static int report_fewest(struct as_runner *r, const struct as_work *one,
 	for (; rules < all && !rc; rules++) {
 		as_draw_plan(&drawn, rules, text);
 		rc = once_with(r, one, text, &again, err);
-		if (r->shared->notice.is)
+		if (as_still_fails(AS_STILL_SOMEHOW, before->notice.signature, shown_by(r)))
 			break;
 	}
 	if (!rc && rules == all) {
@@ -119,8 +126,7 @@ int as_runner_drawn(struct as_runner *r, const struct as_work *batch, size_t *do
 
 static bool is_wanted(const struct as_runner *r)
 {
-	return r->shared->notice.is &&
-	       as_signature_same_symptom(r->shared->notice.signature, r->options.near);
+	return as_still_fails(AS_STILL_SYMPTOM, r->options.near, shown_by(r));
 }
 
 struct near {

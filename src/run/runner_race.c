@@ -3,6 +3,7 @@
 #include "run/runner_priv.h"
 
 #include "instance/instance.h"
+#include "symptom/still.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -52,7 +53,8 @@ static int race_rate(struct as_runner *r, const struct as_work *one, unsigned re
 	for (unsigned i = 0; i < repeat && !rc; i++) {
 		rc = as_runner_once(r, one, r->options.faults, r->plan, result, err);
 		again += !rc && r->shared->notice.is &&
-			 !strcmp(r->shared->notice.signature, found->notice.signature);
+			 as_still_fails(AS_STILL_EXACTLY, found->notice.signature,
+					r->shared->notice.signature);
 	}
 	if (r->disk_fd >= 0)
 		close(r->disk_fd);

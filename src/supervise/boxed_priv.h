@@ -92,8 +92,7 @@ struct as_boxed_clocks {
 	int64_t last_us; /* when we looked */
 	int64_t silent_us, idle_us, stuck_us, crash_us, stopped_us; /* for how long */
 	uint64_t beat, progress;
-	int64_t asked_us; /* when we asked what the box had of the processors; 0: never */
-	struct as_patience_use use;
+	struct as_patience_look waits; /* what the box had of the processors when we asked */
 };
 /* Whether the box has ended, hangs or floods; BOXED_RUNS: none of these. */
 enum as_boxed_end as_boxed_look(const struct as_boxed_session *b, struct as_boxed_clocks *clocks);

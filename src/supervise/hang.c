@@ -33,22 +33,6 @@ static bool has_ended(const struct as_box *box)
 	return waitid(P_PID, (id_t)box->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
 }
 
-/*
- * How long the box waited for a processor since we asked last. If it wants one at this moment, all
- * that it did not run was a wait.
- */
-static int64_t waited_us(struct as_boxed_clocks *c, pid_t pid, int64_t now_us)
-{
-	struct as_patience_use use = as_patience_use(pid);
-	int64_t passed_us = c->asked_us ? now_us - c->asked_us : 0;
-	int64_t waited = use.wants ? passed_us - (use.ran_us - c->use.ran_us)
-				   : use.waited_us - c->use.waited_us;
-
-	c->asked_us = now_us;
-	c->use = use;
-	return waited < 0 ? 0 : waited < passed_us ? waited : passed_us;
-}
-
 static int64_t less(int64_t clock_us, int64_t by_us)
 {
 	return clock_us > by_us ? clock_us - by_us : 0;
@@ -63,12 +47,12 @@ static void forgive_waits(struct as_boxed_clocks *c, struct as_box *box)
 	int64_t waited;
 
 	if (!c->silent_us && !c->idle_us) {
-		c->asked_us = 0;
+		c->waits.us = 0;
 		return;
 	}
-	if (c->asked_us && c->last_us - c->asked_us < ASK_MS * 1000)
+	if (c->waits.us && c->last_us - c->waits.us < ASK_MS * 1000)
 		return;
-	waited = waited_us(c, box->pid, c->last_us);
+	waited = as_patience_waited(&c->waits, box->pid);
 	box->state->waited_us += waited;
 	c->silent_us = less(c->silent_us, waited);
 	c->idle_us = less(c->idle_us, waited);

@@ -147,7 +147,7 @@ void as_server_kill(struct as_server *s)
 
 static int await(struct as_server *s, const char *mnt, uint64_t before, unsigned deadline_ms)
 {
-	struct as_patience patience = as_patience_of(s->keeper, deadline_ms);
+	struct as_patience patience = as_patience_of(AS_PATIENCE_SERVER, s->keeper, deadline_ms);
 
 	while (as_server_mount_number(mnt) == before) {
 		if (reap(s, 0))
@@ -216,10 +216,21 @@ bool as_server_hung(const struct as_server *s)
 	return s->hung;
 }
 
+static bool ends_in_time(struct as_server *s, unsigned deadline_ms)
+{
+	struct as_patience patience = as_patience_of(AS_PATIENCE_SERVER, s->keeper, deadline_ms);
+	int64_t left_ms;
+
+	do
+		left_ms = deadline_ms ? as_patience_left(&patience) : 0;
+	while (!reap(s, (unsigned)left_ms) && left_ms);
+	return s->gone;
+}
+
 bool as_server_stop(struct as_server *s, unsigned deadline_ms)
 {
 	s->wanted = true;
-	if (!reap(s, deadline_ms)) {
+	if (!ends_in_time(s, deadline_ms)) {
 		as_server_kill(s);
 		s->hung = true;
 		snprintf(s->trouble, sizeof(s->trouble),

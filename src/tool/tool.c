@@ -247,6 +247,11 @@ static uint64_t record_max(void)
 	return machine && machine / RECORD_PART < most ? machine / RECORD_PART : most;
 }
 
+void as_tool_set_deadline(struct as_tool *tool, unsigned deadline_ms)
+{
+	tool->limits.deadline_ms = deadline_ms;
+}
+
 int as_tool_start(const char *program, const struct as_tool_setup *setup, struct as_tool **out,
 		  struct as_err *err)
 {
@@ -348,7 +353,7 @@ static void drain(struct as_tool *tool, struct as_buf *output)
  */
 int as_tool_await(struct as_tool *tool, unsigned deadline_ms, struct as_buf *output)
 {
-	struct as_patience patience = as_patience_of(tool->pid, deadline_ms);
+	struct as_patience patience = as_patience_of(AS_PATIENCE_CHECKER, tool->pid, deadline_ms);
 	struct pollfd answer = { .fd = tool->control_fd, .events = POLLIN };
 
 	while (poll(&answer, 1, QUIET_MS) < 0 && errno == EINTR)

@@ -96,6 +96,8 @@ struct as_tool_result {
  */
 AS_MUST_CHECK int as_tool_start(const char *program, const struct as_tool_setup *setup,
 				struct as_tool **tool, struct as_err *err);
+/* From now on, of each run. */
+void as_tool_set_deadline(struct as_tool *tool, unsigned deadline_ms);
 /* Takes NULL. It must be called before the chunk store of the last disk is freed. */
 void as_tool_free(struct as_tool *tool);
 

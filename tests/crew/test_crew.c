@@ -371,6 +371,136 @@ static void test_interrupts(void **state)
 	assert_no_child();
 }
 
+/* ---- In turns -------------------------------------------------------------------------------- */
+
+/* Each says as many as its row has, with its name before: the first of them late. */
+static int say_some(struct as_mate *m, void *ctx, struct as_err *err)
+{
+	unsigned n = ((const unsigned *)ctx)[as_mate_seat(m)];
+	char text[2] = { (char)('a' + (int)as_mate_seat(m)), '0' };
+
+	(void)err;
+	usleep((SEATS - as_mate_seat(m)) * 20000);
+	for (unsigned i = 0; i < n; i++, text[1]++)
+		if (as_mate_say(m, text, 2))
+			_exit(9);
+	return 0;
+}
+
+static bool any_sits(const struct as_crew *c)
+{
+	for (unsigned i = 0; i < SEATS; i++)
+		if (as_crew_sits(c, i))
+			return true;
+	return false;
+}
+
+/* Takes all that comes until nobody works; those that have said all have no turn any more. */
+static void take_all(struct as_crew *c, const unsigned *most, struct as_buf *order)
+{
+	unsigned taken[SEATS] = { 0 };
+	const char *text;
+	size_t lane, len;
+
+	while (any_sits(c)) {
+		as_crew_wait(c, -1);
+		for (;;) {
+			assert_int_equal(as_crew_take(c, false, &lane, &text, &len, NULL), 0);
+			if (!text)
+				break;
+			as_buf_add(order, text, len);
+			taken[lane]++;
+			as_crew_set_turn(c, lane,
+					 taken[lane] == most[lane] ? AS_CREW_NO_TURN : taken[lane]);
+		}
+		for (unsigned i = 0; i < SEATS; i++)
+			if (as_crew_sits(c, i) && as_crew_is_over(c, i))
+				assert_int_equal(as_crew_ended(c, i, NULL), 0);
+	}
+}
+
+/* Nobody takes what one said whose turn never comes; it is taken when nobody says more. */
+static void test_turns(void **state)
+{
+	static const struct {
+		unsigned says[SEATS], most[SEATS];
+		const char *want, *rest;
+	} rows[] = {
+		{ { 3, 1, 2, 1 }, { 3, 1, 2, 1 }, "a0b0c0d0a1c1a2", "" },
+		{ { 1, 0, 3, 1 }, { 1, 1, 3, 1 }, "a0", "c0d0c1c2" },
+		{ { 1, 3, 1, 1 }, { 1, 1, 1, 1 }, "a0b0c0d0", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct as_crew *c = as_crew_new(&plan, SEATS);
+		struct as_buf order = { 0 };
+		unsigned taken[SEATS] = { 0 };
+		const char *text;
+		size_t lane, len;
+
+		as_crew_in_turns(c, &(struct as_crew_lanes){ .n = SEATS });
+		for (unsigned k = 0; k < SEATS; k++)
+			start(c, k, say_some, (void *)rows[i].says);
+		take_all(c, rows[i].most, &order);
+		assert_string_equal(as_buf_str(&order), rows[i].want);
+		as_buf_clear(&order);
+		while (!as_crew_take(c, true, &lane, &text, &len, NULL) && text) {
+			as_buf_add(&order, text, len);
+			as_crew_set_turn(c, lane, ++taken[lane]);
+		}
+		assert_string_equal(as_buf_str(&order), rows[i].rest);
+		as_buf_free(&order);
+		as_crew_free(c);
+	}
+	assert_no_child();
+}
+
+/* The lane that a message names, which any mate may say; "z" is refused. */
+static int lane_of(void *ctx, const char *data, size_t len, size_t *lane, struct as_err *err)
+{
+	(void)ctx;
+	*lane = (size_t)(data[0] - '0');
+	return len == 1 && *lane < SEATS ? 0 : as_fail(err, AS_EIO, "no lane");
+}
+
+static void test_lanes(void **state)
+{
+	struct as_crew *c = as_crew_new(&plan, 2);
+	struct as_err err;
+	const char *text;
+	size_t lane, len;
+
+	(void)state;
+	as_crew_in_turns(c, &(struct as_crew_lanes){ SEATS, lane_of, NULL });
+	for (size_t i = 0; i < SEATS; i++)
+		as_crew_set_turn(c, i, SEATS - i);
+	as_crew_recall(c, 3, "old", 3);
+	as_crew_recall(c, 3, "3", 1);
+	assert_true(as_crew_waits(c, 3));
+	assert_false(as_crew_waits(c, 2));
+	start(c, 0, say_and_end, "2");
+	start(c, 1, say_and_end, "z");
+	assert_int_equal(as_crew_take(c, false, &lane, &text, &len, &err), 0);
+	assert_int_equal(lane, 3);
+	assert_string_equal(text, "3");
+	as_crew_set_turn(c, lane, AS_CREW_NO_TURN);
+	/* It is taken, whoever of the two says something first. */
+	for (bool refused = false, taken = false; !refused || !taken;) {
+		as_crew_wait(c, 100);
+		if (as_crew_take(c, false, &lane, &text, &len, &err)) {
+			assert_string_equal(err.msg, "no lane");
+			refused = true;
+		} else if (text) {
+			assert_string_equal(text, "2");
+			as_crew_set_turn(c, lane, AS_CREW_NO_TURN);
+			taken = true;
+		}
+	}
+	as_crew_free(c);
+	assert_no_child();
+}
+
 /* ---- No mate without a leader ---------------------------------------------------------------- */
 
 static int lasting[2]; /* every mate has its end of the pipe */
@@ -493,6 +623,8 @@ int main(void)
 		cmocka_unit_test(test_full_pipes),
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_interrupts),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_lanes),
 		cmocka_unit_test(test_leader_dies_in_fork),
 		cmocka_unit_test(test_leader_dies_later),
 		cmocka_unit_test(test_signals),

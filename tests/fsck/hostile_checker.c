@@ -79,6 +79,16 @@ static void shout(void)
 		puts("0123456789012345678901234567890123456789012345678901234567890123456789");
 }
 
+/* The first damage is in one of eight sectors. */
+static int hangs_here(void)
+{
+	int i = 0;
+
+	while (i < SIZE && disk[i] == 'h')
+		i++;
+	return i / 512 % 8 == 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc == 3 ? argv[1] : "";
@@ -99,6 +109,9 @@ int main(int argc, char **argv)
 		signal(SIGINT, SIG_IGN);
 	}
 	if (bad && (!strcmp(what, "hang") || !strcmp(what, "stubborn")))
+		for (;;)
+			pause();
+	if (bad && !strcmp(what, "some") && hangs_here())
 		for (;;)
 			pause();
 	if (bad && !strcmp(what, "slow"))

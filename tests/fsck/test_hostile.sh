@@ -38,6 +38,13 @@ for what in hang stubborn loud; do
 	tap_like "a checker that does not end is told so: $what" "$WORK/out" "did not end"
 done
 nothing_left "of those that do not end"
+# Those on which it hangs are put aside: the others do not wait until it is decided that it hangs.
+tap_run "a checker that hangs on some disks" 0 timeout -k 5 $((120 * TAP_SLOWER)) "$ASSAY" fsck \
+	"checker:$bin/hostile some {disk}" --disk "$WORK/disk" --model bits --for 12s --json \
+	--no-store
+disks=$(sed -n '/"event":"fsck"/s/.*"disks":\([0-9]*\).*/\1/p' "$WORK/out")
+tap_is "the other disks were judged meanwhile" "$([ "${disks:-0}" -ge 60 ]; echo $?)" 0
+nothing_left "of one that hangs on some"
 # The second run says "clean", and goes on changing the disk.
 for what in later:"the second run says that the disk is clean, but changes it" \
 	restless:"each run until the fifth changes it again"; do

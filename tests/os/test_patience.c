@@ -164,13 +164,13 @@ static void test_who_never_ends(void **state)
 
 static void test_what_is_left(void **state)
 {
-	struct as_patience none = as_patience_of(getpid(), 0), some;
+	struct as_patience none = as_patience_of(AS_PATIENCE_CHILD, getpid(), 0), some;
 
 	(void)state;
 	as_patience_restart(&none);
-	assert_int_equal(none.use.waited_us, 0);
-	some = as_patience_of(getpid(), 60000);
-	assert_in_range(as_patience_left(&some), 1, 60000);
+	assert_int_equal(none.look.use.waited_us, 0);
+	some = as_patience_of(AS_PATIENCE_CHILD, getpid(), 60000);
+	assert_in_range(as_patience_left(&some), 1, AS_PATIENCE_STEP_MS);
 	/* A process that is gone has waited for nothing. */
 	assert_int_equal(as_patience_use(0).waited_us, 0);
 	assert_true(!is_told() || as_patience_use(getpid()).wants);
@@ -184,17 +184,59 @@ static void test_what_the_machine_tells(void **state)
 
 	(void)state;
 	as_patience_told(&told_us);
-	p = as_patience_of(0, 1);
+	p = as_patience_of(AS_PATIENCE_CHILD, 0, 1);
 	spin_for(spent_ms() + 3);
 	told_us += 60000000;
 	assert_true(as_patience_left(&p) == 1);
 	spin_for(spent_ms() + 3);
 	assert_int_equal(as_patience_left(&p), 0);
 	as_patience_told(NULL);
-	p = as_patience_of(0, 1);
+	p = as_patience_of(AS_PATIENCE_CHILD, 0, 1);
 	spin_for(spent_ms() + 3);
 	told_us += 60000000;
 	assert_int_equal(as_patience_left(&p), 0);
+}
+
+/* Time in which nobody looked, though somebody should have, was a stop; a little late is none. */
+static void test_who_was_stopped(void **state)
+{
+	struct as_patience p = as_patience_of(AS_PATIENCE_CHILD, 0, 1000);
+
+	(void)state;
+	p.since_us -= 60000000;
+	p.asked_us -= 60000000;
+	p.look.us -= 60000000;
+	assert_in_range(as_patience_left(&p), 1, AS_PATIENCE_STEP_MS);
+	p = as_patience_of(AS_PATIENCE_CHILD, 0, 1000);
+	p.since_us -= 1400000;
+	p.asked_us -= 1400000;
+	p.look.us -= 1400000;
+	assert_int_equal(as_patience_left(&p), 0);
+}
+
+/* What we waited counts for who may wait for us, and for nobody else. */
+static void test_who_waits_for_us(void **state)
+{
+	static const struct {
+		enum as_patience_kind kind;
+		bool left;
+	} rows[] = { { AS_PATIENCE_PROGRAM, true },
+		     { AS_PATIENCE_CHECKER, true },
+		     { AS_PATIENCE_MATE, true },
+		     { AS_PATIENCE_CHILD, false },
+		     { AS_PATIENCE_SERVER, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct as_patience p = as_patience_of(rows[i].kind, 0, 60000);
+
+		assert_in_range(as_patience_left(&p), 1, AS_PATIENCE_STEP_MS);
+		/* As if it were 61 s later, in which we had waited for 30 s. */
+		p.since_us -= 61000000;
+		p.look.us -= 61000000;
+		p.ours_us -= 30000000;
+		assert_int_equal(as_patience_left(&p) > 0, rows[i].left);
+	}
 }
 
 int main(void)
@@ -204,6 +246,8 @@ int main(void)
 		cmocka_unit_test(test_who_never_ends),
 		cmocka_unit_test(test_what_is_left),
 		cmocka_unit_test(test_what_the_machine_tells),
+		cmocka_unit_test(test_who_was_stopped),
+		cmocka_unit_test(test_who_waits_for_us),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

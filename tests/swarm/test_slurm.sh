@@ -22,7 +22,10 @@ cells hunt --target lab:bug={bug} --seed {seed} --no-reduce
     bug 2 7
     seed 1 2
 FILE
-sed -i "s/^time 2s/time $((2 * TAP_SLOWER))s/" "$WORK/file"
+# In its slice, each hunt has to come to a finding, and the check to its end: that takes part of a
+# second of a processor.
+slow=$((TAP_SLOWER * $(tap_slowness)))
+sed -i "s/^time 2s/time $((4 * slow))s/" "$WORK/file"
 
 tap_run "a campaign by Slurm" 1 "$ASSAY" swarm run "$WORK/file" --slurm -o "$WORK/c"
 tap_like "says what was found" "$WORK/out" '^[0-9]+ kinds of findings in 4 of 5 cells$'
@@ -45,15 +48,15 @@ tap_is "each cell did its work in each round" \
 
 # ---- A node that vanishes ----
 
-sed 's/^time .*/time 6s/; s/^rounds .*/rounds 1/' "$WORK/file" >"$WORK/file2"
+sed "s/^time .*/time $((6 * slow))s/; s/^rounds .*/rounds 1/" "$WORK/file" >"$WORK/file2"
 "$ASSAY" swarm run "$WORK/file2" --slurm -o "$WORK/d" >"$WORK/out2" 2>&1 &
 leader=$!
 runs() { squeue -h -t R -o %i | grep -q .; }
-tap_wait_until 60 runs
+tap_wait_until $((60 * slow)) runs
 kill -9 "$(cat "$SLURM_DIR/slurmd.pid")"
 pgrep -f "swarm cell $WORK/d/" | xargs -r kill -9
 slurmd_start
-tap_wait_until 120 slurm_is_gone "$leader"
+tap_wait_until $((120 * slow)) slurm_is_gone "$leader"
 wait "$leader"
 tap_is "goes on after the node is back" $? 1
 "$ASSAY" swarm status "$WORK/d" --json >"$WORK/status"
@@ -63,7 +66,7 @@ tap_is "no cell is left out" "$(grep -c '"slices":0' "$WORK/status")" 0
 
 "$ASSAY" swarm run "$WORK/file2" --slurm -o "$WORK/e" >/dev/null 2>&1 &
 leader=$!
-tap_wait_until 60 runs
+tap_wait_until $((60 * slow)) runs
 kill -9 "$leader"
 wait "$leader" 2>/dev/null
 tap_run "another leader goes on" 1 "$ASSAY" swarm run "$WORK/file2" --slurm -o "$WORK/e"

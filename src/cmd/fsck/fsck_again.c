@@ -16,6 +16,7 @@
 #include "damage/generic.h"
 #include "disk/image.h"
 #include "fsck/judge.h"
+#include "symptom/still.h"
 #include "target/fstype.h"
 #include "work/parse.h"
 
@@ -23,7 +24,6 @@
 #include <string.h>
 
 #define OPTION "fsck="
-#define FIELD "; field "
 #define WORK_BYTES ((size_t)16 << 20)
 
 struct again {
@@ -200,7 +200,8 @@ static int tell(const struct again *a, const struct as_fsck_verdict *v, struct a
 		as_emit_note(talk, "%s", as_buf_str(&v->found[a->problem].summary));
 	if (!there)
 		as_emit_note(talk, "%s: did not reproduce", id);
-	else if (wanted && strcmp(as_buf_str(&v->found[a->problem].signature), wanted))
+	else if (wanted && !as_still_fails(AS_STILL_EXACTLY, wanted,
+					   as_buf_str(&v->found[a->problem].signature)))
 		as_emit_note(talk, "%s: something else was found than \"%s\"", id, wanted);
 	else
 		as_emit_note(talk, "%s: reproduced", id);
@@ -210,7 +211,7 @@ static int tell(const struct again *a, const struct as_fsck_verdict *v, struct a
 static int judge(struct again *a, struct as_sink *talk, struct as_err *err)
 {
 	const char *sign = a->stored->finding.signature;
-	const char *field = sign ? strstr(sign, FIELD) : NULL;
+	const char *field = sign ? strstr(sign, AS_SIGNATURE_FIELD) : NULL;
 	struct as_damaged_byte any = { 0 };
 	struct as_fsck_verdict v = { 0 };
 	int rc;
@@ -218,7 +219,7 @@ static int judge(struct again *a, struct as_sink *talk, struct as_err *err)
 	as_buf_adds(&a->damage.words, "as it was found");
 	/* By its field, the finding was told apart from others. */
 	if (field)
-		as_buf_adds(&a->damage.field, field + strlen(FIELD));
+		as_buf_adds(&a->damage.field, field + strlen(AS_SIGNATURE_FIELD));
 	a->damage.sealed = strstr(a->options, " sealed");
 	/* That something is damaged is known, if not what. */
 	if (a->base.sick && !a->damage.n && a->problem != AS_FSCK_HEALTHY) {

@@ -11,6 +11,7 @@
 #include "cmd/fsck/fsck_word.h"
 #include "cross/cross.h"
 #include "os/spawn.h"
+#include "symptom/still.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,11 +71,10 @@ static void progress(void *ctx, const struct as_cross_counts *n)
 	as_live_set(live, AS_COUNT_findings, n->findings);
 }
 
-static int compare(const struct as_args *args, const struct as_cross_setup *setup,
+static int compare(const struct as_args *args, int64_t for_us, const struct as_cross_setup *setup,
 		   struct as_cross *cross, const struct as_frames *keep, struct as_cli_output *out,
 		   struct as_run_result *stats, struct as_err *err)
 {
-	const char *time = as_args_text(args, "for", NULL);
 	struct as_cross_args how = { .only = -1,
 				     .max_findings = as_args_number(args, "max-findings", 0),
 				     .jobs = (unsigned)as_args_number(args, "jobs", 1),
@@ -86,17 +86,18 @@ static int compare(const struct as_args *args, const struct as_cross_setup *setu
 	struct as_cross_counts n = { 0 };
 	struct as_buf text = { 0 };
 	int64_t start_us = as_now_us();
-	int rc = time ? as_cli_read_duration("for", time, &how.for_us, err) : 0;
+	int rc;
 
+	how.for_us = for_us ? as_cli_time_left(for_us) : 0;
 	setup->halt->stop = as_cli_stop_catch();
+	as_cli_opened();
 	as_live_target(out->live, as_args_text(args, "compare", ""), "", how.jobs);
 	as_live_goal(out->live, how.for_us, 0);
 	as_cross_describe(cross, &text);
 	tell(out->chain, as_buf_str(&text));
 	as_buf_clear(&text);
-	if (!rc)
-		rc = how.jobs > 1 || keep ? as_cross_run_jobs(cross, setup, &how, &n, err)
-					  : as_cross_run(cross, &how, &n, err);
+	rc = how.jobs > 1 || keep ? as_cross_run_jobs(cross, setup, &how, &n, err)
+				  : as_cross_run(cross, &how, &n, err);
 	as_cli_output_quiet(out, rc, err);
 	stats->wall_us = as_now_us() - start_us;
 	stats->workloads = n.damaged;
@@ -128,8 +129,12 @@ int as_fsck_compare(const struct as_args *args, struct as_err *err)
 	struct as_cross_setup setup;
 	struct as_fsck_keep keep = { .folder.dir = AS_DIR_NONE, .below = AS_DIR_NONE };
 	struct as_cli_output out;
-	int rc = open_cross(args, as_args_text(args, "compare", ""), &halt, &setup, &cross, err);
+	int64_t for_us;
+	int rc = as_cli_begin_time(args, &for_us, err);
 
+	if (!rc)
+		rc = open_cross(args, as_args_text(args, "compare", ""), &halt, &setup, &cross,
+				err);
 	if (!rc) {
 		as_cross_keep_head(cross, &setup, &head);
 		rc = as_fsck_keep_open(args, "compare", as_buf_str(&head), &keep, err);
@@ -140,7 +145,7 @@ int as_fsck_compare(const struct as_args *args, struct as_err *err)
 		out.reports = args;
 		if (as_args_has(args, "resume"))
 			as_cli_output_goes_on(&out);
-		rc = compare(args, &setup, cross, keep.frames, &out, &stats, err);
+		rc = compare(args, for_us, &setup, cross, keep.frames, &out, &stats, err);
 		rc = as_cli_output_close(&out, &stats, rc, err);
 	}
 	as_fsck_keep_close(&keep);
@@ -171,7 +176,7 @@ static void on_finding(struct as_sink *sink, const struct as_finding *f)
 {
 	struct again_sink *a = (struct again_sink *)sink;
 
-	a->found = a->found || !strcmp(f->signature, a->signature);
+	a->found = a->found || as_still_fails(AS_STILL_EXACTLY, a->signature, f->signature);
 }
 
 int as_fsck_compare_again(const struct as_args *args, const struct as_stored *stored,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fsck_disks: the disks of a session with a checker, and the model that damages them. */
 #include "cli/hunts.h"
+#include "cli/stopping.h"
 #include "cmd/fsck/fsck_session.h"
 #include "disk/image.h"
 #include "layout/field.h"
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #define FOR_DEFAULT_US ((int64_t)60 * 1000000)
-#define LEAST_US ((int64_t)1000000)
 
 const char *as_fsck_model(const struct as_args *args, const char *type)
 {
@@ -226,8 +226,6 @@ int as_fsck_time(const struct as_fsck_session *s, int64_t *for_us, struct as_err
 		*for_us = FOR_DEFAULT_US;
 	if (!time || rc)
 		return rc;
-	*for_us -= as_now_us() - s->began_us;
-	if (*for_us < LEAST_US)
-		*for_us = LEAST_US;
+	*for_us = as_cli_time_left(*for_us);
 	return 0;
 }

@@ -164,11 +164,14 @@ int as_fsck_score(const struct as_args *args, struct as_err *err)
 			.for_us = us,
 			.keep = keep.frames,
 			.halt = &halt,
+			.opened = as_cli_opened,
 		};
 
+		as_cli_opens(us);
 		as_live_target(live, list.spec[i], "", how.jobs);
 		as_live_done(live, i);
 		rc = as_score_run(&how, &scores[n], err);
+		as_cli_opened();
 		as_live_add(live, AS_COUNT_disks, scores[n].all.disks);
 		if (rc && !list.chosen) {
 			fprintf(stderr, "assay: %s is left out: %s\n", list.spec[i], err->msg);
@@ -239,9 +242,10 @@ static int run_session(const struct as_args *args, const char *spec, const char 
 				 "-o",
 				 as_args_text(args, "out", AS_OUT_DEFAULT) };
 	int n = 10;
-	struct as_spawn spawn = { .argv = (char *const *)argv,
-				  .output = said,
-				  .output_max = SAID_BYTES };
+	const struct as_halt halt = { .stop = as_cli_stop_catch() };
+	struct as_spawn spawn = {
+		.argv = (char *const *)argv, .halt = &halt, .output = said, .output_max = SAID_BYTES
+	};
 	struct as_ended ended;
 	int rc;
 
@@ -256,6 +260,8 @@ static int run_session(const struct as_args *args, const char *spec, const char 
 	snprintf(time, sizeof(time), "%llds", (long long)(for_us / 1000000));
 	snprintf(jobs, sizeof(jobs), "%llu", (unsigned long long)as_args_number(args, "jobs", 1));
 	rc = as_spawn_run(&spawn, &ended, err);
+	if (!rc && ended.how == AS_END_STOPPED)
+		return 1;
 	if (!rc && (ended.how != AS_END_EXIT || ended.status > AS_EXIT_FOUND)) {
 		size_t skip = said->len > 300 ? said->len - 300 : 0;
 

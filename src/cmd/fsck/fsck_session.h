@@ -25,7 +25,6 @@ struct as_fsck_crashed {
 struct as_fsck_session {
 	const struct as_args *args;
 	struct as_halt halt; /* of the runs of this process */
-	int64_t began_us; /* when the command did */
 	struct as_subject_setup setup;
 	struct as_fsck_subject *subject;
 	struct as_judge *judge;
