@@ -135,7 +135,7 @@ static void add_tree(pid_t pid, int depth, struct as_patience_use *use)
 	closedir(tasks);
 }
 
-struct as_patience_use as_patience_use(pid_t pid)
+static struct as_patience_use use_of(pid_t pid)
 {
 	struct as_patience_use use = { 0 };
 
@@ -176,7 +176,7 @@ void as_patience_restart(struct as_patience *p)
 	p->granted_us = 0;
 	p->told_us = told_us();
 	p->knows_ours = false;
-	p->look.use = as_patience_use(p->pid);
+	p->look.use = use_of(p->pid);
 }
 
 static int64_t left_us(const struct as_patience *p)
@@ -215,7 +215,7 @@ static int64_t our_waits_us(void)
 static int64_t waits_since(struct as_patience_look *look, pid_t pid, int64_t more_us,
 			   int64_t *passed_us)
 {
-	struct as_patience_use use = as_patience_use(pid), was = look->use;
+	struct as_patience_use use = use_of(pid), was = look->use;
 	int64_t now_us = as_now_us(), waited_us = use.waited_us - was.waited_us + more_us;
 	int64_t missed_us;
 

@@ -73,6 +73,4 @@ int64_t as_patience_left(struct as_patience *p);
  * 0, finds no wait. */
 int64_t as_patience_waited(struct as_patience_look *look, pid_t pid);
 
-struct as_patience_use as_patience_use(pid_t pid);
-
 #endif
