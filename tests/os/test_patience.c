@@ -165,6 +165,7 @@ static void test_who_never_ends(void **state)
 static void test_what_is_left(void **state)
 {
 	struct as_patience none = as_patience_of(AS_PATIENCE_CHILD, getpid(), 0), some;
+	struct as_patience_look nobody = { 0 }, ours = { 0 };
 
 	(void)state;
 	as_patience_restart(&none);
@@ -172,8 +173,10 @@ static void test_what_is_left(void **state)
 	some = as_patience_of(AS_PATIENCE_CHILD, getpid(), 60000);
 	assert_in_range(as_patience_left(&some), 1, AS_PATIENCE_STEP_MS);
 	/* A process that is gone has waited for nothing. */
-	assert_int_equal(as_patience_use(0).waited_us, 0);
-	assert_true(!is_told() || as_patience_use(getpid()).wants);
+	assert_int_equal(as_patience_waited(&nobody, 0), 0);
+	assert_int_equal(nobody.use.waited_us, 0);
+	assert_int_equal(as_patience_waited(&ours, getpid()), 0);
+	assert_true(!is_told() || ours.use.wants);
 }
 
 /* What the machine tells is given, up to the time that has passed, and nothing else is. */
