@@ -114,9 +114,10 @@ static int put(struct as_fs *fs, enum ff_type type, uint32_t count, uint32_t len
 			fs->at += total;
 			return 0;
 		}
-		if (rc != -EIO)
+		if (rc == -EINVAL)
 			return rc;
-		/* The block is bad; what was to go there goes to another one. */
+		/* Whatever the error is, some units may be programmed. The block is bad; what was
+		 * to go there goes to another one. */
 		ff_retire(fs, fs->cur);
 		as_forgive(fs->host);
 	}

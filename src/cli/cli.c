@@ -5,6 +5,7 @@
 #include "base/show.h"
 #include "cli/live/screen.h"
 #include "cli/start.h"
+#include "cli/stopping.h"
 
 #include <string.h>
 
@@ -82,6 +83,9 @@ static int main_inside(int argc, char **argv)
 	rc = as_args_parse(command, argc - 2, argv + 2, &args, &err);
 	if (!rc)
 		rc = command->run(&args, &err);
+	/* Who was stopped has not looked at all that it was to look at. */
+	if (rc == AS_EXIT_CLEAN && as_cli_stopped() && !command->watches)
+		rc = AS_EXIT_SIGNAL + as_cli_stopped();
 	return rc < 0 ? complain(rc, &err) : finish(rc, &err);
 }
 

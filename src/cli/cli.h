@@ -56,6 +56,7 @@ struct as_command {
 	int min_operands, max_operands; /* max -1: any number */
 	int (*run)(const struct as_args *args, struct as_err *err); /* exit status or negative */
 	bool hidden; /* no help lists it */
+	bool watches; /* a signal is how a person ends it */
 };
 
 /* ---- What was given ---- */

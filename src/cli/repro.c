@@ -8,6 +8,7 @@
 #include "dossier/solo/solo.h"
 #include "dossier/store.h"
 #include "os/rundir.h"
+#include "target/target.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +16,12 @@
 /* A file may name any code; only that which the user has run is run again. */
 static bool is_same_code(const char *named, const char *trusted)
 {
-	const char *end = strchr(named + strcspn(named, ":") + (strchr(named, ':') != NULL), ':');
-	size_t len = end ? (size_t)(end - named) : strlen(named);
+	size_t n = 0, m = 0;
+	const char *a = as_target_object(named, &n), *b = as_target_object(trusted, &m);
 
 	if (as_recipe_is(named, AS_RECIPE_LAB) || as_recipe_is(trusted, AS_RECIPE_LAB))
 		return as_recipe_is(named, AS_RECIPE_LAB) && as_recipe_is(trusted, AS_RECIPE_LAB);
-	return as_recipe_is(named, AS_RECIPE_PLUGIN) && !strncmp(named, trusted, len) &&
-	       (!trusted[len] || trusted[len] == ':');
+	return a && b ? n == m && !memcmp(a, b, n) : !strcmp(named, trusted);
 }
 
 /* Plays the finding of a library, and has its program written if it shows. */

@@ -89,13 +89,11 @@ static int usage_options(const struct as_args *args, struct as_run_options *o, s
 /* plugin:DIR/NAME.so has its description in DIR/NAME.layout. */
 static void layout_beside(const char *spec, struct as_buf *out)
 {
-	const char *path = spec + strlen("plugin:"), *end;
+	size_t len;
+	const char *path = as_target_object(spec, &len);
 
-	if (strncmp(spec, "plugin:", strlen("plugin:")))
-		return;
-	end = strstr(path, ".so");
-	if (end)
-		as_buf_addf(out, "%.*s.layout", (int)(end - path), path);
+	if (path)
+		as_buf_addf(out, "%.*s.layout", (int)(len - strlen(".so")), path);
 }
 
 /* A finding keeps the whole path, as it is replayed from anywhere. */

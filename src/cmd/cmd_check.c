@@ -285,8 +285,7 @@ static int check(struct check_session *s, struct as_err *err)
 	stats.ops = status.counts.transitions;
 	stats.findings = status.counts.findings;
 	stats.wall_us = status.wall_us;
-	rc = as_cli_output_close(&s->out, &stats, rc, err);
-	return rc == AS_EXIT_CLEAN && as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped() : rc;
+	return as_cli_output_close(&s->out, &stats, rc, err);
 }
 
 /* Only the disk of a kernel can be made to fail. */

@@ -429,8 +429,8 @@ static const struct as_opt opts[] = {
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",
-	  .help = "stop after this time, such as 90s or 10m; default: when every damage was tried, "
-		  "and 1m for bits" },
+	  .help = "stop after this time, such as 90s or 10m, with --score of each checker; "
+		  "default: when every damage was tried, and 1m for bits" },
 	{ .name = "disk",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
@@ -587,7 +587,8 @@ const struct as_command as_cmd_fsck = {
 		"die or hang, must not change what it calls clean, and must write nothing when it "
 		"is told to look only. Findings are kept with the disk and a script in plain "
 		"shell.\n"
-		"Exit status: 0 nothing was found, 1 something was, 3 the checker is missing.",
+		"Exit status: 0 nothing was found, 1 something was, 3 the checker is missing, 128 "
+		"+ N if signal N ended it before anything was found.",
 	.opts = opts,
 	.min_operands = 0,
 	.max_operands = -1,

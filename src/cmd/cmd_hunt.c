@@ -459,9 +459,7 @@ static int run(const struct as_args *given, struct as_err *err)
 		if (!rc && !s.state.workloads && !as_cli_stopped())
 			rc = as_cli_hunt_nothing(&s.state, err);
 		if (!rc && !(rc = as_cli_accepted(given, &s.state, s.talk, &fails, err)))
-			rc = fails		? AS_EXIT_FOUND
-			     : as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped()
-						: AS_EXIT_CLEAN;
+			rc = fails ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
 	}
 	if (s.boxed)
 		as_cli_box_close(&s.box);

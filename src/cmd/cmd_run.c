@@ -462,9 +462,7 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 	rc = as_cli_code_close(&r.code, out.store ? as_store_sink_folder(out.store) : NULL,
 			       out.chain, out.json, rc == AS_ESTOP ? 0 : rc, err);
 	rc = as_cli_output_close(&out, &stats, rc, err);
-	if (rc == AS_EXIT_CLEAN && as_cli_stopped())
-		rc = AS_EXIT_SIGNAL + as_cli_stopped();
-	else if (!rc)
+	if (!rc && !as_cli_stopped())
 		rc = check_something(&r, &stats, err);
 out:
 	as_series_close(&r.runs);

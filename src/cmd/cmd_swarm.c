@@ -346,9 +346,7 @@ static int cell_verb(struct swarm_asked *a, struct as_err *err)
 	if (!rc && as_args_has(a->args, "json"))
 		slice_json(cell, &slice);
 	as_ledger_close(&ledger);
-	if (rc)
-		return rc;
-	return as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped() : AS_EXIT_CLEAN;
+	return rc;
 }
 
 /* ---- status ---------------------------------------------------------------------------------- */

@@ -259,4 +259,5 @@ const struct as_command as_cmd_watch = {
 	.min_operands = 0,
 	.max_operands = 1,
 	.run = run,
+	.watches = true,
 };

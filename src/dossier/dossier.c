@@ -18,12 +18,15 @@
 #include "dossier/script.h"
 #include "dossier/stored.h"
 #include "dossier/writes.h"
+#include "os/out.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define JSON_MAX_BYTES ((size_t)64 << 20)
 
@@ -220,17 +223,23 @@ static const struct page {
 static int write_page(const struct page *page, struct as_letter *l,
 		      const struct as_dossier_news *news, struct as_err *err)
 {
-	int rc;
-
 	if (page->write)
 		return page->write(l, news, err);
 	as_buf_clear(l->out);
 	page->print(l);
-	rc = as_dir_write(l->folder, page->name, l->out, err);
-	/* In a folder that a guest shares it may be refused; `sh repro.sh` works all the same. */
-	if (!rc && page->program)
-		(void)!fchmodat(l->folder->fd, page->name, 0755, 0);
-	return rc;
+	return as_dir_write(l->folder, page->name, l->out, err);
+}
+
+/* Also of a page that is not new: whoever has taken the folder over from another process has taken
+ * this right from its files. If it is refused, `sh repro.sh` works all the same. */
+static void let_run(const struct as_dir *folder, const char *name)
+{
+	int fd = openat(folder->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!fchmod(fd, 0755);
+	close(fd);
 }
 
 static int write_pages(const struct as_dir *folder, const struct as_dossier_news *news,
@@ -240,16 +249,28 @@ static int write_pages(const struct as_dir *folder, const struct as_dossier_news
 	struct as_letter l;
 	int rc = as_letter_open(folder, &text, &l, err);
 
-	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]) && !rc; i++)
-		if (pages[i].on & (1u << news->event) &&
-		    (pages[i].checker || !as_letter_is_fsck(&l)))
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]) && !rc; i++) {
+		if (!pages[i].checker && as_letter_is_fsck(&l))
+			continue;
+		if (pages[i].on & (1u << news->event))
 			rc = write_page(&pages[i], &l, news, err);
+		if (!rc && pages[i].program)
+			let_run(folder, pages[i].name);
+	}
 	as_letter_close(&l);
 	as_buf_free(&text);
 	return rc;
 }
 
 /* ---- Both ------------------------------------------------------------------------------------ */
+
+/* Whoever has the lock is the only writer, so that what is unfinished is of one that has died. */
+static int remove_unfinished(void *ctx, const char *name)
+{
+	if (as_out_is_unfinished(name))
+		as_dir_remove(ctx, name);
+	return 0;
+}
 
 int as_dossier_write(const struct as_dir *folder, const struct as_dossier_news *news,
 		     struct as_err *err)
@@ -259,6 +280,8 @@ int as_dossier_write(const struct as_dir *folder, const struct as_dossier_news *
 
 	if (rc)
 		return rc;
+	if (shared)
+		as_dir_each(folder, remove_unfinished, (void *)folder);
 	if (facts[news->event])
 		rc = facts[news->event](folder, news, err);
 	if (!rc)

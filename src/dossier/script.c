@@ -260,11 +260,10 @@ static void put_type(const struct as_letter *l)
 /* "plugin:PATH.so:OPTIONS" */
 static void put_library(const struct as_letter *l)
 {
-	const char *path = l->f->target + strlen("plugin:"), *end;
-	char *object = NULL;
+	size_t len = 0;
+	const char *path = as_target_object(l->f->target, &len);
+	char *object = path ? as_xstrndup(path, len) : NULL;
 
-	if (is_of(l, AS_RECIPE_PLUGIN) && (end = strstr(path, ".so")))
-		object = as_xstrndup(path, (size_t)(end - path) + 3);
 	put_value(l->out, "sources", is_of(l, AS_RECIPE_LAB) ? "labfs" : "");
 	put_value(l->out, "object", object ? object : "");
 	free(object);

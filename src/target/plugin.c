@@ -72,6 +72,17 @@ size_t as_plugin_path_len(const char *rest)
 	return strlen(rest);
 }
 
+const char *as_target_object(const char *spec, size_t *len)
+{
+	const char *path;
+
+	if (strncmp(spec, "plugin:", strlen("plugin:")))
+		return NULL;
+	path = spec + strlen("plugin:");
+	*len = as_plugin_path_len(path);
+	return *len > 3 && !strncmp(path + *len - 3, ".so", 3) ? path : NULL;
+}
+
 /* ---- In the child ---------------------------------------------------------------------------- */
 
 /* A sanitizer's shadow memory is larger than any limit. */

@@ -54,6 +54,9 @@ const char *as_target_opts(const struct as_target *target); /* "" for none */
  * instance/instance.c and in this room only, with the functions that may answer NULL. All others
  * ask for what they want to know: target/facts.h, and the capabilities of instance/instance.h.
  */
+/* Of "plugin:PATH.so[:OPTIONS]", where PATH.so begins, and its length; NULL: it is none, or its
+ * path does not end with ".so". */
+const char *as_target_object(const char *spec, size_t *len);
 /* NULL: it is no library. The functions of a plugin's table are NULL in a process that has not
  * called as_target_load(). */
 const struct as_target_ops *as_target_library(const struct as_target *target);

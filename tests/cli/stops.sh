@@ -102,13 +102,14 @@ start() { # COMMAND...: its pid, its output and its folder
 	pid=$!
 }
 
-# Waits until it has ended; how long that took, since START_MS.
+# Waits until it has ended; how long that took, since START_MS, and with which status.
 ended_after() {
 	local from=$1 most=$2
 	while ! has_ended && [ $(($(now_ms) - from)) -lt "$most" ]; do sleep 0.01; done
 	took=$(($(now_ms) - from))
 	has_ended || kill -KILL "$pid"
-	wait "$pid" 2>/dev/null
+	status=0
+	wait "$pid" 2>/dev/null || status=$?
 }
 
 judge() { # NAME BOUND-MS

@@ -146,4 +146,17 @@ tap_run "it replays" 1 "$ASSAY" replay -o "$WORK/found" "$id"
 
 tap_run "erases can fail, too" 0 "$ASSAY" run --no-store --target "plugin:$FLASHFS" \
 	--fault erase:2:eio "$DIR/cases/churn.txt"
+# Where power cuts are recorded a program goes unit by unit. One that fails in the middle has
+# programmed the units before, whatever its error is.
+cat >"$WORK/w.txt" <<'END'
+$0 = open /f O_RDWR|O_CREAT 0644
+pwrite $0 at=0 len=20000 fill=1
+fsync $0
+close $0
+mkdir /d 0755
+END
+for n in 6 8 15; do
+	tap_run "unit $n of a program fails with EILSEQ" 0 "$ASSAY" crash --no-store -q \
+		--budget 50 --target "plugin:$FLASHFS" --fault "write:$n:eilseq" "$WORK/w.txt"
+done
 tap_done

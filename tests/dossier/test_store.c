@@ -91,12 +91,28 @@ static void open_folder(const char *id, struct as_dir *dir)
 		fail_msg("%s", err.msg);
 }
 
-static bool exists(const char *id, const char *name)
+static bool may(const char *id, const char *name, int how)
 {
 	char path[PATH_MAX + 256];
 
 	snprintf(path, sizeof(path), "%s/findings/%s/%s", out, id, name);
-	return !access(path, R_OK);
+	return !access(path, how);
+}
+
+static bool exists(const char *id, const char *name)
+{
+	return may(id, name, R_OK);
+}
+
+/* As as_dir_take() does. */
+static void take_right(const char *id, const char *name)
+{
+	struct as_dir dir;
+
+	open_folder(id, &dir);
+	assert_int_equal(fchmodat(dir.fd, name, 0644, 0), 0);
+	as_dir_close(&dir);
+	assert_false(may(id, name, X_OK));
 }
 
 /* How often the text stands in the file. */
@@ -320,6 +336,26 @@ static void leftovers(void **state)
 	as_store_sink_free(sink);
 }
 
+/* The same in the folder of a finding: the next one who writes there removes them. And a folder
+ * that was taken over has a script that can be run. */
+static void leftovers_of_a_page(void **state)
+{
+	static const char id[] = "ext4-outcome-7";
+	const struct as_dossier_news news = { .event = AS_DOSSIER_COUNTED };
+	const struct as_finding f = finding(id);
+
+	(void)state;
+	store(&f, 1);
+	put(id, ".repro.c.4711.0.tmp", "half of a");
+	put(id, "notes.txt", "of a person");
+	take_right(id, "repro.sh");
+	assert_int_equal(tell(id, &news), 0);
+	assert_false(exists(id, ".repro.c.4711.0.tmp"));
+	assert_true(exists(id, "notes.txt"));
+	assert_true(may(id, "repro.sh", X_OK));
+	assert_int_equal(has(id, "report.txt", "It was met 2 times."), 1);
+}
+
 /* The disk does not fit. */
 static void failures_are_kept(void **state)
 {
@@ -356,10 +392,11 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(written_and_read),  cmocka_unit_test(pages_follow),
-		cmocka_unit_test(nothing_done),	     cmocka_unit_test(writes_are_told),
-		cmocka_unit_test(counted_together),  cmocka_unit_test(leftovers),
-		cmocka_unit_test(failures_are_kept), cmocka_unit_test(refused),
+		cmocka_unit_test(written_and_read),    cmocka_unit_test(pages_follow),
+		cmocka_unit_test(nothing_done),	       cmocka_unit_test(writes_are_told),
+		cmocka_unit_test(counted_together),    cmocka_unit_test(leftovers),
+		cmocka_unit_test(failures_are_kept),   cmocka_unit_test(refused),
+		cmocka_unit_test(leftovers_of_a_page),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

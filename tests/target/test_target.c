@@ -114,6 +114,35 @@ static void metadata(void **state)
 	}
 }
 
+/* A folder may have ".so" in its name, and options, too. */
+static void objects(void **state)
+{
+	static const struct {
+		const char *spec, *path;
+	} rows[] = {
+		{ "plugin:/a/fs.so", "/a/fs.so" },
+		{ "plugin:fs.so:file=b.so", "fs.so" },
+		{ "plugin:/home/me/x.source/fs.so:a=b", "/home/me/x.source/fs.so" },
+		{ "plugin:./a:b.so.d/fs.so", "./a:b.so.d/fs.so" },
+		{ "plugin:/a/fs", NULL },
+		{ "plugin:", NULL },
+		{ "lab", NULL },
+		{ "dir:/a/fs.so", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t len = 0;
+		const char *path = as_target_object(rows[i].spec, &len);
+
+		assert_int_equal(!!path, !!rows[i].path);
+		if (path) {
+			assert_int_equal(len, strlen(rows[i].path));
+			assert_memory_equal(path, rows[i].path, len);
+		}
+	}
+}
+
 /* Each function that must be there is missed by its name. */
 static void vetting(void **state)
 {
@@ -277,6 +306,7 @@ int main(void)
 		cmocka_unit_test(specs),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(metadata),
+		cmocka_unit_test(objects),
 		cmocka_unit_test(vetting),
 		cmocka_unit_test(capability_names),
 		cmocka_unit_test(plans),

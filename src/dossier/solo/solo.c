@@ -13,12 +13,13 @@
 /* "YOUR-SOURCES.c", or the object that was tested. */
 static void put_link(const char *spec, struct as_buf *out)
 {
-	const char *path = spec + strlen("plugin:"), *end = strstr(path, ".so");
+	size_t len = 0;
+	const char *path = as_target_object(spec, &len);
 
 	if (as_recipe_is(spec, AS_RECIPE_LAB))
 		as_buf_adds(out, LAB_LINK);
-	else if (end && !strpbrk(path, " '\"\\$`*\n"))
-		as_buf_addf(out, "%.*s.so", (int)(end - path), path);
+	else if (path && !strpbrk(path, " '\"\\$`*\n"))
+		as_buf_addf(out, "%.*s", (int)len, path);
 	else
 		as_buf_adds(out, "YOUR-SOURCES.c");
 }
