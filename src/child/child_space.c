@@ -44,7 +44,7 @@ void as_child_space_end(struct child *c)
 	if (c->space.fresh_known)
 		rc = as_space_end(&c->space, as_instance_vfs(c->instance), c->trial.model);
 	as_instance_aside(c->instance, false);
-	(void)as_trial_closed(&c->trial, -rc);
+	as_trial_written(&c->trial, -rc);
 }
 
 bool as_child_space_agrees(struct child *c)

@@ -102,6 +102,7 @@ enum as_when {
 	AS_WHEN_AFTER,
 	AS_WHEN_MOUNTED,
 	AS_WHEN_UNMOUNTED,
+	AS_WHEN_WRITTEN,
 };
 
 enum as_do {

@@ -358,11 +358,11 @@ enum as_trial_did as_trial_mount(struct as_trial *t, int *rc)
 	}
 }
 
-enum as_trial_did as_trial_closed(struct as_trial *t, int rc)
+static enum as_trial_did decide_end(struct as_trial *t, enum as_when when, int rc)
 {
 	uint64_t facts = rc ? as_facts_error(t, -rc, false) : 0;
 
-	switch (as_decide(t, AS_WHEN_UNMOUNTED, facts, NULL)->what[t->way]) {
+	switch (as_decide(t, when, facts, NULL)->what[t->way]) {
 	case AS_DO_LOSE:
 		t->blind = true;
 		return AS_TRIAL_BLIND;
@@ -377,6 +377,16 @@ enum as_trial_did as_trial_closed(struct as_trial *t, int rc)
 	default:
 		return AS_TRIAL_AGREED;
 	}
+}
+
+enum as_trial_did as_trial_closed(struct as_trial *t, int rc)
+{
+	return decide_end(t, AS_WHEN_UNMOUNTED, rc);
+}
+
+void as_trial_written(struct as_trial *t, int rc)
+{
+	(void)decide_end(t, AS_WHEN_WRITTEN, rc);
 }
 
 enum as_trial_did as_trial_unmount(struct as_trial *t, int *rc)

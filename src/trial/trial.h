@@ -149,9 +149,10 @@ bool as_trial_excuses_order(struct as_trial *trial, int err);
 enum as_trial_did as_trial_mount(struct as_trial *trial, int *rc);
 /* The same of our own unmount. It is unmounted in any case. */
 enum as_trial_did as_trial_unmount(struct as_trial *trial, int *rc);
-/* The same of what it begins with: what is open was closed, and all was synced. rc: 0 or a negative
- * errno. */
+/* What an unmount that has answered so (0 or a negative errno) is. */
 enum as_trial_did as_trial_closed(struct as_trial *trial, int rc);
+/* What was open has been closed, and all was synced: rc is 0 or a negative errno. */
+void as_trial_written(struct as_trial *trial, int rc);
 
 /* What the target did wrong besides its answers, with the kind of finding that it is, also calls
  * outside of its disk; NULL: nothing that no fault explains. */

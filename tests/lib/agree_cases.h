@@ -91,11 +91,12 @@ static const struct workload workloads[] = {
 /* It fills the disk, and goes on: what is open for writing, then what names it, then what takes its
  * bytes elsewhere. */
 #define FILL(n) "$2 = open /n" #n " O_RDWR|O_CREAT 0644\nwrite $2 len=60000 fill=" #n "\nclose $2\n"
-#define FILLED                                                                             \
-	FILL(1)                                                                            \
-	FILL(2)                                                                            \
-	FILL(3) FILL(4) FILL(5) FILL(6) FILL(7) FILL(8) FILL(9) FILL(10) FILL(11) FILL(12) \
-		FILL(13) FILL(14) FILL(15) FILL(16) FILL(17) FILL(18) FILL(19)
+#define FILLED                                                                              \
+	FILL(1)                                                                             \
+	FILL(2)                                                                             \
+	FILL(3)                                                                             \
+	FILL(4) FILL(5) FILL(6) FILL(7) FILL(8) FILL(9) FILL(10) FILL(11) FILL(12) FILL(13) \
+		FILL(14) FILL(15) FILL(16) FILL(17) FILL(18) FILL(19)
 
 static const struct workload full = {
 	"full",
@@ -104,6 +105,16 @@ static const struct workload full = {
 	"pwrite $0 at=9000 len=60000 fill=3\npread $0 len=100 at=0\nfstat $0\nstat /a\n"
 	"mkdir /d 0755\ntruncate /a 5\nstat /a\nfsync $0\n"
 	"copy_file_range $0 $1 len=100 at=0 to=50\npread $1 len=100 at=50\nclose $0\nstat /\n"
+};
+
+/* What is written when it is closed finds no room only when all is over. */
+#define HOLD(n) \
+	"$" #n " = open /v" #n " O_RDWR|O_CREAT 0644\npwrite $" #n " at=0 len=60000 fill=" #n "\n"
+
+static const struct workload left_open = {
+	"left open",
+	HOLD(1) HOLD(2) HOLD(3) HOLD(4) HOLD(5) HOLD(6) HOLD(7) HOLD(8) HOLD(9) HOLD(10) HOLD(11)
+		HOLD(12) HOLD(13) HOLD(14) HOLD(15) HOLD(16) HOLD(17) HOLD(18) HOLD(19) HOLD(20)
 };
 
 /* Of a kernel, where a plan takes a second, instead. */
