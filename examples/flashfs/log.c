@@ -116,8 +116,8 @@ static int put(struct as_fs *fs, enum ff_type type, uint32_t count, uint32_t len
 		}
 		if (rc == -EINVAL)
 			return rc;
-		/* Whatever the error is, some units may be programmed. The block is bad; what was
-		 * to go there goes to another one. */
+		/* The block is bad; what was to go there goes to another one. Whatever the error
+		 * is, some units may be programmed. */
 		ff_retire(fs, fs->cur);
 		as_forgive(fs->host);
 	}

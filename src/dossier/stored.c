@@ -52,6 +52,9 @@ int as_stored_load(const struct as_dir *dir, struct as_stored *stored, struct as
 	if (!rc && as_finding_parse(root, AS_FINDING_STORED, &stored->finding, &why))
 		rc = as_fail(err, AS_EUSE, "%s/" AS_FINDING_NAME ": not a finding: %s", dir->path,
 			     why.msg);
+	/* Others write such files, too. */
+	if (!rc && !stored->finding.summary)
+		stored->finding.summary = "";
 	/* A finding that has other files in place of a workload. */
 	if (!rc && !strncmp(stored->finding.options, "fsck=", 5))
 		stored->workload = as_xstrdup("");

@@ -91,12 +91,11 @@ static const struct workload workloads[] = {
 /* It fills the disk, and goes on: what is open for writing, then what names it, then what takes its
  * bytes elsewhere. */
 #define FILL(n) "$2 = open /n" #n " O_RDWR|O_CREAT 0644\nwrite $2 len=60000 fill=" #n "\nclose $2\n"
-#define FILLED                                                                              \
-	FILL(1)                                                                             \
-	FILL(2)                                                                             \
-	FILL(3)                                                                             \
-	FILL(4) FILL(5) FILL(6) FILL(7) FILL(8) FILL(9) FILL(10) FILL(11) FILL(12) FILL(13) \
-		FILL(14) FILL(15) FILL(16) FILL(17) FILL(18) FILL(19)
+#define FILLED                                                                             \
+	FILL(1)                                                                            \
+	FILL(2)                                                                            \
+	FILL(3) FILL(4) FILL(5) FILL(6) FILL(7) FILL(8) FILL(9) FILL(10) FILL(11) FILL(12) \
+		FILL(13) FILL(14) FILL(15) FILL(16) FILL(17) FILL(18) FILL(19)
 
 static const struct workload full = {
 	"full",

@@ -97,5 +97,5 @@ ${CC:-cc} -fPIC -shared -Iinclude "$WORK/hides.c" -o "$WORK/hides.so" || tap_not
 printf 'create /a 0644\nrename /a /b\n' >"$WORK/r.txt"
 tap_run "a failure is hidden" 1 "$ASSAY" run --no-store --target "plugin:$WORK/hides.so" \
 	--sweep write "$WORK/r.txt"
-tap_like "by whom" "$WORK/out" 'although the write that it asked for failed in put < fs_rename'
+tap_like "by whom" "$WORK/out" 'although the write that it asked for failed in write_record < put'
 tap_done
