@@ -83,8 +83,8 @@ static int main_inside(int argc, char **argv)
 	rc = as_args_parse(command, argc - 2, argv + 2, &args, &err);
 	if (!rc)
 		rc = command->run(&args, &err);
-	/* Who was stopped has not looked at all that it was to look at. */
-	if (rc == AS_EXIT_CLEAN && as_cli_stopped() && !command->watches)
+	/* Who was stopped has not looked at all that it was to look at, or could not even begin. */
+	if ((rc == AS_EXIT_CLEAN || rc == AS_ESTOP) && as_cli_stopped() && !command->watches)
 		rc = AS_EXIT_SIGNAL + as_cli_stopped();
 	return rc < 0 ? complain(rc, &err) : finish(rc, &err);
 }
