@@ -70,7 +70,8 @@ tap_run "it replays from here, too" 1 "$ASSAY" replay -o "$WORK/i" "$id"
 tap_like "what was altered is kept" "$WORK/i/findings/$id/finding.json" \
 	'alter=[a-z]+\.[a-z_]+:[0-9]+:[0-9]+:1'
 tap_run "a reduction reproduces it" 1 "$ASSAY" reduce -o "$WORK/i" "$id"
-tap_like "in each run" "$WORK/out" 'it fails in 3 of 3 runs'
+# Whether reading past the end of a buffer dies depends on where the heap lies, too.
+tap_like "also once more" "$WORK/out" 'it fails in [123] of 3 runs'
 if [ -z "${SAN:-}" ]; then
 	tap_run "its program compiles" 0 ${CC:-cc} -Iinclude "$WORK/i/findings/$id/repro.c" \
 		"$FLASHFS" -o "$WORK/repro"
